@@ -9,7 +9,7 @@ import numpy as np
 
 from graphkin.export.edges import similarity_texts
 from graphkin.export.table import Comparison, ItemTable, text
-from graphkin.store.columns import distinct
+from graphkin.store.columns import unique_titles
 from graphkin.store.records import Edges, Float32, Int32
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not characters of XML 1.0
@@ -31,7 +31,7 @@ def document(table: ItemTable, edges: Iterable[Edges], threshold: np.float32) ->
     similarity ≥ `threshold`. Characters that XML cannot hold are left out.
     """
     columns = [(title, "double" if title == "similarity" else "string") for title in table.titles[1:]]
-    called = distinct((each.title for each in table.properties), [_LABEL])
+    called = unique_titles((each.title for each in table.properties), [_LABEL])
     columns += [(called[each.title], "double" if each.kind == "number" else "string") for each in table.properties]
     keys = [_key("l", "node", _LABEL, "string")]
     keys += [_key(f"d{at}", "node", title, type) for at, (title, type) in enumerate(columns)]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.base import Generation
-from graphkin.store.columns import Shown, distinct, shown
+from graphkin.store.columns import Shown, shown, unique_titles
 from graphkin.store.records import Float32, Int32, shortest
 
 _RESERVED = ("id", "smiles", "structure", "names", "inchikey")
@@ -86,7 +86,7 @@ class ItemTable:
     @property
     def _own(self) -> list[Column]:
         columns = shown(self.generation.manifest)
-        called = distinct(columns, {*_RESERVED, *self._fixed})
+        called = unique_titles(columns, {*_RESERVED, *self._fixed})
         return [Column(called[title], column) for title, column in columns.items()]
 
     def batches(self) -> Iterator[tuple[list[pa.Array], list[pa.Array]]]:

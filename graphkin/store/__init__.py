@@ -77,7 +77,7 @@ def open_lake(location: str, *, create: bool = False) -> "Store":
     """Open the lake in a folder or at a URL. Raises the same errors as `open_store`."""
     if location.lower().startswith(("http://", "https://")):
         raise _no_store(location)
-    with _needing_fsspec():
+    with _require_fsspec():
         from graphkin.store.lake.store import LakeStore
     return LakeStore(location, create=create)
 
@@ -103,7 +103,7 @@ def open_place(url: str) -> "Place":
     Raises:
         InvalidInput: The `lake` extra is not installed.
     """
-    with _needing_fsspec():
+    with _require_fsspec():
         from graphkin.store.lake.place import Place
     from graphkin.runtime.files import absolute
 
@@ -111,7 +111,7 @@ def open_place(url: str) -> "Place":
 
 
 @contextmanager
-def _needing_fsspec() -> Iterator[None]:
+def _require_fsspec() -> Iterator[None]:
     from graphkin.protocol.errors import InvalidInput
 
     try:

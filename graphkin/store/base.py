@@ -33,7 +33,7 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 Field = Literal["smiles", "name", "inchikey"]
 
-CONSIDERED = 2000
+MAX_CANDIDATES = 2000
 """The number of names at most that `Generation.names_like` compares letter by letter with an unknown name."""
 
 _IF_OLDER = "ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)"
@@ -688,7 +688,7 @@ class Generation(ABC):
         ids = self.find("name", name, after, limit)
         if ids or (after >= 0 and self.find("name", name, limit=1)):
             return ids
-        return self._named_in_any_case(name, after, limit)
+        return self._find_ignoring_case(name, after, limit)
 
     def names_like(self, name: str, limit: int = 3) -> list[str]:
         """Suggest up to `limit` names that are similar to an unknown name, the closest first.
@@ -696,19 +696,21 @@ class Generation(ABC):
         Candidates share the first or the last characters with the unknown name.
         """
         lower = name.lower()
-        originals = {candidate.lower(): candidate for candidate in self._names_about(lower[:_PREFIX], lower[-_SUFFIX:])}
+        originals = {
+            candidate.lower(): candidate for candidate in self._candidate_names(lower[:_PREFIX], lower[-_SUFFIX:])
+        }
         return [originals[candidate] for candidate in get_close_matches(lower, originals, limit)]
 
-    def _named_in_any_case(self, name: str, after: int, limit: int) -> list[int]:
+    def _find_ignoring_case(self, name: str, after: int, limit: int) -> list[int]:
         _, lower, owners = self._lower_names
         ids = owners[np.asarray(pc.equal(lower, pc.utf8_lower(pa.scalar(name))))]
         return np.unique(ids[ids > after])[:limit].tolist()
 
-    def _names_about(self, prefix: str, suffix: str) -> list[str]:
-        """Return at most `CONSIDERED` names that start or end with these lower-case texts, ignoring case."""
+    def _candidate_names(self, prefix: str, suffix: str) -> list[str]:
+        """Return at most `MAX_CANDIDATES` names that start or end with these lower-case texts, ignoring case."""
         names, lower, _ = self._lower_names
         matches = pc.or_(pc.starts_with(lower, prefix), pc.ends_with(lower, suffix))
-        return names.filter(matches)[:CONSIDERED].to_pylist()
+        return names.filter(matches)[:MAX_CANDIDATES].to_pylist()
 
     @cached_property
     def _lower_names(self) -> tuple[pa.Array, pa.Array, Int32]:

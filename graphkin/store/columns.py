@@ -41,7 +41,7 @@ _ASCII_SIGNS = {"≥": ">=", "≤": "<="}
 _MOST = 1e15  # whole numbers below this bound become int
 
 
-def distinct(names: Iterable[str], reserved: Iterable[str]) -> dict[str, str]:
+def unique_titles(names: Iterable[str], reserved: Iterable[str]) -> dict[str, str]:
     """Return a column title for each name that differs from the `reserved` titles and from all others.
 
     A name that is taken gets the prefix `property.`.
@@ -59,7 +59,7 @@ def distinct(names: Iterable[str], reserved: Iterable[str]) -> dict[str, str]:
 
 def titles(properties: Iterable[str]) -> dict[str, str]:
     """Return the column title of each property, in the order of the item table, which is that of the property names."""
-    return distinct(sorted(properties), [ID.name, *ITEM_SCHEMA.names])
+    return unique_titles(sorted(properties), [ID.name, *ITEM_SCHEMA.names])
 
 
 class Shown(NamedTuple):
@@ -91,7 +91,7 @@ class Shown(NamedTuple):
         return pc.if_else(numbers(column).is_valid(), unsigned, pa.scalar(None, unsigned.type))
 
 
-def shown_types(provenance: Provenance) -> dict[str, Literal["number", "text"]]:
+def visible_types(provenance: Provenance) -> dict[str, Literal["number", "text"]]:
     """Return the type of each property and of its qualifier, which follows the property."""
     types: dict[str, Literal["number", "text"]] = {}
     for name, kind in provenance.properties.items():
@@ -103,7 +103,7 @@ def shown_types(provenance: Provenance) -> dict[str, Literal["number", "text"]]:
 
 def shown(provenance: Provenance) -> dict[str, Shown]:
     """Return the columns that readers see, by title."""
-    stored, types = titles(provenance.properties), shown_types(provenance)
+    stored, types = titles(provenance.properties), visible_types(provenance)
     qualified = {qualifier: name for name, qualifier in provenance.qualifiers.items()}
     return {
         title: Shown(name, stored[qualified.get(name, name)], types[name], is_qualifier=name in qualified)
@@ -143,7 +143,9 @@ def texts(column: pa.Array) -> pa.Array:
     return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(pa.string())
 
 
-def recast(items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str], schema: pa.Schema) -> pa.RecordBatch:
+def convert_items(
+    items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str], schema: pa.Schema
+) -> pa.RecordBatch:
     """Convert items with the properties `own` to rows of a table with more `properties`, whose schema is `schema`.
 
     A property that turns from number to text, or to a number with a text, gets the shortest text of each number: any
@@ -155,7 +157,7 @@ def recast(items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str],
         new_titles[name]: title for name, title in old_titles.items()
     }
     columns = [
-        _recast(items[column_of[field.name]], field.type)
+        _convert_column(items[column_of[field.name]], field.type)
         if field.name in column_of
         else pa.nulls(items.num_rows, field.type)
         for field in schema
@@ -163,7 +165,7 @@ def recast(items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str],
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
+def _convert_column(column: pa.Array, type: pa.DataType) -> pa.Array:
     if column.type == type:
         return column
     if pa.types.is_struct(type):
@@ -177,7 +179,7 @@ def _recast(column: pa.Array, type: pa.DataType) -> pa.Array:
     return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(type)
 
 
-def grown(
+def merge_item_tables(
     parts: Sequence[tuple[Sequence[str], pa.RecordBatch]], added_names: Sequence[pa.RecordBatch], provenance: Provenance
 ) -> pa.RecordBatch:
     """Return the item table of a generation that has grown.
@@ -187,12 +189,12 @@ def grown(
         added_names: Names to append to items (`ADDED_NAMES`), in the order of appending.
         provenance: The provenance of the whole generation.
     """
-    schema = widened(item_schema(provenance))
+    schema = widen_offsets(item_schema(provenance))
     items = pa.concat_batches(
-        [recast(part, part_properties, provenance.properties, schema) for part_properties, part in parts]
+        [convert_items(part, part_properties, provenance.properties, schema) for part_properties, part in parts]
     )
     names, additions = items["names"], pa.concat_batches(added_names)
-    lengths, owners = np.asarray(names.value_lengths()), repeated_ids(additions)
+    lengths, owners = np.asarray(names.value_lengths()), owner_ids(additions)
     ends, by_owner = np.cumsum(lengths), np.argsort(owners, kind="stable")
     texts = pa.concat_arrays([names.flatten(), additions["names"].flatten()])
     order = np.insert(np.arange(ends[-1]), ends[owners[by_owner]], ends[-1] + by_owner)
@@ -202,43 +204,43 @@ def grown(
     return items.set_column(place, schema.field(place), all_names)
 
 
-def repeated_ids(added_names: pa.RecordBatch) -> Int32:
+def owner_ids(added_names: pa.RecordBatch) -> Int32:
     """Return the item id of each added name, (names,) int32."""
     return np.repeat(added_names["id"].to_numpy(), np.asarray(added_names["names"].value_lengths()))
 
 
-def one_batch(table: pa.Table) -> pa.RecordBatch:
+def to_one_batch(table: pa.Table) -> pa.RecordBatch:
     """Return all rows of a table as one batch, whose texts have 64-bit offsets: a column may exceed 2 GB."""
-    schema = widened(table.schema)
+    schema = widen_offsets(table.schema)
     return pa.concat_batches(table.cast(schema).to_batches() or [pa.RecordBatch.from_pylist([], schema=schema)])
 
 
-def widened(schema: pa.Schema) -> pa.Schema:
+def widen_offsets(schema: pa.Schema) -> pa.Schema:
     """Return the schema with 64-bit offsets, as tables are stored on disk."""
-    return pa.schema([each.with_type(_widened(each.type)) for each in schema])
+    return pa.schema([each.with_type(_widen(each.type)) for each in schema])
 
 
-def narrowed(batch: pa.RecordBatch) -> pa.RecordBatch:
+def narrow_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows with 32-bit offsets, as they were appended."""
-    fields = [each.with_type(_narrowed(each.type)) for each in batch.schema]
+    fields = [each.with_type(_narrow(each.type)) for each in batch.schema]
     columns = zip(batch.columns, fields, strict=True)
     narrow = [column if column.type == each.type else column.cast(each.type) for column, each in columns]
     return pa.RecordBatch.from_arrays(narrow, schema=pa.schema(fields))
 
 
-def _widened(type: pa.DataType) -> pa.DataType:
+def _widen(type: pa.DataType) -> pa.DataType:
     if pa.types.is_list(type):
-        return pa.large_list(_widened(type.value_type))
+        return pa.large_list(_widen(type.value_type))
     if pa.types.is_struct(type):
-        return pa.struct([each.with_type(_widened(each.type)) for each in type])
+        return pa.struct([each.with_type(_widen(each.type)) for each in type])
     return pa.large_string() if pa.types.is_string(type) else type
 
 
-def _narrowed(type: pa.DataType) -> pa.DataType:
+def _narrow(type: pa.DataType) -> pa.DataType:
     if pa.types.is_large_list(type):
-        return pa.list_(_narrowed(type.value_type))
+        return pa.list_(_narrow(type.value_type))
     if pa.types.is_struct(type):
-        return pa.struct([each.with_type(_narrowed(each.type)) for each in type])
+        return pa.struct([each.with_type(_narrow(each.type)) for each in type])
     return pa.string() if pa.types.is_large_string(type) else type
 
 

@@ -11,14 +11,14 @@ from graphkin.protocol.errors import Conflict
 from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft, Generation, Growth
-from graphkin.store.columns import grown, item_schema, narrowed, one_batch
+from graphkin.store.columns import item_schema, merge_item_tables, narrow_offsets, to_one_batch
 from graphkin.store.identity import BLOCK, blocks_of
 from graphkin.store.records import ADDED_NAMES, Change, Edges, Int32, Links, UInt64
 
 _ROWS = 4096  # fingerprints per call
 
 
-class HeldGrowth(Growth):
+class BufferedGrowth(Growth):
     """A growth that collects its additions in memory. The adapter that publishes them reads them.
 
     The collection starts with `_begin`.
@@ -64,12 +64,12 @@ class HeldGrowth(Growth):
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Do nothing: the index continues to cover the items of the base that it covers."""
 
-    def _own_items(self, provenance: Provenance) -> pa.RecordBatch:
+    def _new_items(self, provenance: Provenance) -> pa.RecordBatch:
         empty = pa.RecordBatch.from_pylist([], schema=item_schema(provenance))
-        return one_batch(pa.Table.from_batches(self._items or [empty]))
+        return to_one_batch(pa.Table.from_batches(self._items or [empty]))
 
-    def _own_names(self) -> pa.RecordBatch:
-        return one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
+    def _new_names(self) -> pa.RecordBatch:
+        return to_one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
 
     def _item_blocks(self, provenance: Provenance, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
         """Iterate over some blocks of the whole item table, which has the items of the base, then the new ones.
@@ -77,24 +77,24 @@ class HeldGrowth(Growth):
         Each block has all columns.
         """
         base_manifest, base_size = self.base.manifest, self.base.size
-        new_items, names = self._own_items(provenance), self._own_names()
+        new_items, names = self._new_items(provenance), self._new_names()
         for number in numbers:
             start, stop = number * BLOCK, (number + 1) * BLOCK
             parts = []
             if start < base_size:
                 rows = self.base.columns(item_schema(base_manifest).names, start, min(stop, base_size))
-                parts.append((list(base_manifest.properties), one_batch(pa.Table.from_batches(rows))))
+                parts.append((list(base_manifest.properties), to_one_batch(pa.Table.from_batches(rows))))
             if stop > base_size:
                 offset = max(start - base_size, 0)
                 parts.append((list(provenance.properties), new_items.slice(offset, stop - base_size - offset)))
-            yield narrowed(grown(parts, [_names_between(names, start, stop)], provenance))
+            yield narrow_offsets(merge_item_tables(parts, [_names_between(names, start, stop)], provenance))
 
     def _change(self) -> Change:
         """Return the removed and added edges."""
         return Change(Edges.concatenate(self._removed), Edges.concatenate(self._added))
 
 
-class RewrittenGrowth(HeldGrowth):
+class RewrittenGrowth(BufferedGrowth):
     """A growth for stores whose generations share no data: it writes the base and the additions into a draft."""
 
     def __init__(self, base: Generation, draft: Draft) -> None:

@@ -54,7 +54,7 @@ class BlockTree:
 
     def __init__(self) -> None:
         self._blocks: list[bytes] = []
-        self._begun: list[pa.RecordBatch] = []
+        self._pending: list[pa.RecordBatch] = []
         self._rows = 0
 
     def update(self, items: pa.RecordBatch) -> None:
@@ -62,17 +62,17 @@ class BlockTree:
         start = 0
         while start < items.num_rows:
             part = items.slice(start, BLOCK - self._rows)
-            self._begun.append(part)
+            self._pending.append(part)
             self._rows += part.num_rows
             start += part.num_rows
             if self._rows == BLOCK:
-                self._blocks.append(_digest(self._begun))
-                self._begun, self._rows = [], 0
+                self._blocks.append(_digest(self._pending))
+                self._pending, self._rows = [], 0
 
     @property
     def blocks(self) -> list[bytes]:
         """The SHA-256 of each block so far, including a last block that is not full."""
-        return [*self._blocks, _digest(self._begun)] if self._begun else self._blocks
+        return [*self._blocks, _digest(self._pending)] if self._pending else self._blocks
 
 
 def blocks_of(items: int) -> int:

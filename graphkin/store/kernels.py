@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 FunctionIdentity._unique_ids = iter(partial(randbits, 64), None)  # type: ignore[assignment]
 
 
-class _Private(caching._CacheLocator):
+class _PrivateLocator(caching._CacheLocator):
     """A cache folder that belongs to this user and that no other user can enter."""
 
     def ensure_cache_path(self) -> None:
@@ -51,24 +51,24 @@ class _Private(caching._CacheLocator):
         super().ensure_cache_path()
 
 
-class _Configured(_Private, caching.UserProvidedCacheLocator):
+class _ConfiguredLocator(_PrivateLocator, caching.UserProvidedCacheLocator):
     """The folder in `NUMBA_CACHE_DIR`, if that is set."""
 
 
-class _BesideCode(_Private, caching.InTreeCacheLocator):
+class _InTreeLocator(_PrivateLocator, caching.InTreeCacheLocator):
     """A separate folder next to the code, because other users need to read the Python files there."""
 
     def get_cache_path(self) -> str:
         return str(Path(super().get_cache_path()) / _FOLDER)
 
 
-class _UserWide(_Private, caching.UserWideCacheLocator):
+class _UserWideLocator(_PrivateLocator, caching.UserWideCacheLocator):
     def get_cache_path(self) -> str:
         return str(user_cache_path("graphkin") / _FOLDER / Path(super().get_cache_path()).name)
 
 
-class _Place(caching.CompileResultCacheImpl):
-    _locator_classes = [_Configured, _BesideCode, _UserWide]  # noqa: RUF012 - declared like this by numba
+class _CacheImplementation(caching.CompileResultCacheImpl):
+    _locator_classes = [_ConfiguredLocator, _InTreeLocator, _UserWideLocator]  # noqa: RUF012 - declared like this by numba
 
 
 class _SealedFiles(caching.IndexDataCacheFile):
@@ -119,7 +119,7 @@ def _is_whole(path: str) -> bool:
 class _Cache(caching.FunctionCache):
     """A cache that never ends a run: if it cannot be read or written, the function is compiled again."""
 
-    _impl_class = _Place
+    _impl_class = _CacheImplementation
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

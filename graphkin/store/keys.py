@@ -55,9 +55,13 @@ class Keys(ABC):
         keys = self.all()
         matches = [key for key in keys if beginning and key.id.startswith(beginning)]
         if not matches:
-            raise NotFound("no such key", given=beginning, expected=_those(keys), hint=_likely(beginning, keys))
+            raise NotFound(
+                "no such key", given=beginning, expected=_describe_keys(keys), hint=_suggest(beginning, keys)
+            )
         if len(matches) > 1:
-            raise InvalidInput("several keys begin so", given=beginning, expected=f"more of one of {_those(matches)}")
+            raise InvalidInput(
+                "several keys begin so", given=beginning, expected=f"more of one of {_describe_keys(matches)}"
+            )
         return matches[0]
 
     def revoke(self, beginning: str, at: datetime) -> Key:
@@ -99,12 +103,12 @@ def oldest_first(keys: list[Key]) -> list[Key]:
     return sorted(keys, key=lambda key: (key.created_at, key.id))
 
 
-def _those(keys: list[Key]) -> str:
+def _describe_keys(keys: list[Key]) -> str:
     more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
     return ", ".join(f"{key.id} ({key.name})" for key in keys[:_LISTED]) + more or "this store has no keys yet"
 
 
-def _likely(prefix: str, keys: list[Key]) -> str | None:
+def _suggest(prefix: str, keys: list[Key]) -> str | None:
     by_name = {name: key for key in keys for name in (key.id, key.name)}
     matches = get_close_matches(prefix, by_name, n=1)
     return f"did you mean {by_name[matches[0]].id}?" if matches else None

@@ -80,7 +80,7 @@ class _Build:
     done: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
 
-    def require_wanted(self) -> None:
+    def raise_if_stopped(self) -> None:
         if self.stop.is_set():
             raise StoreBusy(
                 "the build of these positive sets was stopped: shutting down, or their generation was deleted"
@@ -124,7 +124,7 @@ class PositiveCache:
             InvalidInput: The sets do not fit into the cache.
             GraphkinError: An earlier background build of these sets failed. The error is raised once.
         """
-        order = self._ordered(sampler, generation, size, policy, seed, epoch)
+        order = self._make_order(sampler, generation, size, policy, seed, epoch)
         with self._disk():
             sets = self._cache.open(order.key, order.read)
         with self._state:
@@ -150,7 +150,7 @@ class PositiveCache:
             StoreBusy: `drop` or `close` stopped the build.
             InvalidInput: The sets do not fit into the cache.
         """
-        order = self._ordered(sampler, generation, size, policy, seed, epoch)
+        order = self._make_order(sampler, generation, size, policy, seed, epoch)
         build = _Build(order, background=False)
         with self._state:
             self._register(build)
@@ -189,7 +189,9 @@ class PositiveCache:
         if thread is not None:
             thread.join()
 
-    def _ordered(self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int) -> _Order:
+    def _make_order(
+        self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int
+    ) -> _Order:
         order = _Order(sampler, generation, size, policy, seed, epoch)
         if order.bytes > self._max_bytes:
             raise InvalidInput(
@@ -208,11 +210,11 @@ class PositiveCache:
     def _start(self, order: _Order) -> _Build:
         build = _Build(order, background=True)
         self._register(build)
-        self._thread = threading.Thread(target=self._in_background, args=(build,), name="positives", daemon=True)
+        self._thread = threading.Thread(target=self._run_in_background, args=(build,), name="positives", daemon=True)
         self._thread.start()
         return build
 
-    def _in_background(self, build: _Build) -> None:
+    def _run_in_background(self, build: _Build) -> None:
         failure = None
         try:
             self._carry_out(build)
@@ -228,20 +230,20 @@ class PositiveCache:
     def _carry_out(self, build: _Build) -> PositiveSets:
         with self._disk(), self._turn(build):
             sets = self._cache.open(build.order.key, build.order.read)
-            return self._built(build) if sets is None else sets
+            return self._compute(build) if sets is None else sets
 
     def _turn(self, build: _Build) -> AbstractContextManager[Any]:
         """Return the lock that one builder at a time holds. Waits until it is free or the build is stopped."""
         while True:
-            build.require_wanted()
+            build.raise_if_stopped()
             try:
                 return self._cache.turn(_POLL)
             except Timeout:
                 continue
 
-    def _built(self, build: _Build) -> PositiveSets:
+    def _compute(self, build: _Build) -> PositiveSets:
         order = build.order
-        sets = self._cache.add(order.key, order.bytes, partial(self._write, build), order.read, build.require_wanted)
+        sets = self._cache.add(order.key, order.bytes, partial(self._write, build), order.read, build.raise_if_stopped)
         self.built += 1  # no race: the lock admits one builder at a time
         return sets
 
@@ -253,7 +255,7 @@ class PositiveCache:
                 for name, (dtype, width) in _columns(order.policy.k).items()
             }
             for begin in range(0, order.size, self._block):
-                build.require_wanted()
+                build.raise_if_stopped()
                 anchors = np.arange(begin, min(begin + self._block, order.size), dtype=np.int32)
                 sets = order.sampler.positives(anchors, order.policy, order.seed, order.epoch)
                 for name, writer in writers.items():

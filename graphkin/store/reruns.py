@@ -31,7 +31,7 @@ class KeptRerun:
     rejections: pa.Table
 
 
-def encoded(rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> bytes:
+def encode_rerun(rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> bytes:
     """Return the record as sealed bytes."""
     schema = REJECTION_SCHEMA.with_metadata({_KEY: rerun.model_dump_json()})
     sink = pa.BufferOutputStream()
@@ -42,8 +42,8 @@ def encoded(rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> bytes:
     return hashlib.sha256(content).digest() + content
 
 
-def decoded(name: str, sealed: bytes) -> KeptRerun:
-    """Read a record that `encoded` wrote.
+def decode_rerun(name: str, sealed: bytes) -> KeptRerun:
+    """Read a record that `encode_rerun` wrote.
 
     Args:
         name: The file or value, for the error.

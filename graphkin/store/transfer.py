@@ -36,7 +36,7 @@ def copy_generation(source: Generation, target: Store, stage: Stage = silent) ->
         StoreFormat: The items differ from those that the generation id stands for. Nothing is published.
         GraphkinError: Any error of `Store.draft` or `Draft.publish`. Nothing is published.
     """
-    listed = _listed(target, source.collection)
+    listed = _find_collection(target, source.collection)
     if listed is not None and listed.current == source.id:
         with target.open(source.collection, source.id) as opened:
             return opened.manifest
@@ -61,7 +61,7 @@ def write_generation(source: Generation, draft: Draft, stage: Stage = silent) ->
     _copy_edges(source, draft, stage)
 
 
-def _listed(store: Store, collection: str) -> Collection | None:
+def _find_collection(store: Store, collection: str) -> Collection | None:
     try:
         return store.collection(collection)
     except NotFound:
@@ -69,7 +69,7 @@ def _listed(store: Store, collection: str) -> Collection | None:
 
 
 def _holds(store: Store, source: Generation) -> bool:
-    listed = _listed(store, source.collection)
+    listed = _find_collection(store, source.collection)
     return listed is not None and source.id in listed.generations
 
 

@@ -7,7 +7,7 @@ from graphkin.ingest.runners.base import Runner
 from graphkin.runtime.files import absolute
 from graphkin.store import kept_open
 from graphkin.store.base import Generation
-from graphkin.store.neo4j.bulk import Each, PartTask
+from graphkin.store.neo4j.bulk import PartTask, TaskRunner
 from graphkin.store.transfer import Stage
 
 T = TypeVar("T")
@@ -15,7 +15,7 @@ T = TypeVar("T")
 Where = tuple[str, str, str]
 
 
-def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage) -> Each:
+def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage) -> TaskRunner:
     """For `write_import`: a task for each part, each of which opens the generation of the store at `location`. Raises
     as `Runner.run`."""
     where = absolute(location), generation.collection, generation.id

@@ -17,7 +17,7 @@ from graphkin.ingest.stages.job import Job
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.columns import fixed_width
 from graphkin.store.lake.layout import Part
-from graphkin.store.lake.parts import tables, write_table
+from graphkin.store.lake.parts import table_buffer, write_table
 
 _FILE = 100_000  # parts of a file, at most
 
@@ -95,7 +95,9 @@ def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
 def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the only one
     """Write the rejections of all parts as the lake has them."""
     written: list[Part] = []
-    filling = tables(lambda rows: written.append(write_table(job.place, job.run, "rejections", len(written), rows)))
+    filling = table_buffer(
+        lambda rows: written.append(write_table(job.place, job.run, "rejections", len(written), rows))
+    )
     for part in range(parts):
         filling.add(job.read("rejected", part))
     filling.finish()

@@ -25,7 +25,7 @@ from s3fs import S3FileSystem  # type: ignore[import-untyped]
 
 from graphkin.protocol.errors import GraphkinError
 from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES
-from graphkin.store.lake.layout import MANIFEST, opened
+from graphkin.store.lake.layout import MANIFEST, parse_manifest
 from graphkin.store.lake.place import Place
 from graphkin.store.lake.store import LakeStore
 
@@ -98,7 +98,7 @@ def _outcome(url: str, cache: Path, replies: list[tuple[int, str]]) -> str:
         if generation.check():
             return "VIOLATION: a damaged lake is published"
     place = Place(url)
-    listed = {part.name for part in opened(place.read(MANIFEST)).all_parts()}
+    listed = {part.name for part in parse_manifest(place.read(MANIFEST)).all_parts()}
     if set(place.names()) != {MANIFEST, *listed}:
         return "VIOLATION: files are left that the manifest does not list"
     return f"one wins, the other: {message}"

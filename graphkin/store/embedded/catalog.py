@@ -20,7 +20,7 @@ from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, St
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version
-from graphkin.store.embedded.database import has_table, integrity_problem, reading, transaction
+from graphkin.store.embedded.database import has_table, integrity_problem, read_transaction, transaction
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
 SCHEMA_VERSION = 5
@@ -62,16 +62,16 @@ class _Content:
     Attributes:
         collections: (name, kind, current generation), ordered by name.
         generations: The generations, oldest first.
-        guarded: Whether the store has had a key.
+        is_guarded: Whether the store has had a key.
     """
 
     collections: list[tuple[str, Kind, str]]
     generations: list[_Row]
-    guarded: bool
+    is_guarded: bool
 
     @property
     def seal(self) -> str:
-        guard = ("guarded",) if self.guarded else ()
+        guard = ("guarded",) if self.is_guarded else ()
         return _sha256(repr((self.collections, [*map(tuple, self.generations)], *guard)))
 
     def find(self, collection: str, generation: str) -> _Row | None:
@@ -109,12 +109,12 @@ class Catalog:
         """
         if not self._path.is_file():
             return False
-        with reading(self._path) as database:
+        with read_transaction(self._path) as database:
             return bool(database.execute("PRAGMA page_count").fetchone()[0])
 
     def check(self) -> None:
         """Check that this is an intact catalog of the present version. Raises the errors of the class otherwise."""
-        with reading(self._path) as database:
+        with read_transaction(self._path) as database:
             self._content(database)
 
     @contextmanager
@@ -122,7 +122,7 @@ class Catalog:
         """Open a transaction on an intact catalog, and seal the catalog at the end."""
         with transaction(self._path, "rw") as database:
             if problem := integrity_problem(database):
-                raise self._damaged(problem)
+                raise self._damage_error(problem)
             self._content(database)
             yield database
             self._seal(database)
@@ -143,19 +143,19 @@ class Catalog:
         require_schema_version(version, SCHEMA_VERSION)
         content = _read(database)
         if database.execute("SELECT digest FROM seal").fetchall() != [(content.seal,)]:
-            raise self._damaged("its rows are not those that were sealed")
+            raise self._damage_error("its rows are not those that were sealed")
         return content
 
-    def _damaged(self, problem: str) -> StoreDamaged:
+    def _damage_error(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._path.name, problem))
 
-    def guarded(self) -> bool:
+    def is_guarded(self) -> bool:
         """Return whether the store has had a key."""
-        with reading(self._path) as database:
-            return self._content(database).guarded
+        with read_transaction(self._path) as database:
+            return self._content(database).is_guarded
 
     @contextmanager
-    def guarding(self) -> Iterator[None]:
+    def guard_transaction(self) -> Iterator[None]:
         """Record that the store has keys, in a transaction around the `with` block.
 
         One process at a time runs the block.
@@ -166,7 +166,7 @@ class Catalog:
             yield
 
     def collections(self) -> list[Collection]:
-        with reading(self._path) as database:
+        with read_transaction(self._path) as database:
             content = self._content(database)
         living = [row for row in content.generations if row.deleted_at is None]
         return [
@@ -181,7 +181,7 @@ class Catalog:
             NotFound: There is no such generation.
             Deleted: The generation was deleted.
         """
-        with reading(self._path) as database:
+        with read_transaction(self._path) as database:
             row = self._content(database).find(collection, generation)
             if row is None:
                 raise NotFound(f"collection {collection!r} has no such generation", given=generation)
@@ -189,23 +189,23 @@ class Catalog:
                 raise Deleted(f"this generation of {collection!r} was deleted at {row.deleted_at}", given=generation)
             text = self._manifest_text(database, row)
         if _sha256(text) != row.digest:
-            raise self._damaged(f"the manifest of generation {generation[:12]} is not the one that was sealed")
-        return self._parsed(text)
+            raise self._damage_error(f"the manifest of generation {generation[:12]} is not the one that was sealed")
+        return self._parse(text)
 
     def _manifest_text(self, database: sqlite3.Connection, row: _Row) -> str:
         """Read a manifest by its position in the table, because an index could be damaged, too."""
         record = database.execute("SELECT manifest FROM generations WHERE position = ?", (row.position,)).fetchone()
         if record is None or not isinstance(record[0], str):
-            raise self._damaged(f"the manifest of generation {row.generation[:12]} is missing")
+            raise self._damage_error(f"the manifest of generation {row.generation[:12]} is missing")
         return record[0]
 
-    def _parsed(self, text: str) -> Manifest:
+    def _parse(self, text: str) -> Manifest:
         try:
             return Manifest.model_validate_json(text)
         except ValidationError as error:
-            raise self._damaged(f"a manifest cannot be read: {error.errors()[0]['msg']}") from error
+            raise self._damage_error(f"a manifest cannot be read: {error.errors()[0]['msg']}") from error
 
-    def live(self, collection: str) -> set[str]:
+    def published_ids(self, collection: str) -> set[str]:
         """Return the ids of the published generations of a collection, whose files must exist."""
         return {
             generation for entry in self.collections() if entry.name == collection for generation in entry.generations
@@ -213,7 +213,7 @@ class Catalog:
 
     def folders(self, collection: str) -> set[str]:
         """Return the folders that the published generations of a collection are read from."""
-        manifests = (self.manifest(collection, generation) for generation in self.live(collection))
+        manifests = (self.manifest(collection, generation) for generation in self.published_ids(collection))
         return {fragment.folder for manifest in manifests for fragment in manifest.fragments}
 
     def rewrite(self, collection: str, manifest: Manifest) -> None:

@@ -33,13 +33,13 @@ def copy_fragment(files: CheckedFiles, fragment: Fragment, collection: Path, adv
     with partial(target) as temporary:  # the next writer removes this folder if the process dies
         temporary.mkdir(parents=True)
         for name, digest in fragment.files.items():
-            key = files.called(fragment, name)
-            if _copied(files[key], temporary / name, advance) != digest:
-                raise files.damaged(key, "its SHA-256 differs from the manifest's")
+            key = files.key_of(fragment, name)
+            if _copy(files[key], temporary / name, advance) != digest:
+                raise files.damage_error(key, "its SHA-256 differs from the manifest's")
         settle(temporary, target)
 
 
-def _copied(file: BufferedReader, to: Path, advance: Callable[[int], object]) -> str:
+def _copy(file: BufferedReader, to: Path, advance: Callable[[int], object]) -> str:
     """Copy a file and return the SHA-256 of the bytes that were read."""
     digest = hashlib.sha256()
     file.seek(0)

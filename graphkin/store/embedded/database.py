@@ -22,14 +22,14 @@ _DATABASE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 """The errors of reading a database. A damaged name in a message of SQLite raises `UnicodeDecodeError`."""
 
 
-def _tells_damage(error: Exception) -> bool:
+def _is_damage(error: Exception) -> bool:
     """Return whether an error is about the content of a database, not about access to it or about the call."""
     code = getattr(error, "sqlite_errorcode", None)  # None for text that is not UTF-8, which Python detects
     return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _CONTENT)
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
+def read_transaction(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a database for reading. All statements see one state.
 
     Raises:
@@ -37,7 +37,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         StoreError: The database cannot be read.
     """
     try:
-        with _connected(path, "rw") as database:
+        with _connect(path, "rw") as database:
             database.execute("BEGIN")
             yield database
     except sqlite3.OperationalError as error:
@@ -54,7 +54,7 @@ def transaction(path: Path, mode: Literal["rw", "rwc"]) -> Iterator[sqlite3.Conn
         StoreDamaged: The database is damaged.
         StoreError: The database cannot be written.
     """
-    with disk(path), _connected(path, mode) as database, database:
+    with disk(path), _connect(path, mode) as database, database:
         database.execute("PRAGMA synchronous = EXTRA")  # with FULL, the commit itself may be synced later
         database.execute("BEGIN IMMEDIATE")
         yield database
@@ -71,12 +71,12 @@ def has_table(database: sqlite3.Connection, name: str) -> bool:
 
 
 @contextmanager
-def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
+def _connect(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as database:
             yield database
     except _DATABASE_ERRORS as error:
-        if not _tells_damage(error):
+        if not _is_damage(error):
             raise
         raise StoreDamaged(Damage(path.name, f"damaged, or not a graphkin store: {error}")) from error

@@ -54,7 +54,7 @@ class FolderDraft(Draft):
         self._catalog = catalog
         self._lock = lock
         self._folder = store / COLLECTIONS / collection / f"draft-{token_hex(8)}"
-        self._open = True
+        self._is_open = True
         self._closers: list[Callable[[], None]] = []
         try:
             with disk(self._folder):
@@ -81,16 +81,16 @@ class FolderDraft(Draft):
         """
 
     def publish(self, provenance: Provenance) -> Manifest:
-        if not self._open:
+        if not self._is_open:
             raise StoreError("this draft is already published or discarded")
         blocks = self._blocks(provenance)
         generation = generation_id(provenance, blocks)
-        is_published = generation in self._catalog.live(self._collection)
+        is_published = generation in self._catalog.published_ids(self._collection)
         if is_published:
             manifest = self._catalog.manifest(self._collection, generation)
             with disk(self._folder):
                 if len(manifest.fragments) > 1 and not self.earlier:
-                    fragments = [self._settled(provenance, generation, blocks)]
+                    fragments = [self._settle(provenance, generation, blocks)]
                     manifest = manifest.model_copy(update={"fragments": fragments})
                     self._catalog.rewrite(self._collection, manifest)
                 else:
@@ -102,13 +102,13 @@ class FolderDraft(Draft):
                     generation=generation,
                     format=FORMAT,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    fragments=[*self.earlier, self._settled(provenance, generation, blocks)],
+                    fragments=[*self.earlier, self._settle(provenance, generation, blocks)],
                 )
                 self._catalog.publish(self._collection, manifest)
         self.discard()
         return manifest
 
-    def _settled(self, provenance: Provenance, generation: str, blocks: Sequence[bytes]) -> Fragment:
+    def _settle(self, provenance: Provenance, generation: str, blocks: Sequence[bytes]) -> Fragment:
         """Complete the folder, give it a name that no other fragment has, and return it as a fragment."""
         edges = self._finish_files(provenance, blocks)
         files = {path.name: sha256_at(path) for path in sorted(self._folder.iterdir())}
@@ -126,9 +126,9 @@ class FolderDraft(Draft):
         )
 
     def discard(self) -> None:
-        if not self._open:
+        if not self._is_open:
             return
-        self._open = False
+        self._is_open = False
         for close in self._closers:
             with suppress(OSError):  # the disk may be full, and the buffered data is discarded anyway
                 close()
@@ -143,7 +143,7 @@ class EmbeddedDraft(FolderDraft):
 
     def _begin(self) -> None:
         self._tree = BlockTree()
-        self._counted = 0
+        self._item_count = 0
         self._words: ArrayWriter | None = None
         self._popcounts: ArrayWriter | None = None
         self._items = ItemWriter(self._folder)
@@ -162,7 +162,7 @@ class EmbeddedDraft(FolderDraft):
         with disk(self._folder):
             self._items.append(items)
         self._tree.update(items)
-        self._counted += items.num_rows
+        self._item_count += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
         with disk(self._folder):
@@ -208,13 +208,13 @@ class EmbeddedDraft(FolderDraft):
         self._items.finish()
         self._write(BLOCKS, np.frombuffer(b"".join(blocks), np.uint8).reshape(-1, DIGEST))
         if self._words is None:
-            self.append_fingerprints(np.empty((self._counted, 0), np.uint64))
+            self.append_fingerprints(np.empty((self._item_count, 0), np.uint64))
         if not (self._folder / "forest.source.npy").exists():
             self.write_forest(Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)))
         for writer in (*self._edges, self._words, self._popcounts):
             if writer is not None:
                 writer.close()
-        graph = csr.build(Edges(*(np.load(self._spool(part)) for part, _ in _EDGE_PARTS)), self._counted)
+        graph = csr.build(Edges(*(np.load(self._spool(part)) for part, _ in _EDGE_PARTS)), self._item_count)
         for part, _ in _EDGE_PARTS:
             self._spool(part).unlink()
         self._write("indptr.npy", graph.indptr)

@@ -25,25 +25,25 @@ class FragmentFiles:
         self.fragment = fragment
         self.folder = folder / fragment.folder
         self._files = files
-        self.arrays = {name: self._mapped(name) for name in fragment.files if name.endswith(".npy")}
+        self.arrays = {name: self._map(name) for name in fragment.files if name.endswith(".npy")}
 
-    def _mapped(self, name: str) -> NDArray[Any]:
+    def _map(self, name: str) -> NDArray[Any]:
         try:
             return map_array(self.file(name))
         except ValueError as error:
-            raise self.damaged(name, str(error)) from error
+            raise self.damage_error(name, str(error)) from error
 
     def file(self, name: str) -> BufferedReader:
         """Return a file, open for mapping."""
-        return self._files[self._files.called(self.fragment, name)]
+        return self._files[self._files.key_of(self.fragment, name)]
 
     def require(self, *names: str) -> None:
         """Check the named files that have not been checked yet."""
-        self._files.require(*(self._files.called(self.fragment, name) for name in names))
+        self._files.require(*(self._files.key_of(self.fragment, name) for name in names))
 
-    def damaged(self, name: str, problem: str) -> StoreDamaged:
+    def damage_error(self, name: str, problem: str) -> StoreDamaged:
         """Return the error for a damaged file, and remember the damage."""
-        return self._files.damaged(self._files.called(self.fragment, name), problem)
+        return self._files.damage_error(self._files.key_of(self.fragment, name), problem)
 
     def require_names(self, names: Iterable[str]) -> None:
         """Check that the manifest lists these files.
@@ -53,7 +53,7 @@ class FragmentFiles:
         """
         for name in names:
             if name not in self.fragment.files:
-                raise self.damaged(name, "the manifest does not name it")
+                raise self.damage_error(name, "the manifest does not name it")
 
     def require_layout(self, layout: Mapping[str, tuple[Any, ...]]) -> None:
         """Check the type and shape of arrays.
@@ -64,9 +64,9 @@ class FragmentFiles:
         for name, (dtype, *shape) in layout.items():
             array = self.arrays.get(name)
             if array is not None and (array.dtype != dtype or array.shape != tuple(shape)):
-                raise self.damaged(name, f"{array.dtype} {array.shape} does not fit the manifest")
+                raise self.damage_error(name, f"{array.dtype} {array.shape} does not fit the manifest")
 
-    def checked(self, *names: str) -> list[NDArray[Any]]:
+    def read_arrays(self, *names: str) -> list[NDArray[Any]]:
         """Return arrays after a check of their files."""
         self.require(*names)
         return [self.arrays[name] for name in names]
@@ -77,7 +77,7 @@ class FragmentFiles:
         try:
             table = map_table(self.file(name))
         except ValueError as error:
-            raise self.damaged(name, str(error)) from error
+            raise self.damage_error(name, str(error)) from error
         if table.schema.names != list(columns) or table.num_rows != rows:
-            raise self.damaged(name, "its columns and rows are not those that the manifest says")
+            raise self.damage_error(name, "its columns and rows are not those that the manifest says")
         return table

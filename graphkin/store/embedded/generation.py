@@ -41,12 +41,12 @@ class EmbeddedGeneration(MappedGeneration):
         self._files = CheckedFiles(collection, manifest, folder)
         try:
             first, *others = (FragmentFiles(self._files, fragment, folder) for fragment in manifest.fragments)
-            self._whole = WholeFragment(first, manifest)
+            self._base = WholeFragment(first, manifest)
             ends = accumulate(fragment.items for fragment in manifest.fragments)
-            self._later = [
-                IncrementFragment(files, items, self._whole.width) for files, items in zip(others, ends, strict=False)
+            self._increments = [
+                IncrementFragment(files, items, self._base.width) for files, items in zip(others, ends, strict=False)
             ]
-            self._items = ItemReader(first, self._later, manifest)
+            self._items = ItemReader(first, self._increments, manifest)
             first.require_names(self._items.files)
         except BaseException:
             self._files.close()
@@ -54,46 +54,52 @@ class EmbeddedGeneration(MappedGeneration):
 
     @cached_property
     def _graph(self) -> Graph:
-        if not self._later:
-            return self._whole.graph
-        change = csr.in_turn([fragment.read.edges for fragment in self._later])
-        graph = csr.changed(self._whole.graph, self.size, change)
+        if not self._increments:
+            return self._base.graph
+        change = csr.in_turn([increment.content.edges for increment in self._increments])
+        graph = csr.changed(self._base.graph, self.size, change)
         flaw = csr.flaw(graph)
         if flaw is not None:
-            raise self._later[-1].damaged(f"of the graph that comes of it, {flaw[0]}: {flaw[1]}")
+            raise self._increments[-1].damage_error(f"of the graph that comes of it, {flaw[0]}: {flaw[1]}")
         return graph
 
     @cached_property
     def _forest(self) -> Edges:
-        if not self._later:
-            return self._whole.forest
-        change = csr.in_turn([fragment.read.forest for fragment in self._later])
-        return csr.most_similar_first(csr.left(self._whole.forest, change))
+        if not self._increments:
+            return self._base.forest
+        change = csr.in_turn([increment.content.forest for increment in self._increments])
+        return csr.most_similar_first(csr.left(self._base.forest, change))
 
     @cached_property
     def _dropped(self) -> Int32 | None:
-        if not self._later or self._whole.dropped is None:
-            return self._whole.dropped
+        if not self._increments or self._base.dropped is None:
+            return self._base.dropped
         dropped = np.zeros(self.size, np.int32)
-        dropped[: len(self._whole.dropped)] = self._whole.dropped
-        for fragment in self._later:
-            dropped[fragment.read.ids] = fragment.read.dropped
+        dropped[: len(self._base.dropped)] = self._base.dropped
+        for increment in self._increments:
+            dropped[increment.content.ids] = increment.content.dropped
         return dropped
 
     @cached_property
     def _fingerprints(self) -> Fingerprints:
-        if not self._later:
-            return self._whole.fingerprints
-        words = np.concatenate([self._whole.fingerprints.words, *(fragment.read.words for fragment in self._later)])
+        if not self._increments:
+            return self._base.fingerprints
+        words = np.concatenate(
+            [self._base.fingerprints.words, *(increment.content.words for increment in self._increments)]
+        )
         return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
     @cached_property
     def blocks(self) -> Sequence[bytes]:
         """The hashes of the blocks of the item table, which determine the generation id."""
-        blocks = self._later[-1].read.blocks if self._later else self._whole.blocks
+        blocks = self._increments[-1].content.blocks if self._increments else self._base.blocks
         if generation_id(self.manifest, blocks) != self.id:
             problem = "the hashes of the blocks of its items do not make the generation id"
-            raise self._later[-1].damaged(problem) if self._later else self._whole.damaged(BLOCKS, problem)
+            raise (
+                self._increments[-1].damage_error(problem)
+                if self._increments
+                else self._base.damage_error(BLOCKS, problem)
+            )
         return blocks
 
     @property
@@ -154,13 +160,13 @@ class EmbeddedGeneration(MappedGeneration):
         return self._dropped
 
     def links(self) -> Links | None:
-        return None if self.manifest.links is None else self._whole.links
+        return None if self.manifest.links is None else self._base.links
 
     def fingerprints(self) -> Fingerprints:
         return self._fingerprints
 
     def index(self) -> dict[str, NDArray[Any]]:
-        return self._whole.index
+        return self._base.index
 
     @property
     def indexed(self) -> int:

@@ -9,17 +9,17 @@ from filelock import BaseFileLock
 
 from graphkin.protocol.manifest import Provenance
 from graphkin.store import csr
-from graphkin.store.columns import one_batch, titles
+from graphkin.store.columns import titles, to_one_batch
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import FolderDraft
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.increment import INCREMENT, Increment
-from graphkin.store.growth import HeldGrowth
+from graphkin.store.growth import BufferedGrowth
 from graphkin.store.identity import BLOCK, BlockTree, blocks_of
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 
-class EmbeddedGrowth(HeldGrowth, FolderDraft):
+class EmbeddedGrowth(BufferedGrowth, FolderDraft):
     """A growth whose fragment is written at publication."""
 
     base: EmbeddedGeneration
@@ -40,7 +40,7 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
         full_blocks = self._full_blocks(provenance)
         blocks = [*full_blocks, *[b""] * (blocks_of(provenance.counts.kept) - len(full_blocks))]
         stale = np.arange(len(blocks)) >= len(full_blocks)
-        stale[self._own_names()["id"].to_numpy() // BLOCK] = True
+        stale[self._new_names()["id"].to_numpy() // BLOCK] = True
         numbers = np.flatnonzero(stale).tolist()
         for number, items in zip(numbers, self._item_blocks(provenance, numbers), strict=True):
             tree = BlockTree()
@@ -57,11 +57,11 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
 
     def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:
         change = self._change()
-        ids, dropped = self._more_dropped(provenance.counts.kept)
+        ids, dropped = self._changed_dropped(provenance.counts.kept)
         increment = Increment(
-            items=self._own_items(provenance),
-            names=self._own_names(),
-            rejections=one_batch(pa.Table.from_batches(self._rejections, REJECTION_SCHEMA)),
+            items=self._new_items(provenance),
+            names=self._new_names(),
+            rejections=to_one_batch(pa.Table.from_batches(self._rejections, REJECTION_SCHEMA)),
             words=np.concatenate(self._words),
             edges=change,
             forest=csr.difference(self.base.forest(), self._forest),
@@ -72,7 +72,7 @@ class EmbeddedGrowth(HeldGrowth, FolderDraft):
         increment.write(self._folder / INCREMENT)
         return len(change.added)
 
-    def _more_dropped(self, items: int) -> tuple[Int32, Int32]:
+    def _changed_dropped(self, items: int) -> tuple[Int32, Int32]:
         """Return the items whose number of truncated pairs has changed, and the new numbers."""
         old_counts = self.base.dropped()
         if old_counts is None or self._dropped is None:

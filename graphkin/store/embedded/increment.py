@@ -116,20 +116,20 @@ class IncrementFragment:
         self._width = width
         files.require_names([INCREMENT])
 
-    def damaged(self, problem: str) -> StoreDamaged:
+    def damage_error(self, problem: str) -> StoreDamaged:
         """Return the error for a damaged increment, and remember the damage."""
-        return self._files.damaged(INCREMENT, problem)
+        return self._files.damage_error(INCREMENT, problem)
 
     @cached_property
-    def read(self) -> Increment:
+    def content(self) -> Increment:
         self._files.require(INCREMENT)
         try:
             increment = Increment.read(self._files.file(INCREMENT), self._width)
         except ValueError as error:
-            raise self.damaged(str(error)) from error
+            raise self.damage_error(str(error)) from error
         problem = self._problem(increment)
         if problem is not None:
-            raise self.damaged(problem)
+            raise self.damage_error(problem)
         return increment
 
     def _problem(self, increment: Increment) -> str | None:

@@ -13,14 +13,15 @@ from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
 from graphkin.protocol.manifest import Fragment, Manifest
 from graphkin.runtime.files import sha256
 
-_OURS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # errors of this process, which do not mean that a file is damaged
+# These errors come from the limits of this process. They do not mean that a file is damaged.
+_PROCESS_ERRORS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 class CheckedFiles:
     """The files of a generation.
 
     All files are opened at once, so that a later deletion does no harm. The key of a file is its name, or its folder
-    and name if the generation consists of several fragments (`called`).
+    and name if the generation consists of several fragments (`key_of`).
 
     ## Thread safety
 
@@ -39,23 +40,23 @@ class CheckedFiles:
         self.damage: Damage | None = None
         self._collection = collection
         self._generation = manifest.generation
-        self._alone = len(manifest.fragments) == 1
+        self._is_single = len(manifest.fragments) == 1
         self._paths: dict[str, Path] = {}
         self._digests: dict[str, str] = {}
         for fragment in manifest.fragments:
             for name, digest in fragment.files.items():
-                self._paths[self.called(fragment, name)] = folder / fragment.folder / name
-                self._digests[self.called(fragment, name)] = digest
-        self._reading = {name: threading.Lock() for name in self._paths}
+                self._paths[self.key_of(fragment, name)] = folder / fragment.folder / name
+                self._digests[self.key_of(fragment, name)] = digest
+        self._locks = {name: threading.Lock() for name in self._paths}
         self._problems: dict[str, str | None] = {}  # by file, only for files that were read
         with ExitStack() as stack:
-            self._files = {name: stack.enter_context(self._opened(name)) for name in self._paths}
+            self._files = {name: stack.enter_context(self._open(name)) for name in self._paths}
             self.bytes = sum(os.fstat(file.fileno()).st_size for file in self._files.values())
             self.close = stack.pop_all().close
 
-    def called(self, fragment: Fragment, name: str) -> str:
+    def key_of(self, fragment: Fragment, name: str) -> str:
         """Return the key of a file of a fragment."""
-        return name if self._alone else f"{fragment.folder}/{name}"
+        return name if self._is_single else f"{fragment.folder}/{name}"
 
     def __getitem__(self, name: str) -> BufferedReader:
         """Return a file, open for mapping."""
@@ -80,57 +81,57 @@ class CheckedFiles:
         for name in names:
             problem = self._problems[name]
             if problem is not None:
-                raise self.damaged(name, problem)
+                raise self.damage_error(name, problem)
 
     def read(self, name: str, again: bool = False) -> None:
         """Compare a file with the manifest. With `again`, also a file that was intact before."""
-        with self._reading[name]:
+        with self._locks[name]:
             if name not in self._problems or (again and self._problems[name] is None):
-                problem = self._compared(name)
+                problem = self._compare(name)
                 if problem is None:
                     self._problems[name] = None
                 else:
-                    self.damaged(name, problem)
+                    self.damage_error(name, problem)
 
     def problems(self) -> list[str]:
         """Read all files again and return the problems, including files that are no longer in their folder."""
         for name in self._files:
             self.read(name, again=True)
-        results = {name: problem or self._lost(name) for name, problem in sorted(self._problems.items())}
+        results = {name: problem or self._missing_problem(name) for name, problem in sorted(self._problems.items())}
         return [f"{name}: {problem}" for name, problem in results.items() if problem]
 
-    def damaged(self, name: str, problem: str) -> StoreDamaged:
+    def damage_error(self, name: str, problem: str) -> StoreDamaged:
         """Return the error for a damaged file, and remember the damage."""
         damage = Damage(name, problem, self._collection, self._generation)
         self._problems[name] = problem
         self.damage = self.damage or damage
         return StoreDamaged(damage)
 
-    def _opened(self, name: str) -> BufferedReader:
+    def _open(self, name: str) -> BufferedReader:
         try:
             return self._paths[name].open("rb")
         except FileNotFoundError as error:
-            raise self.damaged(name, "it is missing") from error
+            raise self.damage_error(name, "it is missing") from error
         except OSError as error:
-            raise self.damaged(name, _unreadable(error)) from error
+            raise self.damage_error(name, _read_problem(error)) from error
 
-    def _compared(self, name: str) -> str | None:
+    def _compare(self, name: str) -> str | None:
         try:
             is_different = sha256(self._files[name]) != self._digests[name]
         except OSError as error:
-            return _unreadable(error)
+            return _read_problem(error)
         return "its SHA-256 differs from the manifest's" if is_different else None
 
-    def _lost(self, name: str) -> str | None:
+    def _missing_problem(self, name: str) -> str | None:
         return None if self._paths[name].is_file() else "it is missing"
 
 
-def _unreadable(error: OSError) -> str:
+def _read_problem(error: OSError) -> str:
     """Return the problem of a file that raises this error.
 
     Raises:
         StoreError: The error does not mean that the file is damaged.
     """
-    if error.errno in _OURS:
+    if error.errno in _PROCESS_ERRORS:
         raise StoreError(f"cannot read the store: {error.strerror}", given=error.filename) from error
     return f"it cannot be read: {error.strerror}"

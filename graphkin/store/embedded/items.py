@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from graphkin.protocol.manifest import Manifest
 from graphkin.runtime.files import write_array
 from graphkin.store.base import Field
-from graphkin.store.columns import ID, ITEM_SCHEMA, grown, narrowed, repeated_ids, titles
+from graphkin.store.columns import ID, ITEM_SCHEMA, merge_item_tables, narrow_offsets, owner_ids, titles
 from graphkin.store.embedded.fragment import FragmentFiles
 from graphkin.store.embedded.increment import IncrementFragment
 from graphkin.store.embedded.tables import TableWriter
@@ -25,7 +25,7 @@ from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 ITEMS = "items.arrow"
 REJECTIONS = "rejections.arrow"
-FOUND_BY: dict[Field, tuple[str, str]] = {
+SEARCH_COLUMNS: dict[Field, tuple[str, str]] = {
     "smiles": ("smiles", "order.smiles.npy"),
     "name": ("names", "order.names.npy"),
     "inchikey": ("inchikey", "order.inchikey.npy"),
@@ -49,7 +49,7 @@ class ItemWriter:
         """Complete all files."""
         items = self._items.finish(ITEM_SCHEMA)
         self._rejections.finish(REJECTION_SCHEMA)
-        for column, file in FOUND_BY.values():
+        for column, file in SEARCH_COLUMNS.values():
             write_array(self._folder / file, _sorted_places(_texts(items, column)))
 
     def close(self) -> None:
@@ -64,13 +64,13 @@ class ItemReader:
     for a file that differs from what was written or does not fit the manifest.
     """
 
-    files = (ITEMS, REJECTIONS, *(file for _, file in FOUND_BY.values()))
+    files = (ITEMS, REJECTIONS, *(file for _, file in SEARCH_COLUMNS.values()))
 
-    def __init__(self, first: FragmentFiles, later: Sequence[IncrementFragment], manifest: Manifest) -> None:
+    def __init__(self, first: FragmentFiles, increments: Sequence[IncrementFragment], manifest: Manifest) -> None:
         self._first = first
-        self._later = later
+        self._increments = increments
         self._manifest = manifest
-        self._found_by: dict[Field, list[_Sorted]] = {}
+        self._texts_by_field: dict[Field, list[_SortedTexts]] = {}
 
     @cached_property
     def _first_items(self) -> pa.RecordBatch:
@@ -79,11 +79,11 @@ class ItemReader:
 
     @cached_property
     def _items(self) -> pa.RecordBatch:
-        if not self._later:
+        if not self._increments:
             return self._first_items
         parts = [(self._first.fragment.properties, self._first_items)]
-        parts += [(fragment.fragment.properties, fragment.read.items) for fragment in self._later]
-        return grown(parts, [fragment.read.names for fragment in self._later], self._manifest)
+        parts += [(increment.fragment.properties, increment.content.items) for increment in self._increments]
+        return merge_item_tables(parts, [increment.content.names for increment in self._increments], self._manifest)
 
     @cached_property
     def _columns(self) -> list[pa.Array]:
@@ -93,13 +93,13 @@ class ItemReader:
     def _rejections(self) -> pa.RecordBatch:
         first = self._first.table(REJECTIONS, REJECTION_SCHEMA.names, self._first.fragment.rejected)
         return (
-            pa.concat_batches([first, *(fragment.read.rejections for fragment in self._later)])
-            if self._later
+            pa.concat_batches([first, *(increment.content.rejections for increment in self._increments)])
+            if self._increments
             else first
         )
 
     def columns(self, names: Sequence[str], ids: range) -> Iterator[pa.RecordBatch]:
-        items = self._stored(names)
+        items = self._select(names)
         for start in range(ids.start, ids.stop, _PAGE):
             stop = min(start + _PAGE, ids.stop)
             yield _with_ids(items.slice(start, stop - start), names, np.arange(start, stop, dtype=np.int32))
@@ -111,40 +111,40 @@ class ItemReader:
         return [column.to_pylist() for column in self._items.take(pa.array(ids, pa.int32())).columns]
 
     def take(self, ids: Int32, names: Sequence[str]) -> pa.RecordBatch:
-        return _with_ids(self._stored(names).take(pa.array(ids)), names, ids)
+        return _with_ids(self._select(names).take(pa.array(ids)), names, ids)
 
-    def _stored(self, names: Sequence[str]) -> pa.RecordBatch:
+    def _select(self, names: Sequence[str]) -> pa.RecordBatch:
         return self._items.select([name for name in names if name != ID.name])
 
     def find(self, field: Field, value: str, after: int, limit: int) -> list[int]:
-        ids = np.concatenate([texts.owners_of(value) for texts in self._sorted(field)])
+        ids = np.concatenate([texts.owners_of(value) for texts in self._sorted_texts(field)])
         ids = np.unique(ids) if len(ids) > 1 else ids  # np.unique takes longer than the search itself
         return ids[ids > after][:limit].tolist()
 
-    def _sorted(self, field: Field) -> "list[_Sorted]":
+    def _sorted_texts(self, field: Field) -> "list[_SortedTexts]":
         """Return the sorted texts of the first fragment, from a file, and those of all later fragments together."""
-        if field not in self._found_by:
-            column, name = FOUND_BY[field]
-            (order,), items = self._first.checked(name), self._first_items
+        if field not in self._texts_by_field:
+            column, name = SEARCH_COLUMNS[field]
+            (order,), items = self._first.read_arrays(name), self._first_items
             if order.dtype != np.int32 or not ((order >= 0) & (order < len(_texts(items, column)))).all():
-                raise self._first.damaged(name, "it names texts that there are not")
-            later_texts = [_Sorted.later(self._later, column)] if self._later else []
-            self._found_by[field] = [
-                _Sorted(_texts(items, column), order, partial(_owners, items[column])),
+                raise self._first.damage_error(name, "it names texts that there are not")
+            later_texts = [_SortedTexts.from_increments(self._increments, column)] if self._increments else []
+            self._texts_by_field[field] = [
+                _SortedTexts(_texts(items, column), order, partial(_owners, items[column])),
                 *later_texts,
             ]
-        return self._found_by[field]
+        return self._texts_by_field[field]
 
     def rejections(self, begin: int) -> Iterator[pa.RecordBatch]:
         for start in range(begin, self._rejections.num_rows, _PAGE):
-            yield narrowed(self._rejections.slice(start, _PAGE))
+            yield narrow_offsets(self._rejections.slice(start, _PAGE))
 
     def close(self) -> None:
         """Do nothing: the generation owns the files."""
 
 
 @dataclass(frozen=True)
-class _Sorted:
+class _SortedTexts:
     """Sorted texts of items.
 
     Attributes:
@@ -158,16 +158,16 @@ class _Sorted:
     owners: Callable[[Int32], Int32]
 
     @classmethod
-    def later(cls, fragments: Sequence[IncrementFragment], column: str) -> Self:
+    def from_increments(cls, increments: Sequence[IncrementFragment], column: str) -> Self:
         """Sort the texts of the fragments after the first."""
         texts, owners = [], []
-        for fragment in fragments:
-            values = fragment.read.items[column]
-            texts.append(_texts(fragment.read.items, column))
-            owners.append(_owners(values, np.arange(len(texts[-1]), dtype=np.int32)) + np.int32(fragment.before))
+        for increment in increments:
+            values = increment.content.items[column]
+            texts.append(_texts(increment.content.items, column))
+            owners.append(_owners(values, np.arange(len(texts[-1]), dtype=np.int32)) + np.int32(increment.before))
             if column == "names":
-                texts.append(fragment.read.names["names"].flatten())
-                owners.append(repeated_ids(fragment.read.names))
+                texts.append(increment.content.names["names"].flatten())
+                owners.append(owner_ids(increment.content.names))
         all_texts, all_owners = pa.concat_arrays(texts), np.concatenate(owners)
         return cls(all_texts, _sorted_places(all_texts), all_owners.take)
 
@@ -192,7 +192,7 @@ def _sorted_places(texts: pa.Array) -> Int32:
 
 def _with_ids(items: pa.RecordBatch, names: Sequence[str], ids: Int32) -> pa.RecordBatch:
     """Return the columns in the order of `names`, which may include `id`."""
-    rows = narrowed(items)
+    rows = narrow_offsets(items)
     columns = [pa.array(ids) if name == ID.name else rows[name] for name in names]
     fields = [ID if name == ID.name else rows.schema.field(name) for name in names]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))

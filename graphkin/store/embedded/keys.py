@@ -21,7 +21,7 @@ from graphkin.runtime.files import partial
 from graphkin.store.base import require_schema_version
 from graphkin.store.disk import disk
 from graphkin.store.embedded.catalog import Catalog
-from graphkin.store.embedded.database import has_table, integrity_problem, reading, transaction
+from graphkin.store.embedded.database import has_table, integrity_problem, read_transaction, transaction
 from graphkin.store.keys import Keys, oldest_first
 
 _VERSION = 2
@@ -59,20 +59,20 @@ class EmbeddedKeys(Keys):
     def version(self) -> int:
         if not self._exists():
             return 0
-        with reading(self._path) as database:
+        with read_transaction(self._path) as database:
             rows = self._rows(database)
         return 1 + len(rows) + sum(bool(row.revoked) for row in rows)
 
     def all(self) -> list[Key]:
         if not self._exists():
             return []
-        with reading(self._path) as database:
+        with read_transaction(self._path) as database:
             rows = self._rows(database)
         return oldest_first([self._parse(row) for row in rows])
 
     def add(self, key: Key) -> None:
-        if not self._path.exists() or not self._catalog.guarded():
-            with self._catalog.guarding():
+        if not self._path.exists() or not self._catalog.is_guarded():
+            with self._catalog.guard_transaction():
                 self._create()
         with self._change() as database:
             if database.execute("SELECT 1 FROM keys WHERE id = ?", (key.id,)).fetchone():
@@ -80,7 +80,7 @@ class EmbeddedKeys(Keys):
             self._write(database, key)
 
     def _replace(self, key: Key) -> None:
-        with self._catalog.guarding(), self._change() as database:
+        with self._catalog.guard_transaction(), self._change() as database:
             self._write(database, key)
 
     def _exists(self) -> bool:
@@ -91,8 +91,8 @@ class EmbeddedKeys(Keys):
         """
         if self._path.exists():
             return True
-        if self._catalog.guarded():
-            raise self._damaged("it is missing, and this store has had keys")
+        if self._catalog.is_guarded():
+            raise self._damage_error("it is missing, and this store has had keys")
         return False
 
     def _create(self) -> None:
@@ -132,15 +132,15 @@ class EmbeddedKeys(Keys):
         """
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if not version:
-            raise self._damaged("it is empty")
+            raise self._damage_error("it is empty")
         require_schema_version(version, _VERSION, _IF_OLDER)
         if problem := integrity_problem(database):
-            raise self._damaged(problem)
+            raise self._damage_error(problem)
         if not has_table(database, "seal"):
-            raise self._damaged("it has no seal")
+            raise self._damage_error("it has no seal")
         rows = _read(database)
         if database.execute("SELECT digest FROM seal").fetchall() != [(_digest(rows),)]:
-            raise self._damaged("its rows are not those that were sealed")
+            raise self._damage_error("its rows are not those that were sealed")
         return rows
 
     @staticmethod
@@ -151,13 +151,13 @@ class EmbeddedKeys(Keys):
 
     def _parse(self, row: _Row) -> Key:
         if not isinstance(row.key, str) or digest_of(row.key) != row.seal:
-            raise self._damaged(f"key {row.id} is not the one that was sealed")
+            raise self._damage_error(f"key {row.id} is not the one that was sealed")
         try:
             return Key.model_validate_json(row.key)
         except ValidationError as error:
-            raise self._damaged(f"key {row.id} cannot be read") from error
+            raise self._damage_error(f"key {row.id} cannot be read") from error
 
-    def _damaged(self, problem: str) -> StoreDamaged:
+    def _damage_error(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._path.name, problem, remedy=_REMEDY))
 
 

@@ -19,7 +19,7 @@ from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.growth import EmbeddedGrowth
 from graphkin.store.embedded.keys import EmbeddedKeys
 from graphkin.store.keys import Keys
-from graphkin.store.reruns import KeptRerun, decoded, encoded
+from graphkin.store.reruns import KeptRerun, decode_rerun, encode_rerun
 
 _CATALOG, _KEYS = "catalog.sqlite", "keys.sqlite"
 
@@ -39,7 +39,7 @@ class EmbeddedStore(Store):
         if create:
             self._create()
         elif not self._catalog.exists():
-            raise self._absent()
+            raise self._missing_store_error()
         self._catalog.check()
 
     def _create(self) -> None:
@@ -48,7 +48,7 @@ class EmbeddedStore(Store):
             if self._catalog.exists():
                 return
             self._require_new()
-            if self._foreign():
+            if self._has_foreign_files():
                 raise StoreFormat(
                     "this folder holds other files and is no graphkin store",
                     given=str(self._folder),
@@ -56,7 +56,7 @@ class EmbeddedStore(Store):
                 )
             self._catalog.create()
 
-    def _foreign(self) -> bool:
+    def _has_foreign_files(self) -> bool:
         return any(not entry.name.startswith((_CATALOG, _KEYS)) for entry in self._folder.iterdir())
 
     def _require_new(self) -> None:
@@ -68,9 +68,9 @@ class EmbeddedStore(Store):
         if self._collections.is_dir():
             raise StoreDamaged(Damage(_CATALOG, "it is missing or empty"))
 
-    def _absent(self) -> NotFound | StoreFormat:
+    def _missing_store_error(self) -> NotFound | StoreFormat:
         self._require_new()
-        if self._folder.is_dir() and self._foreign():
+        if self._folder.is_dir() and self._has_foreign_files():
             return StoreFormat(
                 "this folder is no graphkin store", given=str(self._folder), expected=f"a folder with {_CATALOG}"
             )
@@ -85,9 +85,9 @@ class EmbeddedStore(Store):
         return self._catalog.manifest(collection, generation or self.collection(collection).current)
 
     def open(self, collection: str, generation: str | None = None) -> Generation:
-        return self._opened(collection, generation)
+        return self._open_reader(collection, generation)
 
-    def _opened(self, collection: str, generation: str | None) -> EmbeddedGeneration:
+    def _open_reader(self, collection: str, generation: str | None) -> EmbeddedGeneration:
         manifest = self.manifest(collection, generation)
         while True:
             try:
@@ -100,7 +100,7 @@ class EmbeddedStore(Store):
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
-        lock = self._writer(collection)
+        lock = self._acquire_writer_lock(collection)
         try:
             self._require_writable(collection, kind)  # again, because another writer may have created the collection
         except BaseException:
@@ -110,21 +110,21 @@ class EmbeddedStore(Store):
 
     def growth(self, collection: str) -> Growth:
         self.collection(collection)  # raises `NotFound` before a lock file is created
-        lock = self._writer(collection)
+        lock = self._acquire_writer_lock(collection)
         try:
-            base = self._independent(collection)
+            base = self._open_growable(collection)
         except BaseException:
             lock.release()
             raise
         return EmbeddedGrowth(base, collection, self._folder, self._catalog, lock)
 
-    def _independent(self, collection: str) -> EmbeddedGeneration:
+    def _open_growable(self, collection: str) -> EmbeddedGeneration:
         """Return the current generation.
 
         Raises:
             Conflict: The generation cannot grow.
         """
-        base = self._opened(collection, None)
+        base = self._open_reader(collection, None)
         try:
             require_independent(base)
         except Conflict:
@@ -132,7 +132,7 @@ class EmbeddedStore(Store):
             raise
         return base
 
-    def _writer(self, collection: str) -> FileLock:
+    def _acquire_writer_lock(self, collection: str) -> FileLock:
         lock = FileLock(self._locks / collection, timeout=0)
         with disk(self._folder):
             self._locks.mkdir(exist_ok=True)
@@ -149,7 +149,7 @@ class EmbeddedStore(Store):
 
     def delete(self, collection: str, generation: str) -> None:
         self._catalog.manifest(collection, generation)  # raises `NotFound` before a lock file is created
-        lock = self._writer(collection)
+        lock = self._acquire_writer_lock(collection)
         try:
             with disk(self._folder):
                 self._rerun_file(collection, generation).unlink(missing_ok=True)  # it must not outlive the catalog row
@@ -162,9 +162,9 @@ class EmbeddedStore(Store):
     def take_over(self, source: Store, collection: str, generation: str, advance: Callable[[int], object]) -> bool:
         if not isinstance(source, EmbeddedStore):
             return False
-        with source._opened(collection, generation) as reader:
+        with source._open_reader(collection, generation) as reader:
             self._require_writable(collection, reader.manifest.kind)
-            lock = self._writer(collection)
+            lock = self._acquire_writer_lock(collection)
             try:
                 folder = self._collections / collection
                 with disk(self._folder):
@@ -183,12 +183,12 @@ class EmbeddedStore(Store):
         with disk(self._folder):
             file.parent.mkdir(parents=True, exist_ok=True)
             with whole(file) as temporary:
-                temporary.write_bytes(encoded(rerun, rejections))
+                temporary.write_bytes(encode_rerun(rerun, rejections))
 
     def rerun(self, collection: str, generation: str) -> KeptRerun | None:
         file = self._rerun_file(collection, generation)
         try:
-            return decoded(str(file.relative_to(self._folder)), file.read_bytes())
+            return decode_rerun(str(file.relative_to(self._folder)), file.read_bytes())
         except FileNotFoundError:
             return None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from graphkin.store.columns import one_batch
+from graphkin.store.columns import to_one_batch
 
 
 class TableWriter:
@@ -31,7 +31,7 @@ class TableWriter:
         self.close()
         with pa.memory_map(str(self._spool)) as spool:
             table = pa.ipc.open_stream(spool).read_all()
-            batch = one_batch(table)
+            batch = to_one_batch(table)
         with self._path.open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
             writer.write_batch(batch)
         self._spool.unlink()

@@ -61,9 +61,9 @@ class WholeFragment:
             indices: (np.int32, link_ends),
         }
 
-    def damaged(self, name: str, problem: str) -> StoreDamaged:
+    def damage_error(self, name: str, problem: str) -> StoreDamaged:
         """Return the error for a damaged file, and remember the damage."""
-        return self._files.damaged(name, problem)
+        return self._files.damage_error(name, problem)
 
     @property
     def width(self) -> int:
@@ -72,49 +72,49 @@ class WholeFragment:
 
     @cached_property
     def graph(self) -> Graph:
-        graph = Graph(*self._files.checked(*_GRAPH))
+        graph = Graph(*self._files.read_arrays(*_GRAPH))
         flaw = csr.flaw(graph)
         if flaw is not None:
-            raise self.damaged(f"{flaw[0]}.npy", flaw[1])
+            raise self.damage_error(f"{flaw[0]}.npy", flaw[1])
         return graph
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
-        return Fingerprints(*self._files.checked(*_FINGERPRINTS))
+        return Fingerprints(*self._files.read_arrays(*_FINGERPRINTS))
 
     @cached_property
     def forest(self) -> Edges:
-        forest = Edges(*self._files.checked(*_FOREST))
+        forest = Edges(*self._files.read_arrays(*_FOREST))
         flaw = csr.forest_flaw(forest, self._files.fragment.items)
         if flaw is not None:
-            raise self.damaged(f"forest.{flaw[0]}.npy", flaw[1])
+            raise self.damage_error(f"forest.{flaw[0]}.npy", flaw[1])
         return forest
 
     @cached_property
     def dropped(self) -> Int32 | None:
         if DROPPED not in self._files.arrays:
             return None
-        (dropped,) = self._files.checked(DROPPED)
+        (dropped,) = self._files.read_arrays(DROPPED)
         if (dropped < 0).any():
-            raise self.damaged(DROPPED, "it holds negative counts")
+            raise self.damage_error(DROPPED, "it holds negative counts")
         return dropped
 
     @cached_property
     def blocks(self) -> list[bytes]:
         """The hashes of the blocks of the item table."""
-        (blocks,) = self._files.checked(BLOCKS)
+        (blocks,) = self._files.read_arrays(BLOCKS)
         return [block.tobytes() for block in blocks]
 
     @cached_property
     def links(self) -> Links:
-        links = Links(*self._files.checked(*LINKS))
+        links = Links(*self._files.read_arrays(*LINKS))
         flaw = csr.links_flaw(links)
         if flaw is not None:
-            raise self.damaged(f"links.{flaw[0]}.npy", flaw[1])
+            raise self.damage_error(f"links.{flaw[0]}.npy", flaw[1])
         return links
 
     @cached_property
     def index(self) -> dict[str, NDArray[Any]]:
         names = [name for name in self._files.arrays if name.startswith(INDEX)]
         keys = (name.removeprefix(INDEX).removesuffix(".npy") for name in names)
-        return dict(zip(keys, self._files.checked(*names), strict=True))
+        return dict(zip(keys, self._files.read_arrays(*names), strict=True))

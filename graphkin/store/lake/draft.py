@@ -18,13 +18,13 @@ from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.disk import user_workspace
 from graphkin.store.identity import BlockTree, generation_id
-from graphkin.store.lake.layout import FOLDERS, MANIFEST, RUN, Group, Lake, Part, opened, sealed
+from graphkin.store.lake.layout import FOLDERS, MANIFEST, RUN, Group, Lake, Part, parse_manifest, seal_manifest
 from graphkin.store.lake.parts import (
     FOREST,
     ROWS,
-    Filling,
+    PartBuffer,
     edge_table,
-    tables,
+    table_buffer,
     with_ids,
     write_array,
     write_table,
@@ -45,17 +45,17 @@ class LakeDraft(Draft):
         self._place = place
         self._collection = collection
         self._parts: dict[Group, list[Part]] = {}
-        self._items = tables(self._write_items)
-        self._rejections = tables(partial(self._table, "rejections"))
-        self._words: Filling[UInt64] = Filling(
+        self._items = table_buffer(self._write_items)
+        self._rejections = table_buffer(partial(self._table, "rejections"))
+        self._words: PartBuffer[UInt64] = PartBuffer(
             np.concatenate, lambda words, start: words[start : start + ROWS], partial(self._array, "fingerprints")
         )
         self._blocks = BlockTree()
-        self._written = 0
+        self._item_count = 0
         self._edges: list[Edges] = []
         self._run = token_hex(RUN // 2)
         self._release = place.claim()
-        self._open = True
+        self._is_open = True
         try:
             require_new(place)
             if place.is_local:
@@ -69,8 +69,8 @@ class LakeDraft(Draft):
         self._items.add(pa.Table.from_batches([items]))
 
     def _write_items(self, rows: pa.Table) -> None:
-        self._table("items", with_ids(rows, self._written))
-        self._written += len(rows)
+        self._table("items", with_ids(rows, self._item_count))
+        self._item_count += len(rows)
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
         self._rejections.add(pa.Table.from_batches([rejections]))
@@ -98,13 +98,13 @@ class LakeDraft(Draft):
         """Do nothing: a search computes the index from the fingerprints."""
 
     def publish(self, provenance: Provenance) -> Manifest:
-        if not self._open:
+        if not self._is_open:
             raise StoreError("this draft is already published or discarded")
         for filling in (self._items, self._rejections, self._words):
             filling.finish()
-        self._write_graph(csr.build(Edges.concatenate(self._edges), self._written))
+        self._write_graph(csr.build(Edges.concatenate(self._edges), self._item_count))
         manifest = publish(self._place, self._collection, provenance, self._blocks.blocks, self._parts)
-        self._open = False
+        self._is_open = False
         self._release()
         return manifest
 
@@ -125,8 +125,8 @@ class LakeDraft(Draft):
         parts.append(write_array(self._place, self._run, group, len(parts), array))
 
     def discard(self) -> None:
-        if self._open:
-            self._open = False
+        if self._is_open:
+            self._is_open = False
             with suppress(StoreError):  # leftover files are not a lake, and the next writer removes them
                 sweep(self._place, self._run)
             self._release()
@@ -138,14 +138,16 @@ def sweep(place: Place, run: str = "") -> None:
     Without a manifest these are all parts. So unless `run` names a run, no other writer may be active.
     """
     names = place.names()
-    listed_names = {part.name for part in opened(place.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
+    listed_names = (
+        {part.name for part in parse_manifest(place.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
+    )
     for name in names:
-        if _is_of_a_writer(name) and run in name and name not in listed_names:
+        if _is_writer_file(name) and run in name and name not in listed_names:
             with suppress(FileNotFoundError):  # its writer may have removed it by now
                 place.remove(name)
 
 
-def _is_of_a_writer(name: str) -> bool:
+def _is_writer_file(name: str) -> bool:
     """Return whether a file is a part, a piece of one, or a manifest that a killed writer has not published."""
     return name.partition("/")[0] in {*FOLDERS, WORK} or name.startswith(f"{MANIFEST}.")
 
@@ -163,7 +165,7 @@ def require_new(place: Place) -> list[str]:
             given=place.shown,
             expected="a new or empty folder",
         )
-    others = [name for name in names if name != LOCK and not _is_of_a_writer(name)]
+    others = [name for name in names if name != LOCK and not _is_writer_file(name)]
     if others:
         raise Conflict(
             "this folder holds other files",
@@ -193,7 +195,7 @@ def publish(
         format=FORMAT,
         published_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    if not place.create(MANIFEST, sealed(Lake(collection=collection, manifest=manifest, parts=dict(parts)))):
+    if not place.create(MANIFEST, seal_manifest(Lake(collection=collection, manifest=manifest, parts=dict(parts)))):
         raise place.lost()
     with suppress(StoreError):  # it is published, and readers ignore files that the manifest does not list
         sweep(place)

@@ -24,7 +24,7 @@ from graphkin.store.lake.layout import Group, Lake, Part
 from graphkin.store.lake.parts import read_array, read_table
 from graphkin.store.lake.place import Place
 
-_DECODED = 256 * 2**20  # bytes of decoded columns that a reader keeps in memory
+_MEMORY_LIMIT = 256 * 2**20  # bytes of decoded columns that a reader keeps in memory
 _DTYPES: dict[Group, Any] = {
     "fingerprints": np.uint64,
     "indptr": np.int64,
@@ -53,7 +53,9 @@ class LakeFiles:
     def __init__(self, place: Place, lake: Lake, cache: ArrayCache) -> None:
         self.damage: Damage | None = None
         self._place, self._lake, self._cache = place, lake, cache
-        self._columns: LRUCache[tuple[str, str], pa.ChunkedArray] = LRUCache(_DECODED, lambda column: column.nbytes + 1)
+        self._columns: LRUCache[tuple[str, str], pa.ChunkedArray] = LRUCache(
+            _MEMORY_LIMIT, lambda column: column.nbytes + 1
+        )
         self._mutex = threading.Lock()
 
     def parts(self, group: Group) -> list[Part]:
@@ -64,9 +66,9 @@ class LakeFiles:
         try:
             content = self._place.read(part.name)
         except FileNotFoundError as error:
-            raise self.damaged(part.name, "it is missing") from error
+            raise self.damage_error(part.name, "it is missing") from error
         if hashlib.sha256(content).hexdigest() != part.sha256:
-            raise self.damaged(part.name, "its SHA-256 differs from the manifest's")
+            raise self.damage_error(part.name, "its SHA-256 differs from the manifest's")
         return content
 
     def table(self, part: Part) -> pa.Table:
@@ -79,7 +81,7 @@ class LakeFiles:
             column = self._columns.get((part.name, name))
         if column is None:
             column = self._read(
-                part, self._kept("bytes", [part], partial(self._bytes, part)), partial(read_table, columns=[name])
+                part, self._cached("bytes", [part], partial(self._bytes, part)), partial(read_table, columns=[name])
             )[name]
             with self._mutex, suppress(ValueError):  # the column may exceed the limit
                 self._columns[part.name, name] = column
@@ -93,14 +95,14 @@ class LakeFiles:
         parts = self.parts(group)
         if not parts:
             return np.zeros(group == "indptr", _DTYPES[group])
-        return self._kept(group, parts, partial(self._pieces, group))
+        return self._cached(group, parts, partial(self._pieces, group))
 
     def _pieces(self, group: Group) -> Iterator[NDArray[Any]]:
         before = np.int64(0)
         for part in self.parts(group):
             array = self._read(part, self.fetch(part), read_array)
             if array.dtype != _DTYPES[group] or len(array) != part.rows:
-                raise self.damaged(part.name, f"{array.dtype} {array.shape} does not fit the manifest")
+                raise self.damage_error(part.name, f"{array.dtype} {array.shape} does not fit the manifest")
             if group == "indptr":
                 yield array[:-1] + before
                 before += array[-1]
@@ -112,7 +114,7 @@ class LakeFiles:
     def _bytes(self, part: Part) -> Iterator[NDArray[Any]]:
         yield np.frombuffer(self.fetch(part), np.uint8)
 
-    def _kept(self, name: str, parts: list[Part], pieces: Callable[[], Iterator[NDArray[Any]]]) -> NDArray[Any]:
+    def _cached(self, name: str, parts: list[Part], pieces: Callable[[], Iterator[NDArray[Any]]]) -> NDArray[Any]:
         """Return consecutive pieces as one mapped array. There is at least one piece.
 
         `name` and the digests of the parts identify the array in the cache.
@@ -142,9 +144,9 @@ class LakeFiles:
             arrays = self._cache.open(key, _arrays)
         except OSError as error:
             self._warn(name, error)
-        return self._made(name, key, write) if arrays is None else arrays
+        return self._compute(name, key, write) if arrays is None else arrays
 
-    def _made(self, name: str, key: Key, write: Callable[[Path], object]) -> Arrays:
+    def _compute(self, name: str, key: Key, write: Callable[[Path], object]) -> Arrays:
         """Compute arrays in a temporary folder and copy them into the cache.
 
         They are not computed in the cache, because its lock would block all readers that fetch parts, and `write`
@@ -170,7 +172,7 @@ class LakeFiles:
     def _warn(self, name: str, error: OSError) -> None:
         _log.warning("%s of generation %s cannot be kept: %s", name, self._lake.manifest.generation[:12], error)
 
-    def damaged(self, name: str, problem: str) -> StoreDamaged:
+    def damage_error(self, name: str, problem: str) -> StoreDamaged:
         """Return the error for a damaged part, and remember the damage."""
         damage = Damage(name, problem, self._lake.collection, self._lake.manifest.generation)
         self.damage = self.damage or damage
@@ -180,7 +182,7 @@ class LakeFiles:
         try:
             return read(content)
         except ValueError as error:
-            raise self.damaged(part.name, str(error)) from error
+            raise self.damage_error(part.name, str(error)) from error
 
 
 def _write(folder: Path, pieces: Iterator[NDArray[Any]]) -> None:

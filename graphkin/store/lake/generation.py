@@ -36,13 +36,13 @@ class LakeGeneration(MappedGeneration):
         self.manifest = lake.manifest
         self._lake = lake
         self._files = files
-        self._found_by: dict[Field, TextIndex] = {}
+        self._indexes: dict[Field, TextIndex] = {}
         self._mutex = threading.Lock()
         self._schema = pa.schema([ID, *item_schema(lake.manifest)])
         rows = [part.rows for part in files.parts("items")]
         self._starts: Int64 = np.cumsum([0, *rows])
         if self._starts[-1] != self.size:
-            raise files.damaged("items", f"{self._starts[-1]} rows do not fit the manifest")
+            raise files.damage_error("items", f"{self._starts[-1]} rows do not fit the manifest")
 
     @property
     def damage(self) -> Damage | None:
@@ -78,7 +78,7 @@ class LakeGeneration(MappedGeneration):
             begin, end = max(ids.start - first, 0), min(ids.stop - first, part.rows)
             for start in range(begin, end, _PAGE):
                 table = self._rows(part, names)
-                yield _one(table.slice(start, min(_PAGE, end - start)))
+                yield _single_batch(table.slice(start, min(_PAGE, end - start)))
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
         columns = self._all_columns if names is None else names
@@ -93,7 +93,7 @@ class LakeGeneration(MappedGeneration):
             tables.append(rows.take(pa.array(ids[order][owners[order] == number] - self._starts[number])))
         inverse = np.empty(len(ids), np.int64)
         inverse[order] = np.arange(len(ids))
-        return _one(pa.concat_tables(tables).take(pa.array(inverse)))
+        return _single_batch(pa.concat_tables(tables).take(pa.array(inverse)))
 
     def _rows(self, part: Part, names: Sequence[str]) -> pa.Table:
         """Return columns of a part of the item table, with the types of `item_schema`."""
@@ -101,15 +101,15 @@ class LakeGeneration(MappedGeneration):
         columns = [self._files.column(part, name) for name in names]
         for field, column in zip(fields, columns, strict=True):
             if column.type != field.type or len(column) != part.rows:
-                raise self._files.damaged(part.name, f"its column {field.name!r} is not what the manifest says")
+                raise self._files.damage_error(part.name, f"its column {field.name!r} is not what the manifest says")
         return pa.table(columns, schema=pa.schema(fields))
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)
         with self._mutex:
-            if field not in self._found_by:
-                self._found_by[field] = self._index_of(_COLUMNS[field])
-        return self._found_by[field].find(value, after, limit)
+            if field not in self._indexes:
+                self._indexes[field] = self._index_of(_COLUMNS[field])
+        return self._indexes[field].find(value, after, limit)
 
     def _index_of(self, column: str) -> TextIndex:
         parts = (
@@ -136,10 +136,10 @@ class LakeGeneration(MappedGeneration):
         ends = 2 * self.manifest.edges
         for group, size in (("indptr", self.size + 1), ("indices", ends), ("similarity", ends)):
             if len(getattr(graph, group)) != size:
-                raise self._files.damaged(f"graph/{group}", "its size does not fit the manifest")
+                raise self._files.damage_error(f"graph/{group}", "its size does not fit the manifest")
         flaw = csr.flaw(graph)
         if flaw is not None:
-            raise self._files.damaged(f"graph/{flaw[0]}", flaw[1])
+            raise self._files.damage_error(f"graph/{flaw[0]}", flaw[1])
         return graph
 
     def dropped(self) -> Int32 | None:
@@ -151,13 +151,13 @@ class LakeGeneration(MappedGeneration):
             return None
         dropped = self._sized("dropped")
         if (dropped < 0).any():
-            raise self._files.damaged("dropped", "it holds negative counts")
+            raise self._files.damage_error("dropped", "it holds negative counts")
         return dropped
 
     def _sized(self, group: Group) -> NDArray[Any]:
         array = self._files.array(group)
         if len(array) != self.size:
-            raise self._files.damaged(group, f"{len(array)} rows do not fit the manifest")
+            raise self._files.damage_error(group, f"{len(array)} rows do not fit the manifest")
         return array
 
     def forest(self) -> Edges:
@@ -169,7 +169,7 @@ class LakeGeneration(MappedGeneration):
         forest = Edges.concatenate([Edges(*(np.asarray(column) for column in table.columns)) for table in tables])
         flaw = csr.forest_flaw(forest, self.size)
         if flaw is not None:
-            raise self._files.damaged(f"forest/{flaw[0]}", flaw[1])
+            raise self._files.damage_error(f"forest/{flaw[0]}", flaw[1])
         return forest
 
     def links(self) -> Links | None:
@@ -182,7 +182,7 @@ class LakeGeneration(MappedGeneration):
         links = Links(self._files.array("links.indptr"), self._files.array("links.indices"))
         flaw = csr.links_flaw(links)
         if flaw is not None:
-            raise self._files.damaged(f"links/{flaw[0]}", flaw[1])
+            raise self._files.damage_error(f"links/{flaw[0]}", flaw[1])
         return links
 
     def fingerprints(self) -> Fingerprints:
@@ -231,7 +231,7 @@ class LakeGeneration(MappedGeneration):
         """Do nothing: no file is held open."""
 
 
-def _one(table: pa.Table) -> pa.RecordBatch:
+def _single_batch(table: pa.Table) -> pa.RecordBatch:
     """Return a table as one batch whose offsets start at its first row."""
     (batch,) = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
     return batch.take(pa.array(np.arange(batch.num_rows)))

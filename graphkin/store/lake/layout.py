@@ -88,12 +88,12 @@ class Lake(Frozen):
         return (part for group in self.parts.values() for part in group)
 
 
-def sealed(lake: Lake) -> bytes:
+def seal_manifest(lake: Lake) -> bytes:
     """Return the bytes of `manifest.json`: the lake and the SHA-256 of its content."""
     return seal.sealed("lake", lake.model_dump(mode="json", exclude={"manifest": {"fragments"}}))
 
 
-def opened(content: bytes) -> Lake:
+def parse_manifest(content: bytes) -> Lake:
     """Read a lake from its `manifest.json`.
 
     Raises:

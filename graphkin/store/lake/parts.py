@@ -32,17 +32,17 @@ def write_table(place: Place, run: str, group: Group, number: int, table: pa.Tab
     """Write a table as Parquet. The name follows from run and number, and the bytes depend only on the table."""
     sink = io.BytesIO()
     pq.write_table(table.combine_chunks(), sink, compression="zstd", row_group_size=_ROW_GROUP)
-    return _written(place, name_of(group, number, run), len(table), sink.getvalue())
+    return _write_part(place, name_of(group, number, run), len(table), sink.getvalue())
 
 
 def write_array(place: Place, run: str, group: Group, number: int, array: NDArray[Any]) -> Part:
     """Write an array as .npy. The name follows from run and number, and the bytes depend only on the array."""
     sink = io.BytesIO()
     npy.write_array(sink, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
-    return _written(place, name_of(group, number, run), len(array), sink.getvalue())
+    return _write_part(place, name_of(group, number, run), len(array), sink.getvalue())
 
 
-def _written(place: Place, name: str, rows: int, content: bytes) -> Part:
+def _write_part(place: Place, name: str, rows: int, content: bytes) -> Part:
     part = Part(name=name, rows=rows, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
     place.write(part.name, content)
     return part
@@ -78,7 +78,7 @@ def read_array(content: Any) -> NDArray[Any]:
         raise ValueError(f"no whole array: {error}") from error
 
 
-class Filling(Generic[Rows]):
+class PartBuffer(Generic[Rows]):
     """A buffer of rows that writes a part whenever enough rows are present.
 
     Args:
@@ -91,11 +91,11 @@ class Filling(Generic[Rows]):
         self, joined: Callable[[list[Rows]], Rows], cut: Callable[[Rows, int], Rows], write: Callable[[Rows], object]
     ) -> None:
         self._joined, self._cut, self._write = joined, cut, write
-        self._held: list[Rows] = []
+        self._pieces: list[Rows] = []
         self._count = 0
 
     def add(self, rows: Rows) -> None:
-        self._held.append(rows)
+        self._pieces.append(rows)
         self._count += len(rows)
         if self._count >= ROWS:
             self._flush(self._count - self._count % ROWS)
@@ -106,15 +106,15 @@ class Filling(Generic[Rows]):
             self._flush(self._count)
 
     def _flush(self, rows: int) -> None:
-        buffer = self._joined(self._held)
+        buffer = self._joined(self._pieces)
         for start in range(0, rows, ROWS):
             self._write(self._cut(buffer, start))
-        self._held, self._count = [self._cut(buffer, rows)], self._count - rows
+        self._pieces, self._count = [self._cut(buffer, rows)], self._count - rows
 
 
-def tables(write: Callable[[pa.Table], object]) -> Filling[pa.Table]:
+def table_buffer(write: Callable[[pa.Table], object]) -> PartBuffer[pa.Table]:
     """Return a buffer for tables."""
-    return Filling(pa.concat_tables, lambda table, start: table.slice(start, ROWS), write)
+    return PartBuffer(pa.concat_tables, lambda table, start: table.slice(start, ROWS), write)
 
 
 def with_ids(items: pa.Table, first: int) -> pa.Table:

@@ -11,7 +11,7 @@ from graphkin.store.base import Collection, Draft, Generation, Store
 from graphkin.store.lake.draft import LakeDraft
 from graphkin.store.lake.files import LakeFiles
 from graphkin.store.lake.generation import LakeGeneration
-from graphkin.store.lake.layout import MANIFEST, Lake, opened
+from graphkin.store.lake.layout import MANIFEST, Lake, parse_manifest
 from graphkin.store.lake.place import Place
 
 _ROOM = 64 * 2**30  # bytes, the size limit of the cache
@@ -37,7 +37,7 @@ class LakeStore(Store):
 
     def _lake(self) -> Lake | None:
         try:
-            return opened(self._place.read(MANIFEST))
+            return parse_manifest(self._place.read(MANIFEST))
         except FileNotFoundError:
             return None
 

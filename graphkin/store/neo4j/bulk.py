@@ -62,14 +62,14 @@ PartTask: TypeAlias = Callable[[Generation, int], T]
 """A pure function of a generation and a part number, pickled to the process that runs it."""
 
 
-class Each(Protocol):
+class TaskRunner(Protocol):
     """A runner of tasks, in this process or elsewhere."""
 
     def __call__(self, stage: str, task: PartTask[T], tasks: int, /) -> list[T]:
         """Return the result of a task for each part number, in order. Raises the errors of the tasks."""
 
 
-def in_turn(generation: Generation, stage: Stage = silent) -> Each:
+def in_turn(generation: Generation, stage: Stage = silent) -> TaskRunner:
     """Return a runner that runs tasks in this process, one after the other."""
 
     def each(name: str, task: PartTask[T], tasks: int) -> list[T]:
@@ -83,7 +83,7 @@ def in_turn(generation: Generation, stage: Stage = silent) -> Each:
     return each
 
 
-def write_import(generation: Generation, folder: Path, each: Each, rows: int = ROWS) -> list[str]:
+def write_import(generation: Generation, folder: Path, each: TaskRunner, rows: int = ROWS) -> list[str]:
     """Write the files into an existing folder and return the command that imports them when run there.
 
     Args:
@@ -98,7 +98,7 @@ def write_import(generation: Generation, folder: Path, each: Each, rows: int = R
     """
     files = _Files(folder)
     tasks = -(-generation.size // rows)
-    used_delimiters = each("names", partial(_used, rows), tasks)
+    used_delimiters = each("names", partial(_delimiters_in, rows), tasks)
     parts = Parts(folder, rows, token_hex(16), min(_DELIMITERS.difference(*used_delimiters)))
     _write_catalogue(generation, files, parts.token)
     parts.declare(generation, files)
@@ -125,7 +125,7 @@ def _ids(rows: int, generation: Generation, number: int) -> range:
     return range(number * rows, min((number + 1) * rows, generation.size))
 
 
-def _used(rows: int, generation: Generation, number: int) -> set[str]:
+def _delimiters_in(rows: int, generation: Generation, number: int) -> set[str]:
     """Return the delimiters that occur in the names of a part."""
     ids, used = _ids(rows, generation, number), set[str]()
     for batch in generation.columns(["names"], ids.start, ids.stop):
@@ -237,7 +237,7 @@ class Parts:
 
     def _headers(self, generation: Generation) -> list[tuple[str, str, list[str]]]:
         schema = item_schema(generation.manifest)
-        columns = [*_ITEM.split(","), *_property_header(schema, _own(schema))]
+        columns = [*_ITEM.split(","), *_property_header(schema, _property_columns(schema))]
         return [
             ("nodes", cypher.item_label(generation.manifest.kind), columns),
             ("nodes", Label.NAME, _NAME.split(",")),
@@ -269,10 +269,10 @@ class Parts:
                 [
                     *(ids, pa.repeat(self.token, len(ids)), ids, batch["smiles"], batch["structure"]),
                     *(_digests(batch["smiles"]), batch["inchikey"]),
-                    *(_joined_names(batch, self.delimiter), _shown(batch, generation.manifest.structure)),
+                    *(_joined_names(batch, self.delimiter), _captions(batch, generation.manifest.structure)),
                     pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
                     _joined_words(words[rows], self.delimiter),
-                    *(values for name in _own(schema) for values in _held(batch[name])),
+                    *(values for name in _property_columns(schema) for values in _node_values(batch[name])),
                 ]
             )
             names_of_batch = batch["names"].flatten()
@@ -280,7 +280,7 @@ class Parts:
             names.write([pa.repeat(self.token, len(names_of_batch)), _digests(names_of_batch), owners])
 
 
-def _own(schema: pa.Schema) -> list[str]:
+def _property_columns(schema: pa.Schema) -> list[str]:
     """Return the columns of properties."""
     return [name for name in schema.names if name not in ITEM_SCHEMA.names]
 
@@ -288,7 +288,9 @@ def _own(schema: pa.Schema) -> list[str]:
 def _property_header(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     """Return the header of the columns of properties: the name and type of each node property."""
     keys = Keys(schema)
-    typed_keys = (pair for name in columns for pair in zip(keys.of(name), _types(schema.field(name)), strict=True))
+    typed_keys = (
+        pair for name in columns for pair in zip(keys.for_column(name), _types(schema.field(name)), strict=True)
+    )
     header = [f"{key}:{type}" for key, type in typed_keys]
     for column in header:
         if set("\r\n{") & set(column):
@@ -301,14 +303,14 @@ def _property_header(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
 
 
 def _types(field: pa.Field) -> list[str]:
-    """Return the types, in terms of the importer, of the arrays that `_held` returns."""
+    """Return the types, in terms of the importer, of the arrays that `_node_values` returns."""
     if pa.types.is_struct(field.type):
         return ["double", "string"]
     return ["string" if pa.types.is_string(field.type) else "double"]
 
 
-def _held(column: pa.Array) -> list[pa.Array]:
-    """Return the values of the node properties of a column, in the order of `Keys.of`."""
+def _node_values(column: pa.Array) -> list[pa.Array]:
+    """Return the values of the node properties of a column, in the order of `Keys.for_column`."""
     return [numbers(column), texts(column)] if pa.types.is_struct(column.type) else [column]
 
 
@@ -328,7 +330,7 @@ def _joined_names(batch: pa.RecordBatch, delimiter: str) -> pa.StringArray:
     return joined
 
 
-def _shown(batch: pa.RecordBatch, structure: str) -> list[str]:
+def _captions(batch: pa.RecordBatch, structure: str) -> list[str]:
     return list(map(caption, batch["names"].to_pylist(), batch[structure].to_pylist()))
 
 

@@ -24,7 +24,7 @@ from neo4j.exceptions import (
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 
 USER, PASSWORD, AUTH_FILE = "GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD", "GRAPHKIN_NEO4J_AUTH_FILE"
-_AWAY = (ServiceUnavailable, SessionExpired, TransientError)
+_UNAVAILABLE = (ServiceUnavailable, SessionExpired, TransientError)
 _PATIENCE = {"short": 3.0, "long": 60.0}  # seconds for which a transaction is tried again
 
 Patience = Literal["short", "long"]
@@ -38,13 +38,13 @@ class Connection:
     """A pool of connections to one server. Threads may share it."""
 
     def __init__(self, url: str) -> None:
-        self.where = url.partition("://")[2].rpartition("@")[2]
+        self.address = url.partition("://")[2].rpartition("@")[2]
         self._database: str | None = None  # None means the home database of the user
         user, password = _credentials()
         if not user or not password or "@" in url:
             raise InvalidInput(
                 "a Neo4j store needs a user and a password, and not in its address",
-                given=self.where,
+                given=self.address,
                 expected=f"the environment variables {USER} and {PASSWORD}, or {AUTH_FILE}, a file of USER/PASSWORD",
             )
         with self._server():
@@ -68,17 +68,19 @@ class Connection:
         except AuthError as error:
             raise StoreError(
                 "Neo4j refuses this user and password",
-                given=self.where,
+                given=self.address,
                 hint=f"check {USER} and {PASSWORD}, or {AUTH_FILE}",
             ) from error
-        except _AWAY as error:
-            raise StoreBusy(f"Neo4j does not answer: {_said(error)}", given=self.where, retry_after=5) from error
+        except _UNAVAILABLE as error:
+            raise StoreBusy(
+                f"Neo4j does not answer: {_message_of(error)}", given=self.address, retry_after=5
+            ) from error
         except (ConfigurationError, ValueError) as error:
-            raise InvalidInput(f"no address of a Neo4j server: {error}", given=self.where) from error
+            raise InvalidInput(f"no address of a Neo4j server: {error}", given=self.address) from error
         except (Neo4jError, DriverError) as error:
-            raise StoreError(f"Neo4j says: {_said(error)}", given=self.where) from error
+            raise StoreError(f"Neo4j says: {_message_of(error)}", given=self.address) from error
 
-    def stay(self, database: str) -> None:
+    def use_database(self, database: str) -> None:
         """Use this database by name from now on, so that the server need not look up the home database of the user."""
         self._database = database
 
@@ -114,7 +116,7 @@ class Connection:
             execute = session.execute_read if mode == "READ" else session.execute_write
             while True:
                 try:
-                    with _cut_as_away():
+                    with _translate_cut_connection():
                         return execute(work)
                 except (IncompleteCommit, ServiceUnavailable):  # the driver has retried until the limit, or not at all
                     if time.monotonic() > end:
@@ -126,7 +128,7 @@ class Connection:
 
 
 @contextmanager
-def _cut_as_away() -> Iterator[None]:
+def _translate_cut_connection() -> Iterator[None]:
     """Turn the system's error for a connection that is cut while it is made into `ServiceUnavailable`.
 
     The driver lets this error pass.
@@ -139,7 +141,7 @@ def _cut_as_away() -> Iterator[None]:
         raise ServiceUnavailable(str(error)) from error
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     return str(getattr(error, "message", None) or error).splitlines()[0]
 
 

@@ -52,17 +52,17 @@ def digest(text: str) -> str:
 
 # IF NOT EXISTS does nothing if the name is taken, even by an index of an older schema. So the names contain the version
 # in which the constraint or index last changed.
-_OURS = "graphkin_v3"
+_PREFIX = "graphkin_v3"
 SCHEMA = [
     f"CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:{Label.STORE}) REQUIRE s.name IS UNIQUE",
-    f"CREATE CONSTRAINT {_OURS}_collection IF NOT EXISTS FOR (c:{Label.COLLECTION}) REQUIRE c.name IS UNIQUE",
-    f"""CREATE CONSTRAINT {_OURS}_generation IF NOT EXISTS
+    f"CREATE CONSTRAINT {_PREFIX}_collection IF NOT EXISTS FOR (c:{Label.COLLECTION}) REQUIRE c.name IS UNIQUE",
+    f"""CREATE CONSTRAINT {_PREFIX}_generation IF NOT EXISTS
     FOR (g:{Label.GENERATION}) REQUIRE (g.collection, g.generation) IS UNIQUE""",
-    f"CREATE INDEX {_OURS}_generation_graph IF NOT EXISTS FOR (g:{Label.GENERATION}) ON (g.graph)",
-    f"CREATE CONSTRAINT {_OURS}_draft IF NOT EXISTS FOR (d:{Label.DRAFT}) REQUIRE d.collection IS UNIQUE",
-    f"CREATE CONSTRAINT {_OURS}_batch IF NOT EXISTS FOR (b:{Label.BATCH}) REQUIRE (b.graph, b.n) IS UNIQUE",
-    f"CREATE CONSTRAINT {_OURS}_rejection IF NOT EXISTS FOR (r:{Label.REJECTION}) REQUIRE (r.graph, r.n) IS UNIQUE",
-    f"CREATE INDEX {_OURS}_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
+    f"CREATE INDEX {_PREFIX}_generation_graph IF NOT EXISTS FOR (g:{Label.GENERATION}) ON (g.graph)",
+    f"CREATE CONSTRAINT {_PREFIX}_draft IF NOT EXISTS FOR (d:{Label.DRAFT}) REQUIRE d.collection IS UNIQUE",
+    f"CREATE CONSTRAINT {_PREFIX}_batch IF NOT EXISTS FOR (b:{Label.BATCH}) REQUIRE (b.graph, b.n) IS UNIQUE",
+    f"CREATE CONSTRAINT {_PREFIX}_rejection IF NOT EXISTS FOR (r:{Label.REJECTION}) REQUIRE (r.graph, r.n) IS UNIQUE",
+    f"CREATE INDEX {_PREFIX}_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
 ]
 
 
@@ -70,13 +70,13 @@ def item_schema(kind: Kind) -> list[str]:
     """Return the statements that create the constraints and indexes for a kind of items."""
     label = item_label(kind)
     return [
-        f"CREATE CONSTRAINT {_OURS}_{kind} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
-        f"CREATE INDEX {_OURS}_{kind}_digest IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.digest)",
-        f"CREATE INDEX {_OURS}_{kind}_inchikey IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.inchikey)",
+        f"CREATE CONSTRAINT {_PREFIX}_{kind} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
+        f"CREATE INDEX {_PREFIX}_{kind}_digest IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.digest)",
+        f"CREATE INDEX {_PREFIX}_{kind}_inchikey IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.inchikey)",
     ]
 
 
-def created(statement: str) -> str:
+def schema_name(statement: str) -> str:
     """Return the name of the constraint or index that a statement creates.
 
     The index of a constraint has the same name.
@@ -84,7 +84,7 @@ def created(statement: str) -> str:
     return statement.split()[2]
 
 
-PRESENT = "SHOW INDEXES YIELD name RETURN collect(name) AS names"
+INDEX_NAMES = "SHOW INDEXES YIELD name RETURN collect(name) AS names"
 AWAIT_INDEXES = "UNWIND $names AS name CALL db.awaitIndex(name, 300)"
 
 DATABASE = "CALL db.info() YIELD name RETURN name"
@@ -106,7 +106,7 @@ RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at, g.s
 
 # API keys
 
-KEY_SCHEMA = f"CREATE CONSTRAINT {_OURS}_key IF NOT EXISTS FOR (k:{Label.KEY}) REQUIRE k.id IS UNIQUE"
+KEY_SCHEMA = f"CREATE CONSTRAINT {_PREFIX}_key IF NOT EXISTS FOR (k:{Label.KEY}) REQUIRE k.id IS UNIQUE"
 KEYS = f"MATCH (k:{Label.KEY}) RETURN k.id AS id, k.key AS key"
 KEYS_VERSION = f"MATCH (k:{Label.KEY}) RETURN count(*) + count(CASE WHEN k.revoked THEN 1 END) AS version"
 ADD_KEY = f"""
@@ -128,7 +128,7 @@ RENEW_DRAFT = f"""
 MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 SET d.until = timestamp() + $lease RETURN d.until AS until
 """
-SWEPT = f"MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}}) REMOVE d.leftovers"
+CLEAR_LEFTOVERS = f"MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}}) REMOVE d.leftovers"
 END_DRAFT = f"MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}}) DELETE d"
 MARK_BATCH = f"CREATE (:{Label.BATCH} {{graph: $graph, n: $n}})"
 FIND_BATCH = f"MATCH (b:{Label.BATCH} {{graph: $graph, n: $n}}) RETURN b.n AS n"

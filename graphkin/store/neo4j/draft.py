@@ -35,18 +35,18 @@ class Neo4jDraft(Draft):
     """Nodes and relationships under a token that no published generation names yet."""
 
     def __init__(self, connection: Connection, collection: str, kind: Kind) -> None:
-        self.workspace = user_workspace(digest(connection.where), collection)
+        self.workspace = user_workspace(digest(connection.address), collection)
         self._connection = connection
         self._collection = collection
         self._label = cypher.item_label(kind)
         self._graph = token_hex(16)
         self._blocks = BlockTree()
-        self._batches = self._items = self._rejected = self._with_fingerprint = 0
-        self._known_nodes: Int64 = np.empty(0, np.int64)
+        self._batches = self._items = self._rejection_count = self._fingerprint_count = 0
+        self._cached_nodes: Int64 = np.empty(0, np.int64)
         self._lease = _Lease(connection, collection, self._graph)
         for token in self._lease.take():
             remove(connection, self._label, token)
-        connection.run(cypher.SWEPT, collection=collection, graph=self._graph)
+        connection.run(cypher.CLEAR_LEFTOVERS, collection=collection, graph=self._graph)
 
     def append_items(self, items: pa.RecordBatch) -> None:
         rows: list[dict[str, Any]] = []
@@ -65,14 +65,14 @@ class Neo4jDraft(Draft):
         self._items += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
-        rows = [{"n": n, **row} for n, row in enumerate(rejections.to_pylist(), self._rejected)]
+        rows = [{"n": n, **row} for n, row in enumerate(rejections.to_pylist(), self._rejection_count)]
         self._write_parts(cypher.CREATE_REJECTIONS, rows)
-        self._rejected += len(rows)
+        self._rejection_count += len(rows)
 
     def append_fingerprints(self, words: UInt64) -> None:
-        nodes = self._nodes[self._with_fingerprint :][: len(words)]
+        nodes = self._nodes[self._fingerprint_count :][: len(words)]
         self._write_parts(cypher.SET_FINGERPRINTS, list(zip(nodes.tolist(), words.view("i8").tolist(), strict=True)))
-        self._with_fingerprint += len(words)
+        self._fingerprint_count += len(words)
 
     def write_links(self, links: Links) -> None:
         owner = np.repeat(np.arange(self._items, dtype=np.int32), np.diff(links.indptr))
@@ -96,19 +96,21 @@ class Neo4jDraft(Draft):
     def _nodes(self) -> Int64:
         """The server's ids of the items written so far, by item id."""
         statement = cypher.NODES.format(label=self._label)
-        while (start := len(self._known_nodes)) < self._items:
+        while (start := len(self._cached_nodes)) < self._items:
             stop = min(start + _PAGE, self._items)
             (row,) = self._connection.run(statement, graph=self._graph, start=start, stop=stop)
             page = np.full(stop - start, -1, np.int64)
             page[np.array(row["id"], np.int64) - start] = row["node"]
-            self._known_nodes = np.append(self._known_nodes, page)
-        return self._known_nodes
+            self._cached_nodes = np.append(self._cached_nodes, page)
+        return self._cached_nodes
 
     def _write_edges(self, statement: str, edges: Edges) -> None:
         nodes, by_source = self._nodes, np.argsort(edges.source, kind="stable")
         for start in range(0, len(edges), _ROWS):
             part = by_source[start : start + _ROWS]
-            grouped = _grouped(nodes[edges.source[part]], nodes[edges.target[part]], shortest(edges.similarity[part]))
+            grouped = _group_by_source(
+                nodes[edges.source[part]], nodes[edges.target[part]], shortest(edges.similarity[part])
+            )
             self._write((statement, grouped))
 
     def _write_parts(self, statement: str, rows: list[Any]) -> None:
@@ -180,10 +182,10 @@ class _Lease:
 
     def __init__(self, connection: Connection, collection: str, graph: str) -> None:
         self._connection = connection
-        self._who = {"collection": collection, "graph": graph, "lease": int(1000 * _LEASE)}
+        self._parameters = {"collection": collection, "graph": graph, "lease": int(1000 * _LEASE)}
         self._ended = threading.Event()
-        self._lost = False
-        self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
+        self._is_lost = False
+        self._thread = threading.Thread(target=self._renew_until_ended, name="lease", daemon=True)
 
     def take(self) -> list[str]:
         """Acquire the lock and return the tokens of drafts that died.
@@ -191,11 +193,11 @@ class _Lease:
         Raises:
             StoreBusy: Another writer holds the lock.
         """
-        (row,) = self._connection.run(cypher.TAKE_DRAFT, **self._who)
+        (row,) = self._connection.run(cypher.TAKE_DRAFT, **self._parameters)
         if row["held"]:
             raise StoreBusy(
-                f"another process is writing collection {self._who['collection']!r}",
-                given=self._who["collection"],
+                f"another process is writing collection {self._parameters['collection']!r}",
+                given=self._parameters["collection"],
                 expected="one writer per collection",
                 hint=f"wait until it ends; one that died counts as such after {_LEASE:g} s",
             )
@@ -208,12 +210,12 @@ class _Lease:
 
         Returns whether the draft still belongs to this writer, that is, is neither published nor taken over.
         """
-        return bool(self._connection.run(cypher.RENEW_DRAFT, "short", **self._who))
+        return bool(self._connection.run(cypher.RENEW_DRAFT, "short", **self._parameters))
 
-    def _keep(self) -> None:
+    def _renew_until_ended(self) -> None:
         while not self._ended.wait(_LEASE / 6):
             try:
-                self._lost = not self.renew()
+                self._is_lost = not self.renew()
             except StoreError:
                 continue  # the server may return in time; if not, the next write raises the error
 
@@ -223,7 +225,7 @@ class _Lease:
         Raises:
             StoreError: Another writer took over, or the draft is published or discarded.
         """
-        if self._lost or self._ended.is_set():
+        if self._is_lost or self._ended.is_set():
             raise StoreError("this draft is over: published, discarded, or taken over by another writer")
 
     def release(self) -> bool:
@@ -239,7 +241,7 @@ def _parts(rows: list[Any]) -> Iterator[list[Any]]:
     return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
 
 
-def _grouped(source: Int64, target: Int64, similarity: list[float]) -> list[Any]:
+def _group_by_source(source: Int64, target: Int64, similarity: list[float]) -> list[Any]:
     """Return [source, [target, …], [similarity, …]] for every run of edges with the same source."""
     stops = [*np.flatnonzero(np.diff(source)) + 1, len(source)]
     targets = target.tolist()

@@ -46,7 +46,7 @@ class GdsSampler(Sampler):
         self._projection = generation.projection()
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._read: Vertices | None = None
+        self._cached_vertices: Vertices | None = None
         self._snapshot: SnapshotSampler | None = None
 
     def ready(self) -> bool:
@@ -85,7 +85,7 @@ class GdsSampler(Sampler):
             return self._in_process().explain(anchor, policy, seed, epoch)
         sets = self.positives(np.array([anchor]), policy, seed, epoch)
         pairs = zip(sets.positives[0].tolist(), sets.visits[0].tolist(), strict=True)
-        return [self._explained(anchor, id, visits, policy) for id, visits in pairs if id >= 0]
+        return [self._explain_one(anchor, id, visits, policy) for id, visits in pairs if id >= 0]
 
     def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
         return self._in_process().negatives(seed, epoch, first, batches, count)
@@ -98,7 +98,7 @@ class GdsSampler(Sampler):
         visits = np.zeros(positives.shape, dtype=np.uint16)
         for rows in _chunks(len(anchors), policy.walks * (policy.length + 1)):
             trails = self._trails(anchors[rows], policy.length, policy.walks, key, 0, policy.p, policy.q)
-            walks.draw_from(trails, anchors[rows], key, walks.of(policy), positives[rows], visits[rows])
+            walks.draw_from(trails, anchors[rows], key, walks.from_policy(policy), positives[rows], visits[rows])
         return positives, visits
 
     def _first_order(self, policy: Policy, key: np.uint64, anchors: Int32) -> Int32:
@@ -118,10 +118,10 @@ class GdsSampler(Sampler):
                 take(self._trails(anchors[short[part]], 1, number, key, call)[:, :, 0], short[part])
             short = short[positives[short, -1] < 0]
         for row in short:
-            take(self._raced(int(anchors[row]), policy.k, key, positives[row])[np.newaxis], np.array([row]))
+            take(self._race(int(anchors[row]), policy.k, key, positives[row])[np.newaxis], np.array([row]))
         return positives
 
-    def _raced(self, anchor: int, k: int, key: np.uint64, positives: Int32) -> Int32:
+    def _race(self, anchor: int, k: int, key: np.uint64, positives: Int32) -> Int32:
         """Return the neighbors of an anchor that are not in `positives`, in a sampled order, and k more samples.
 
         Successive sampling has no memory, so this continues the distribution where walks would take too long to reach a
@@ -153,9 +153,9 @@ class GdsSampler(Sampler):
 
     def _vertices(self) -> Vertices:
         with self._lock:
-            if self._read is None:
-                self._read = self._generation.vertices()
-            return self._read
+            if self._cached_vertices is None:
+                self._cached_vertices = self._generation.vertices()
+            return self._cached_vertices
 
     def _in_process(self) -> SnapshotSampler:
         with self._lock:
@@ -163,7 +163,7 @@ class GdsSampler(Sampler):
                 self._snapshot = SnapshotSampler(self._generation.graph(), self._generation.id)
             return self._snapshot
 
-    def _explained(self, anchor: int, id: int, visits: int, policy: Policy) -> Positive:
+    def _explain_one(self, anchor: int, id: int, visits: int, policy: Policy) -> Positive:
         is_walk = policy.name == "random_walk"
         path = self._generation.path(anchor, id, policy.length if is_walk else 1)
         assert path is not None, "a positive lies within the length of a walk"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Deleted
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
-from graphkin.store.base import CONSIDERED, Field, Neighbors, Path, Subgraph, rounded
+from graphkin.store.base import MAX_CANDIDATES, Field, Neighbors, Path, Subgraph, rounded
 from graphkin.store.columns import item_schema
 from graphkin.store.identity import links_digest
 from graphkin.store.neo4j import cypher
@@ -92,7 +92,7 @@ class Neo4jGeneration(Projectable):
 
     def _stored(self, names: Sequence[str] | None) -> list[str]:
         """Return the node properties that hold some columns, by default all columns."""
-        return self._keys.all(self._all_columns if names is None else names)
+        return self._keys.for_columns(self._all_columns if names is None else names)
 
     def _table(self, rows: list[neo4j.Record], names: Sequence[str]) -> pa.RecordBatch:
         return self._keys.table(names, [row["id"] for row in rows], [row["row"] for row in rows])
@@ -103,12 +103,12 @@ class Neo4jGeneration(Projectable):
         rows = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
         return [row["id"] for row in rows]
 
-    def _named_in_any_case(self, name: str, after: int, limit: int) -> list[int]:
+    def _find_ignoring_case(self, name: str, after: int, limit: int) -> list[int]:
         rows = self._read(cypher.FIND_NAME_IN_ANY_CASE, value=name, after=after, limit=limit)
         return [row["id"] for row in rows]
 
-    def _names_about(self, beginning: str, ending: str) -> list[str]:
-        rows = self._read(cypher.NAMES_ABOUT, beginning=beginning, ending=ending, limit=CONSIDERED)
+    def _candidate_names(self, prefix: str, suffix: str) -> list[str]:
+        rows = self._read(cypher.NAMES_ABOUT, beginning=prefix, ending=suffix, limit=MAX_CANDIDATES)
         return [row["name"] for row in rows]
 
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
@@ -154,11 +154,11 @@ class Neo4jGeneration(Projectable):
         if ids is None:
             starts = range(0, self.size, _EDGE_PAGE)
             pages = (self._read(cypher.EDGES, start=s, stop=s + _EDGE_PAGE, threshold=threshold)[0] for s in starts)
-            return (edges for page in pages if len(edges := _ordered(_edges(page))))
+            return (edges for page in pages if len(edges := _sort_edges(_edges(page))))
         self._require(*ids.tolist())
         selected = np.unique(ids)
         (row,) = self._read(cypher.EDGES_FROM, ids=selected.tolist(), threshold=threshold)
-        edges = _ordered(_edges(row))
+        edges = _sort_edges(_edges(row))
         return iter([edges.take(np.isin(edges.target, selected))])
 
     def graph(self) -> Graph:
@@ -252,7 +252,7 @@ def _threshold(threshold: np.float32) -> float:
     return shortest(np.array([threshold]))[0]
 
 
-def _ordered(edges: Edges) -> Edges:
+def _sort_edges(edges: Edges) -> Edges:
     """Sort edges by source, then target."""
     order = np.lexsort((edges.target, edges.source))
     return edges.take(order)

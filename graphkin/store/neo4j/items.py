@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from graphkin.store.columns import ID, ITEM_SCHEMA, distinct, texts, values
+from graphkin.store.columns import ID, ITEM_SCHEMA, texts, unique_titles, values
 from graphkin.store.identity import content_digest
 
 RESERVED = ("graph", "id", *ITEM_SCHEMA.names, "digest", "fingerprint", "dropped", "name")
@@ -29,20 +29,20 @@ class Keys:
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         own = [name for name in schema.names if name not in (ID.name, *ITEM_SCHEMA.names)]
-        shortened = {name: _shortened(name) for name in own}
-        titles = distinct(shortened.values(), RESERVED)
+        shortened = {name: _shorten(name) for name in own}
+        titles = unique_titles(shortened.values(), RESERVED)
         self._values = {name: titles[shortened[name]] for name in own}
         text_keys = {each.name: f"{self._values[each.name]}.text" for each in schema if pa.types.is_struct(each.type)}
-        text_titles = distinct(text_keys.values(), [*RESERVED, *self._values.values()])
+        text_titles = unique_titles(text_keys.values(), [*RESERVED, *self._values.values()])
         self._texts = {name: text_titles[key] for name, key in text_keys.items()}
 
-    def of(self, name: str) -> list[str]:
+    def for_column(self, name: str) -> list[str]:
         """Return the properties that hold a column: one, or the number and its text."""
         return [self._values.get(name, name), *([self._texts[name]] if name in self._texts else [])]
 
-    def all(self, names: Sequence[str]) -> list[str]:
+    def for_columns(self, names: Sequence[str]) -> list[str]:
         """Return the properties that hold some columns, in order. `id` has none."""
-        return [key for name in names if name != ID.name for key in self.of(name)]
+        return [key for name in names if name != ID.name for key in self.for_column(name)]
 
     def nodes(self, items: pa.RecordBatch) -> list[dict[str, Any]]:
         """Return the properties of a node for each row, without missing values."""
@@ -52,7 +52,7 @@ class Keys:
             if name in ITEM_SCHEMA.names:
                 columns[name] = column.to_pylist()
             else:
-                number, *text = self.of(name)
+                number, *text = self.for_column(name)
                 columns[number] = values(column)
                 columns |= {key: texts(column).to_pylist() for key in text}
         rows = zip(*columns.values(), strict=True)
@@ -64,13 +64,13 @@ class Keys:
         Args:
             names: The columns.
             ids: The item id of each node.
-            rows: The values of each node, for the properties `self.all(names)`.
+            rows: The values of each node, for the properties `self.for_columns(names)`.
         """
-        values = iter(zip(*rows, strict=True) if rows else [()] * len(self.all(names)))
+        values = iter(zip(*rows, strict=True) if rows else [()] * len(self.for_columns(names)))
         columns, fields = [], []
         for name in names:
             field = ID if name == ID.name else self.schema.field(name)
-            parts = [ids] if name == ID.name else [next(values) for _ in self.of(name)]
+            parts = [ids] if name == ID.name else [next(values) for _ in self.for_column(name)]
             columns.append(_column(field, parts))
             fields.append(field)
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
@@ -91,5 +91,5 @@ def _column(field: pa.Field, values: list[Any]) -> pa.Array:
     return pa.array(values[0], field.type)
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…{content_digest(name, 0).hex()}"

@@ -22,15 +22,15 @@ class Neo4jKeys(Keys):
 
     def add(self, key: Key) -> None:
         self._connection.run(cypher.KEY_SCHEMA)
-        (row,) = self._connection.run(cypher.ADD_KEY, **_written(key))
+        (row,) = self._connection.run(cypher.ADD_KEY, **_parameters(key))
         if not row["ours"]:
             raise Conflict("there is such a key already", given=key.id)
 
     def _replace(self, key: Key) -> None:
-        self._connection.run(cypher.REPLACE_KEY, **_written(key))
+        self._connection.run(cypher.REPLACE_KEY, **_parameters(key))
 
 
-def _written(key: Key) -> dict[str, str | bool]:
+def _parameters(key: Key) -> dict[str, str | bool]:
     return {"id": key.id, "key": key.model_dump_json(), "revoked": key.revoked_at is not None}
 
 

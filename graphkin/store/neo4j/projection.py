@@ -125,11 +125,11 @@ class Projection:
         nodes = np.array(row["nodes"], dtype=np.int64)
         expected = np.repeat(sources[order], walks)
         if len(nodes) != len(expected) * (length + 1):
-            raise _short()
+            raise _missing_walks_error()
         trails = nodes.reshape(-1, length + 1)
         trails = trails[np.argsort(trails[:, 0], kind="stable")]  # the walks of different sources are interleaved
         if not np.array_equal(trails[:, 0], expected):
-            raise _short()
+            raise _missing_walks_error()
         by_source = np.empty((len(sources), walks, length), dtype=np.int64)
         by_source[order] = trails[:, 1:].reshape(by_source.shape)
         return by_source
@@ -186,7 +186,7 @@ def _lacks_gds(error: StoreError) -> bool:
     return isinstance(error.__cause__, Neo4jError) and error.__cause__.code == _NO_PROCEDURE
 
 
-def _short() -> StoreBusy:
+def _missing_walks_error() -> StoreBusy:
     return StoreBusy(
         "the server answered with too few walks",
         expected="every walk of every item that has a neighbour",

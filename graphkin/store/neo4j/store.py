@@ -27,7 +27,7 @@ from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.keys import Neo4jKeys
 from graphkin.store.neo4j.projection import drop_projection, is_projected
 from graphkin.store.neo4j.removal import remove
-from graphkin.store.reruns import KeptRerun, decoded, encoded
+from graphkin.store.reruns import KeptRerun, decode_rerun, encode_rerun
 from graphkin.store.sampling.base import Engine
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
@@ -45,7 +45,7 @@ class Neo4jStore(Store):
         self._connection = Connection(url)
         try:
             (row,) = self._connection.read(cypher.DATABASE)
-            self._connection.stay(row["name"])
+            self._connection.use_database(row["name"])
             self._check_version(create)
         except BaseException:
             self._connection.close()
@@ -66,8 +66,10 @@ class Neo4jStore(Store):
 
     def _ensure(self, schema: list[str]) -> None:
         """Create the missing constraints and indexes, and wait for the indexes."""
-        (row,) = self._connection.read(cypher.PRESENT)
-        missing = {name: statement for statement in schema if (name := cypher.created(statement)) not in row["names"]}
+        (row,) = self._connection.read(cypher.INDEX_NAMES)
+        missing = {
+            name: statement for statement in schema if (name := cypher.schema_name(statement)) not in row["names"]
+        }
         for statement in missing.values():
             self._connection.run(statement)
         if missing:
@@ -82,10 +84,10 @@ class Neo4jStore(Store):
     def open(self, collection: str, generation: str | None = None) -> Generation:
         if generation is None:
             generation = self.collection(collection).current
-        manifest, row = self._published(collection, generation)
+        manifest, row = self._read_published(collection, generation)
         return Neo4jGeneration(self._connection, collection, manifest, row["graph"])
 
-    def _published(self, collection: str, generation: str) -> tuple[Manifest, neo4j.Record]:
+    def _read_published(self, collection: str, generation: str) -> tuple[Manifest, neo4j.Record]:
         rows = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
         if not rows:
             raise NotFound(f"collection {collection!r} has no such generation", given=generation)
@@ -111,7 +113,7 @@ class Neo4jStore(Store):
             raise
 
     def delete(self, collection: str, generation: str) -> None:
-        self._published(collection, generation)
+        self._read_published(collection, generation)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._connection.run(cypher.DELETE_RERUN, collection=collection, generation=generation)
         self._connection.run(cypher.DELETE_GENERATION, collection=collection, generation=generation, now=now)
@@ -127,11 +129,11 @@ class Neo4jStore(Store):
 
     def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
         key = {"collection": collection, "generation": generation}
-        self._connection.run(cypher.KEEP_RERUN, **key, content=encoded(rerun, rejections))
+        self._connection.run(cypher.KEEP_RERUN, **key, content=encode_rerun(rerun, rejections))
 
     def rerun(self, collection: str, generation: str) -> KeptRerun | None:
         rows = self._connection.read(cypher.RERUN, collection=collection, generation=generation)
-        return decoded(f"the repeated run of generation {generation[:12]}", rows[0]["content"]) if rows else None
+        return decode_rerun(f"the repeated run of generation {generation[:12]}", rows[0]["content"]) if rows else None
 
     def keys(self) -> Keys:
         return Neo4jKeys(self._connection)

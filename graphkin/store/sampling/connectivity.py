@@ -14,18 +14,18 @@ def connecting_path(graph: Graph, source: int, target: int, edges: int) -> Int32
     to the target without touching the current path. Two steps before the target such a walk is a path, so the search
     soon leaves a dead end.
     """
-    path = _extended(graph, [source], target, edges) if source != target else None
+    path = _extend(graph, [source], target, edges) if source != target else None
     return None if path is None else np.array(path, dtype=np.int32)
 
 
-def _extended(graph: Graph, path: list[int], target: int, edges: int) -> list[int] | None:
+def _extend(graph: Graph, path: list[int], target: int, edges: int) -> list[int] | None:
     begin, end = graph.indptr[path[-1]], graph.indptr[path[-1] + 1]
     neighbors = graph.indices[begin:end]
     leads_on = _ends_of_walks(graph.indptr, graph.indices, np.array(path, dtype=np.int32), target, edges - 1)
     for vertex in neighbors[leads_on[neighbors]]:
         if edges == 1:
             return [*path, target]
-        extension = _extended(graph, [*path, int(vertex)], target, edges - 1)
+        extension = _extend(graph, [*path, int(vertex)], target, edges - 1)
         if extension:
             return extension
     return None

@@ -29,7 +29,7 @@ class Popularity(NamedTuple):
     cumulative: Float64
 
 
-def of(graph: Graph) -> Popularity:
+def from_graph(graph: Graph) -> Popularity:
     """Return the sampling weights of the vertices of a graph."""
     degrees = graph.degrees()
     ids = np.flatnonzero(degrees).astype(np.int32)

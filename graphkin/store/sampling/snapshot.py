@@ -35,8 +35,8 @@ class SnapshotSampler(Sampler):
     def __init__(self, graph: Graph, generation: str, threads: int | None = None) -> None:
         self._graph = graph
         self._generation = generation
-        self._transitions = transitions.of(graph)
-        self._popularity = negatives.of(graph)
+        self._transitions = transitions.from_graph(graph)
+        self._popularity = negatives.from_graph(graph)
         self._pool = ThreadPoolExecutor(threads or os.cpu_count(), thread_name_prefix="sampler")
 
     def ready(self) -> bool:
@@ -54,12 +54,14 @@ class SnapshotSampler(Sampler):
         def draw(begin: int, end: int) -> None:
             rows = slice(begin, end)
             if policy.name == "random_walk":
-                walks.draw(self._transitions, item_ids[rows], key, walks.of(policy), positives[rows], visits[rows])
+                walks.draw(
+                    self._transitions, item_ids[rows], key, walks.from_policy(policy), positives[rows], visits[rows]
+                )
             else:
                 kernel = first_order.draw if policy.name == "first_order" else second_order.draw
                 kernel(self._transitions, item_ids[rows], key, policy.pad == "self", positives[rows])
 
-        self._share(len(item_ids), draw)
+        self._run_in_chunks(len(item_ids), draw)
         isolated = self._graph.indptr[item_ids] == self._graph.indptr[item_ids + 1]
         return PositiveSets(item_ids, np.where(isolated, 0, policy.k).astype(np.uint16), isolated, positives, visits)
 
@@ -69,7 +71,7 @@ class SnapshotSampler(Sampler):
             return []
         trails = self._trails(anchor, policy, seed, epoch)
         return [
-            self._explained(anchor, id, visits, trails)
+            self._explain_one(anchor, id, visits, trails)
             for id, visits in zip(sets.positives[0].tolist(), sets.visits[0].tolist(), strict=True)
         ]
 
@@ -85,7 +87,9 @@ class SnapshotSampler(Sampler):
             raise InvalidInput("batch out of range", given=first, expected=f"0 to {_BATCHES - batches}")
         key = replay_key(seed, self._generation, "negatives", epoch)
         sample = np.empty((batches, count), dtype=np.int32)
-        self._share(batches, lambda begin, end: negatives.draw(self._popularity, key, first + begin, sample[begin:end]))
+        self._run_in_chunks(
+            batches, lambda begin, end: negatives.draw(self._popularity, key, first + begin, sample[begin:end])
+        )
         return sample
 
     def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
@@ -94,7 +98,7 @@ class SnapshotSampler(Sampler):
         require_ids(np.array([source, target]), self._graph.nodes)
         return connectivity.connecting_path(self._graph, source, target, edges)
 
-    def _share(self, rows: int, work: Callable[[int, int], None]) -> None:
+    def _run_in_chunks(self, rows: int, work: Callable[[int, int], None]) -> None:
         """Run `work(begin, end)` over all rows, in chunks that the threads of the pool share."""
         if rows <= _CHUNK:
             work(0, rows)
@@ -109,10 +113,10 @@ class SnapshotSampler(Sampler):
             return None
         key = replay_key(seed, self._generation, policy.canonical(), epoch)
         trails = np.empty((policy.walks, policy.length), dtype=np.int32)
-        walks.wander(self._transitions, anchor, key, walks.of(policy), trails)
+        walks.wander(self._transitions, anchor, key, walks.from_policy(policy), trails)
         return trails
 
-    def _explained(self, anchor: int, id: int, visits: int, trails: Int32 | None) -> Positive:
+    def _explain_one(self, anchor: int, id: int, visits: int, trails: Int32 | None) -> Positive:
         edge = transitions.find(self._transitions, anchor, id)
         return Positive(
             id=id,

@@ -29,7 +29,7 @@ class Transitions(NamedTuple):
     cumulative: Float64
 
 
-def of(graph: Graph) -> Transitions:
+def from_graph(graph: Graph) -> Transitions:
     """Return the transitions of a graph. The arrays of the graph are not copied."""
     indptr, similarity = _read_only(graph.indptr), _read_only(graph.similarity)
     return Transitions(indptr, _read_only(graph.indices), similarity, _read_only(_running_sums(indptr, similarity)))

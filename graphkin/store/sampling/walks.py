@@ -28,7 +28,7 @@ class Walk(NamedTuple):
     pad_self: bool
 
 
-def of(policy: Policy) -> Walk:
+def from_policy(policy: Policy) -> Walk:
     """Return a random-walk policy in the form that kernels read."""
     rank, pad_self = _RANKS[policy.rank], policy.pad == "self"
     return Walk(policy.walks, policy.length, policy.p, policy.q, policy.p_end, policy.restart, rank, pad_self)

@@ -19,7 +19,7 @@ from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.contract.hierarchies import MOLECULES
-from graphkin.store.lake.layout import opened
+from graphkin.store.lake.layout import parse_manifest
 from graphkin.store.lake.place import Place
 from graphkin.store.lake.store import LakeStore
 from tests.integration.tasks.equality import OPTIONS, files, in_one_stream, of_lake
@@ -121,7 +121,7 @@ def test_tasks_that_another_writer_overtakes_leave_its_lake_alone(mixed: list[st
     with pytest.raises(StoreError, match="another writer has published this lake meanwhile") as error:
         ingest(Here(stage, overtake), url, "c", mixed, CAPPED, OPTIONS)
     assert error.value.exit_code == 4
-    lake = opened(Place(url).read("manifest.json"))
+    lake = parse_manifest(Place(url).read("manifest.json"))
     assert lake.collection == "molecules"
     assert set(Place(url).names()) == {"manifest.json", *(part.name for part in lake.all_parts())}
 

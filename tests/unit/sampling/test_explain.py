@@ -85,7 +85,7 @@ def test_a_walk_is_explained_by_how_it_first_arrived_since_it_was_last_at_the_an
         if positive.id == anchor:
             assert positive.path == (anchor,)
             continue
-        walks.wander(transitions.of(random_graph), anchor, key, walks.of(policy), trails)
+        walks.wander(transitions.from_graph(random_graph), anchor, key, walks.from_policy(policy), trails)
         first = next(trail for trail in trails.tolist() if positive.id in trail)
         prefix = [anchor, *first[: first.index(positive.id) + 1]]
         assert positive.path == tuple(prefix[max(at for at, id in enumerate(prefix) if id == anchor) :])

@@ -17,10 +17,10 @@ def test_walks_cut_afterwards_give_the_positives_of_walks_that_ended(random_grap
     policy = Policy.of("random_walk", **parameters)
     anchors = np.flatnonzero(random_graph.degrees()).astype(np.int32)
     expected = SnapshotSampler(random_graph, "g").positives(anchors, policy, 1, 2)
-    key, walk = philox.replay_key(1, "g", policy.canonical(), 2), walks.of(policy)
+    key, walk = philox.replay_key(1, "g", policy.canonical(), 2), walks.from_policy(policy)
     trails = np.empty((len(anchors), policy.walks, policy.length), np.int32)
     for row, anchor in enumerate(anchors.tolist()):
-        walks.wander(transitions.of(random_graph), anchor, key, walk._replace(p_end=0.0), trails[row])
+        walks.wander(transitions.from_graph(random_graph), anchor, key, walk._replace(p_end=0.0), trails[row])
     positives, visits = np.full_like(expected.positives, -1), np.zeros_like(expected.visits)
     walks.draw_from(trails, anchors, key, walk, positives, visits)
     assert np.array_equal(positives, expected.positives)

@@ -83,9 +83,9 @@ def drawn(sampler, anchor, **parameters):
 
 def wandered(graph, anchor, number, **parameters):
     """(number, length) walks from one anchor, many more than a policy may have."""
-    walk = walks.of(Policy.of("random_walk", **parameters))._replace(walks=number)
+    walk = walks.from_policy(Policy.of("random_walk", **parameters))._replace(walks=number)
     trails = np.empty((number, walk.length), np.int32)
-    walks.wander(transitions.of(graph), anchor, np.uint64(2026), walk, trails)
+    walks.wander(transitions.from_graph(graph), anchor, np.uint64(2026), walk, trails)
     return trails
 
 
@@ -177,7 +177,7 @@ def test_visits_are_counted_over_all_walks_without_the_anchor(random_graph, rank
     key = philox.replay_key(3, "g", policy.canonical(), 4)
     trails = np.empty((40, 8), np.int32)
     for row, anchor in enumerate(anchors.tolist()):
-        walks.wander(transitions.of(random_graph), anchor, key, walks.of(policy), trails)
+        walks.wander(transitions.from_graph(random_graph), anchor, key, walks.from_policy(policy), trails)
         counts = Counter(vertex for vertex in trails.ravel().tolist() if vertex not in (-1, anchor))
         assert [counts[vertex] for vertex in sets.positives[row].tolist()] == sets.visits[row].tolist()
         if rank == "top":

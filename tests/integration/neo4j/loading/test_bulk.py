@@ -95,7 +95,7 @@ def test_an_imported_generation_is_the_same(
             kinds = {found.kind for found in imported.collections()}
         indexes = _indexes(server.url)
         schema = cypher.SCHEMA + [statement for kind in sorted(kinds) for statement in cypher.item_schema(kind)]
-        assert set(indexes) == set(map(cypher.created, schema))
+        assert set(indexes) == set(map(cypher.schema_name, schema))
         assert {state for state, _ in indexes.values()} == {"ONLINE"}
         assert sum(owned for _, owned in indexes.values()) == sum("CONSTRAINT" in text for text in schema)
     finally:
