@@ -30,13 +30,13 @@ class SpanningForest:
 
         What stays of the forest stays in it. What takes the place of the rest joins the parts into which it fell.
         """
-        rest = forest.take(~csr.within(forest, removed))
+        rest = forest.take(~csr.membership_mask(forest, removed))
         grown = cls(nodes)
         grown.add(rest)
         if len(rest) < len(forest):
             label = _components(rest.source, rest.target, graph.nodes)
             joining = Edges(*_joining(graph.indptr, graph.indices, graph.similarity, label))
-            grown.add(joining.take(~csr.within(joining, removed)))
+            grown.add(joining.take(~csr.membership_mask(joining, removed)))
         return grown
 
     def add(self, edges: Edges) -> None:
@@ -56,7 +56,7 @@ class SpanningForest:
         """The forest of all edges added, most similar first, then by source and target."""
         self._reduce()
         (forest,) = self._parts
-        return csr.most_similar_first(forest)
+        return csr.sort_by_similarity(forest)
 
 
 @kernel

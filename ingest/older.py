@@ -107,7 +107,7 @@ class OlderLists:
     def _compared(self, lists: _Open) -> Float64:
         """(P,) the similarities of the pairs, those that are in the lists of both ends compared once."""
         left, right = np.minimum(lists.owner, lists.partner), np.maximum(lists.owner, lists.partner)
-        _, first, again = np.unique(csr.keys(left, right), return_index=True, return_inverse=True)
+        _, first, again = np.unique(csr.pair_keys(left, right), return_index=True, return_inverse=True)
         return compared(self.similarities, left[first], right[first], self.threads)[again]
 
     def _gone(self, lists: _Open, kept: Bool) -> Pairs:
@@ -123,10 +123,12 @@ class OlderLists:
         items = np.unique(partner[unsure & ~listed[partner]])
         others = self._open(items, np.zeros(len(items), np.int64))
         lost = ~self._kept(others)
-        let_go = np.concatenate([csr.keys(owner, partner), csr.keys(others.owner[lost], others.partner[lost])])
-        gone = ~unsure | np.isin(csr.keys(partner, owner), let_go)
+        let_go = np.concatenate(
+            [csr.pair_keys(owner, partner), csr.pair_keys(others.owner[lost], others.partner[lost])]
+        )
+        gone = ~unsure | np.isin(csr.pair_keys(partner, owner), let_go)
         source, target = np.minimum(owner, partner)[gone], np.maximum(owner, partner)[gone]
-        _, once = np.unique(csr.keys(source, target), return_index=True)
+        _, once = np.unique(csr.pair_keys(source, target), return_index=True)
         return Pairs(source[once], target[once], similarity[gone][once].astype(np.float64))
 
 

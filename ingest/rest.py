@@ -22,7 +22,7 @@ class Rest:
     def __init__(self, graph: Graph, dropped: Int32, stay: Int32, top_k: int) -> None:
         """graph, dropped (N,): of all items, the latter how many pairs of each the cap dropped. stay (M,): the ids, in
         ascending order, of those that stay."""
-        number = csr.numbered(graph.nodes, stay)
+        number = csr.positions_in(graph.nodes, stay)
         capped, goes = dropped > 0, number < 0
         owner, neighbor, similarity = csr.rows(graph, np.flatnonzero(goes), np.float32(0))
         lost = capped[neighbor] & ~goes[neighbor]
@@ -30,7 +30,7 @@ class Rest:
         kept = similarity >= least_kept(graph, top_k)[neighbor] if len(neighbor) else lost[lost]
         searched, counted = np.unique(neighbor[kept]), np.flatnonzero(capped & goes)
         found = np.concatenate([searched, counted])
-        self.graph = csr.among(graph, stay)
+        self.graph = csr.induced_subgraph(graph, stay)
         self.order = np.append(np.setdiff1d(np.flatnonzero(capped), found), found).astype(np.int32)
         self._found, self._number, self._top_k = len(found), number[self.order], top_k
         self._searched, self._capped = number[searched], capped[stay]
@@ -62,4 +62,6 @@ class Rest:
     def _stored(self, pairs: Pairs) -> Bool:
         """(P,) which of some pairs of items that were searched are edges already."""
         owner, neighbor, similarity = csr.rows(self.graph, self._searched, np.float32(0))
-        return csr.within(pairs.edges(), Edges(np.minimum(owner, neighbor), np.maximum(owner, neighbor), similarity))
+        return csr.membership_mask(
+            pairs.edges(), Edges(np.minimum(owner, neighbor), np.maximum(owner, neighbor), similarity)
+        )

@@ -144,21 +144,27 @@ def texts(column: pa.Array) -> pa.Array:
 
 
 def convert_items(
-    items: pa.RecordBatch, own: Iterable[str], properties: Iterable[str], schema: pa.Schema
+    items: pa.RecordBatch, old_properties: Iterable[str], properties: Iterable[str], schema: pa.Schema
 ) -> pa.RecordBatch:
-    """Convert items with the properties `own` to rows of a table with more `properties`, whose schema is `schema`.
+    """Convert items with the properties `old_properties` to rows of a table with other properties.
 
     A property that turns from number to text, or to a number with a text, gets the shortest text of each number: any
     other text would have been stored before. A property that turns from text to number held only missing markers.
     Missing columns become null.
+
+    Args:
+        items: The items.
+        old_properties: The properties of the items.
+        properties: The properties of the table, which include those of the items.
+        schema: The schema of the table.
     """
-    new_titles, old_titles = titles(properties), titles(own)
-    column_of = {name: name for name in ITEM_SCHEMA.names} | {
+    new_titles, old_titles = titles(properties), titles(old_properties)
+    source_columns = {name: name for name in ITEM_SCHEMA.names} | {
         new_titles[name]: title for name, title in old_titles.items()
     }
     columns = [
-        _convert_column(items[column_of[field.name]], field.type)
-        if field.name in column_of
+        _convert_column(items[source_columns[field.name]], field.type)
+        if field.name in source_columns
         else pa.nulls(items.num_rows, field.type)
         for field in schema
     ]

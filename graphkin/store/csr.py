@@ -37,16 +37,16 @@ def _fill(source: Int32, target: Int32, weight: Float32, indptr: Int64, indices:
         similarity[begin:end] = similarity[begin:end][order]
 
 
-def among(graph: Graph, nodes: Int32) -> Graph:
+def induced_subgraph(graph: Graph, nodes: Int32) -> Graph:
     """Return the CSR form of the edges among some nodes.
 
     `nodes` is ascending. The result numbers its nodes by their position in `nodes`.
     """
-    number = numbered(graph.nodes, nodes)
+    number = positions_in(graph.nodes, nodes)
     return Graph(*_among(graph.indptr, graph.indices, graph.similarity, nodes, number))
 
 
-def numbered(nodes: int, subset: Int32) -> Int32:
+def positions_in(nodes: int, subset: Int32) -> Int32:
     """Return the position of each node in `subset`, (nodes,) int32, or -1 for nodes that are not in it."""
     number = np.full(nodes, -1, np.int32)
     number[subset] = np.arange(len(subset), dtype=np.int32)
@@ -72,7 +72,7 @@ def _among(
     return starts, columns, values
 
 
-def changed(graph: Graph, nodes: int, change: Change) -> Graph:
+def apply_change(graph: Graph, nodes: int, change: Change) -> Graph:
     """Return a graph after a change. It then has `nodes` nodes."""
     removed, added = build(change.removed, nodes), build(change.added, nodes)
     return Graph(
@@ -110,9 +110,9 @@ def _changed(
     return starts, columns[:size], values[:size]
 
 
-def left(edges: Edges, change: Change) -> Edges:
+def edges_after(edges: Edges, change: Change) -> Edges:
     """Return edges after a change: the edges that remain, then the added ones."""
-    return Edges.concatenate([edges.take(~within(edges, change.removed)), change.added])
+    return Edges.concatenate([edges.take(~membership_mask(edges, change.removed)), change.added])
 
 
 def difference(before: Edges, after: Edges) -> Change:
@@ -137,26 +137,26 @@ def _common(
     return in_other, in_first
 
 
-def in_turn(changes: Sequence[Change]) -> Change:
+def compose_changes(changes: Sequence[Change]) -> Change:
     """Combine successive changes into one change with the same effect."""
     removed = Edges.concatenate([change.removed for change in changes])
     added = Edges.concatenate([])
     for change in changes:
-        added = left(added, change)
+        added = edges_after(added, change)
     return Change(removed, added)
 
 
-def within(edges: Edges, others: Edges) -> NDArray[np.bool_]:
+def membership_mask(edges: Edges, others: Edges) -> NDArray[np.bool_]:
     """Return a mask of the edges whose ends also occur in `others`, (E,) bool."""
-    return np.isin(keys(edges.source, edges.target), keys(others.source, others.target))
+    return np.isin(pair_keys(edges.source, edges.target), pair_keys(others.source, others.target))
 
 
-def keys(first: Int32, second: Int32) -> Int64:
+def pair_keys(first: Int32, second: Int32) -> Int64:
     """Return one integer for each pair of ids, (E,) int64. The integers have the order of the pairs."""
     return (first.astype(np.int64) << 32) | second
 
 
-def most_similar_first(edges: Edges) -> Edges:
+def sort_by_similarity(edges: Edges) -> Edges:
     """Sort edges as in a forest: similarity descending, then source and target."""
     return edges.take(np.lexsort((edges.target, edges.source, -edges.similarity)))
 
@@ -269,7 +269,7 @@ def shard(graph: Graph, owners: range) -> Graph:
     return Graph(indptr, graph.indices[begin:end], graph.similarity[begin:end])
 
 
-def edges_of(shard: Graph, first: int) -> Edges:
+def shard_edges(shard: Graph, first: int) -> Edges:
     """Return the edges whose lower end is an owner in this shard. `first` is the lowest owner."""
     owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))
     return Edges(owner, shard.indices, shard.similarity).take(owner < shard.indices)

@@ -108,7 +108,7 @@ class RewrittenGrowth(BufferedGrowth):
         for words in (self.base.fingerprints().words, *self._words):
             for start in range(0, len(words), _ROWS):
                 self._draft.append_fingerprints(words[start : start + _ROWS])
-        graph = csr.changed(self.base.graph(), provenance.counts.kept, self._change())
+        graph = csr.apply_change(self.base.graph(), provenance.counts.kept, self._change())
         for edges in csr.edge_blocks(graph, np.float32(0)):
             self._draft.append_edges(edges)
         if self._dropped is not None:

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Order:
+class _Request:
     """The positive sets to compute: those of anchors 0 to size - 1."""
 
     sampler: Sampler
@@ -75,7 +75,7 @@ class _Build:
     `done` counts the finished anchors. `stop` is set when the result is no longer needed.
     """
 
-    order: _Order
+    request: _Request
     background: bool
     done: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
@@ -124,19 +124,19 @@ class PositiveCache:
             InvalidInput: The sets do not fit into the cache.
             GraphkinError: An earlier background build of these sets failed. The error is raised once.
         """
-        order = self._make_order(sampler, generation, size, policy, seed, epoch)
+        request = self._make_request(sampler, generation, size, policy, seed, epoch)
         with self._disk():
-            sets = self._cache.open(order.key, order.read)
+            sets = self._cache.open(request.key, request.read)
         with self._state:
             if sets is not None:
                 self.hits += 1
                 return sets
             self.misses += 1
-            error = self._errors.pop(str(order.key), None)
+            error = self._errors.pop(str(request.key), None)
             if error is not None:
                 raise error
-            build = next((build for build in self._active if build.background), None) or self._start(order)
-            raise StoreBusy(f"building positive sets: {build.done} of {build.order.size}", retry_after=1)
+            build = next((build for build in self._active if build.background), None) or self._start(request)
+            raise StoreBusy(f"building positive sets: {build.done} of {build.request.size}", retry_after=1)
 
     def build(
         self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int
@@ -150,8 +150,8 @@ class PositiveCache:
             StoreBusy: `drop` or `close` stopped the build.
             InvalidInput: The sets do not fit into the cache.
         """
-        order = self._make_order(sampler, generation, size, policy, seed, epoch)
-        build = _Build(order, background=False)
+        request = self._make_request(sampler, generation, size, policy, seed, epoch)
+        build = _Build(request, background=False)
         with self._state:
             self._register(build)
         try:
@@ -174,7 +174,7 @@ class PositiveCache:
         """Delete the entries of a generation and stop computing more of them."""
         with self._state:
             for build in self._active:
-                if build.order.generation == generation:
+                if build.request.generation == generation:
                     build.stop.set()
         with self._disk():
             self._cache.drop(generation)
@@ -189,26 +189,26 @@ class PositiveCache:
         if thread is not None:
             thread.join()
 
-    def _make_order(
+    def _make_request(
         self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int
-    ) -> _Order:
-        order = _Order(sampler, generation, size, policy, seed, epoch)
-        if order.bytes > self._max_bytes:
+    ) -> _Request:
+        request = _Request(sampler, generation, size, policy, seed, epoch)
+        if request.bytes > self._max_bytes:
             raise InvalidInput(
                 "these positive sets do not fit into the cache",
-                given=f"{order.bytes} bytes for {size} anchors with k = {policy.k}",
+                given=f"{request.bytes} bytes for {size} anchors with k = {policy.k}",
                 expected=f"at most {self._max_bytes} bytes",
                 hint=f"raise {self._setting}, or ask for a smaller k",
             )
-        return order
+        return request
 
     def _register(self, build: _Build) -> None:
         if self._closed:
             raise StoreBusy("the positive-set cache is shutting down")
         self._active.append(build)
 
-    def _start(self, order: _Order) -> _Build:
-        build = _Build(order, background=True)
+    def _start(self, request: _Request) -> _Build:
+        build = _Build(request, background=True)
         self._register(build)
         self._thread = threading.Thread(target=self._run_in_background, args=(build,), name="positives", daemon=True)
         self._thread.start()
@@ -220,16 +220,16 @@ class PositiveCache:
             self._carry_out(build)
         except Exception as error:
             if not build.stop.is_set():
-                _log.exception("building positive sets failed: %s", build.order.key)
+                _log.exception("building positive sets failed: %s", build.request.key)
                 failure = error
         with self._state:
             self._active.remove(build)
             if failure is not None:
-                self._errors[str(build.order.key)] = failure
+                self._errors[str(build.request.key)] = failure
 
     def _carry_out(self, build: _Build) -> PositiveSets:
         with self._disk(), self._turn(build):
-            sets = self._cache.open(build.order.key, build.order.read)
+            sets = self._cache.open(build.request.key, build.request.read)
             return self._compute(build) if sets is None else sets
 
     def _turn(self, build: _Build) -> AbstractContextManager[Any]:
@@ -242,22 +242,24 @@ class PositiveCache:
                 continue
 
     def _compute(self, build: _Build) -> PositiveSets:
-        order = build.order
-        sets = self._cache.add(order.key, order.bytes, partial(self._write, build), order.read, build.raise_if_stopped)
+        request = build.request
+        sets = self._cache.add(
+            request.key, request.bytes, partial(self._write, build), request.read, build.raise_if_stopped
+        )
         self.built += 1  # no race: the lock admits one builder at a time
         return sets
 
     def _write(self, build: _Build, folder: Path) -> None:
-        order = build.order
+        request = build.request
         with ExitStack() as files:
             writers = {
                 name: files.enter_context(closing(ArrayWriter(folder / f"{name}.npy", dtype, width)))
-                for name, (dtype, width) in _columns(order.policy.k).items()
+                for name, (dtype, width) in _columns(request.policy.k).items()
             }
-            for begin in range(0, order.size, self._block):
+            for begin in range(0, request.size, self._block):
                 build.raise_if_stopped()
-                anchors = np.arange(begin, min(begin + self._block, order.size), dtype=np.int32)
-                sets = order.sampler.positives(anchors, order.policy, order.seed, order.epoch)
+                anchors = np.arange(begin, min(begin + self._block, request.size), dtype=np.int32)
+                sets = request.sampler.positives(anchors, request.policy, request.seed, request.epoch)
                 for name, writer in writers.items():
                     writer.append(getattr(sets, name))
                 build.done = begin + len(anchors)

@@ -38,8 +38,8 @@ def copy_generation(source: Generation, target: Store, stage: Stage = silent) ->
     """
     listed = _find_collection(target, source.collection)
     if listed is not None and listed.current == source.id:
-        with target.open(source.collection, source.id) as opened:
-            return opened.manifest
+        with target.open(source.collection, source.id) as reader:
+            return reader.manifest
     with target.draft(source.collection, source.manifest.kind) as draft:
         if _holds(target, source):
             _copy_items(source, draft, stage)

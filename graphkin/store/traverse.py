@@ -45,12 +45,12 @@ def subgraph(rows: Rows, id: int, hops: int, max_items: int, max_edges: int, thr
     )
 
 
-def _next_hop(rows: Rows, frontier: Int32, seen: Int32, threshold: np.float32) -> Int32:
+def _next_hop(rows: Rows, frontier: Int32, visited: Int32, threshold: np.float32) -> Int32:
     _, neighbor_ids, similarity = rows(frontier, threshold)
     neighbor_ids = neighbor_ids[np.lexsort((neighbor_ids, -similarity))]
     _, first = np.unique(neighbor_ids, return_index=True)
     ranked = neighbor_ids[np.sort(first)]
-    return ranked[~np.isin(ranked, seen)]
+    return ranked[~np.isin(ranked, visited)]
 
 
 def _among(rows: Rows, selection: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
@@ -71,19 +71,19 @@ def path(graph: Graph, source: int, target: int, max_hops: int, threshold: np.fl
     return Path(ids, similarity) if len(ids) else None
 
 
-def layers(graph: Graph, ids: Int32, most: int, threshold: np.float32) -> UInt64:
-    """Return the items at each distance, 1 to `most`, from each of at most 64 ids: (most, N) uint64 bit masks.
+def layers(graph: Graph, ids: Int32, max_hops: int, threshold: np.float32) -> UInt64:
+    """Return the items at each distance, 1 to `max_hops`, from each of at most 64 ids: (max_hops, N) uint64 bit masks.
 
     Bit b of [h - 1, v] is set if the shortest path from ids[b] to v over edges ≥ threshold has h edges. One pass over
     the edges advances the search from all ids by one hop.
     """
     bits = np.uint64(1) << np.arange(len(ids), dtype=np.uint64)
-    frontier, layers = np.zeros(graph.nodes, np.uint64), np.zeros((most, graph.nodes), np.uint64)
+    frontier, layers = np.zeros(graph.nodes, np.uint64), np.zeros((max_hops, graph.nodes), np.uint64)
     np.bitwise_or.at(frontier, ids, bits)
-    seen = frontier | ~np.bitwise_or.reduce(bits)  # unused bits count as seen, so that they never spread
+    visited = frontier | ~np.bitwise_or.reduce(bits)  # unused bits count as visited, so that they never spread
     for layer in layers:
-        _step(graph.indptr, graph.indices, graph.similarity, float(threshold), frontier, seen, layer)
-        seen |= layer
+        _step(graph.indptr, graph.indices, graph.similarity, float(threshold), frontier, visited, layer)
+        visited |= layer
         frontier = layer
     return layers
 
@@ -95,12 +95,12 @@ def _step(
     similarity: Float32,
     threshold: float,
     frontier: UInt64,
-    seen: UInt64,
+    visited: UInt64,
     reached: UInt64,
 ) -> None:
     """Fill `reached`, (N,), with the bits that edges ≥ threshold carry from the frontier to vertices that lack them."""
-    for here in range(len(seen)):
-        missing, bits = ~seen[here], np.uint64(0)
+    for here in range(len(visited)):
+        missing, bits = ~visited[here], np.uint64(0)
         for edge in range(indptr[here], indptr[here + 1]):
             if similarity[edge] >= threshold:
                 bits |= frontier[indices[edge]] & missing

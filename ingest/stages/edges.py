@@ -39,7 +39,7 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
     first = number * job.sizes.owners
     owners = min(job.sizes.owners, items - first)
     graph = _graph(job, shards, first, owners, number)
-    edges = csr.edges_of(graph, first)
+    edges = csr.shard_edges(graph, first)
     pairs = np.zeros(owners, np.int32)
     for table in job.gather("found-pairs", tasks, number):
         np.add.at(pairs, np.asarray(table["id"]) - first, np.asarray(table["pairs"]))

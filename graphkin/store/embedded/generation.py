@@ -56,8 +56,8 @@ class EmbeddedGeneration(MappedGeneration):
     def _graph(self) -> Graph:
         if not self._increments:
             return self._base.graph
-        change = csr.in_turn([increment.content.edges for increment in self._increments])
-        graph = csr.changed(self._base.graph, self.size, change)
+        change = csr.compose_changes([increment.content.edges for increment in self._increments])
+        graph = csr.apply_change(self._base.graph, self.size, change)
         flaw = csr.flaw(graph)
         if flaw is not None:
             raise self._increments[-1].damage_error(f"of the graph that comes of it, {flaw[0]}: {flaw[1]}")
@@ -67,8 +67,8 @@ class EmbeddedGeneration(MappedGeneration):
     def _forest(self) -> Edges:
         if not self._increments:
             return self._base.forest
-        change = csr.in_turn([increment.content.forest for increment in self._increments])
-        return csr.most_similar_first(csr.left(self._base.forest, change))
+        change = csr.compose_changes([increment.content.forest for increment in self._increments])
+        return csr.sort_by_similarity(csr.edges_after(self._base.forest, change))
 
     @cached_property
     def _dropped(self) -> Int32 | None:

@@ -77,7 +77,7 @@ class EmbeddedGrowth(BufferedGrowth, FolderDraft):
         old_counts = self.base.dropped()
         if old_counts is None or self._dropped is None:
             return np.empty(0, np.int32), np.empty(0, np.int32)
-        old_counts_of_all = np.zeros(items, np.int32)
-        old_counts_of_all[: len(old_counts)] = old_counts
-        ids = np.flatnonzero(old_counts_of_all != self._dropped).astype(np.int32)
+        padded_counts = np.zeros(items, np.int32)
+        padded_counts[: len(old_counts)] = old_counts
+        ids = np.flatnonzero(padded_counts != self._dropped).astype(np.int32)
         return ids, self._dropped[ids]

@@ -109,10 +109,10 @@ class IncrementFragment:
         width: The number of words of a fingerprint.
     """
 
-    def __init__(self, files: FragmentFiles, before: int, width: int) -> None:
+    def __init__(self, files: FragmentFiles, offset: int, width: int) -> None:
         self._files = files
         self.fragment = files.fragment
-        self.before = before
+        self.before = offset
         self._width = width
         files.require_names([INCREMENT])
 

@@ -111,7 +111,7 @@ class LakeDraft(Draft):
     def _write_graph(self, graph: Graph) -> None:
         for start in range(0, graph.nodes, ROWS):
             shard = csr.shard(graph, range(start, min(start + ROWS, graph.nodes)))
-            self._table("edges", edge_table(csr.edges_of(shard, start)))
+            self._table("edges", edge_table(csr.shard_edges(shard, start)))
             self._array("indptr", shard.indptr)
             self._array("indices", shard.indices)
             self._array("similarity", shard.similarity)

@@ -98,18 +98,18 @@ class LakeFiles:
         return self._cached(group, parts, partial(self._pieces, group))
 
     def _pieces(self, group: Group) -> Iterator[NDArray[Any]]:
-        before = np.int64(0)
+        offset = np.int64(0)
         for part in self.parts(group):
             array = self._read(part, self.fetch(part), read_array)
             if array.dtype != _DTYPES[group] or len(array) != part.rows:
                 raise self.damage_error(part.name, f"{array.dtype} {array.shape} does not fit the manifest")
             if group == "indptr":
-                yield array[:-1] + before
-                before += array[-1]
+                yield array[:-1] + offset
+                offset += array[-1]
             else:
                 yield array
         if group == "indptr":
-            yield np.array([before])
+            yield np.array([offset])
 
     def _bytes(self, part: Part) -> Iterator[NDArray[Any]]:
         yield np.frombuffer(self.fetch(part), np.uint8)

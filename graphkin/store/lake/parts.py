@@ -88,9 +88,12 @@ class PartBuffer(Generic[Rows]):
     """
 
     def __init__(
-        self, joined: Callable[[list[Rows]], Rows], cut: Callable[[Rows, int], Rows], write: Callable[[Rows], object]
+        self,
+        concatenate: Callable[[list[Rows]], Rows],
+        slice_at: Callable[[Rows, int], Rows],
+        write: Callable[[Rows], object],
     ) -> None:
-        self._joined, self._cut, self._write = joined, cut, write
+        self._concatenate, self._slice_at, self._write = concatenate, slice_at, write
         self._pieces: list[Rows] = []
         self._count = 0
 
@@ -106,10 +109,10 @@ class PartBuffer(Generic[Rows]):
             self._flush(self._count)
 
     def _flush(self, rows: int) -> None:
-        buffer = self._joined(self._pieces)
+        buffer = self._concatenate(self._pieces)
         for start in range(0, rows, ROWS):
-            self._write(self._cut(buffer, start))
-        self._pieces, self._count = [self._cut(buffer, rows)], self._count - rows
+            self._write(self._slice_at(buffer, start))
+        self._pieces, self._count = [self._slice_at(buffer, rows)], self._count - rows
 
 
 def table_buffer(write: Callable[[pa.Table], object]) -> PartBuffer[pa.Table]:

@@ -72,7 +72,7 @@ class TaskRunner(Protocol):
 def in_turn(generation: Generation, stage: Stage = silent) -> TaskRunner:
     """Return a runner that runs tasks in this process, one after the other."""
 
-    def each(name: str, task: PartTask[T], tasks: int) -> list[T]:
+    def run(name: str, task: PartTask[T], tasks: int) -> list[T]:
         with stage(name, tasks, "parts") as advance:
             results = []
             for number in range(tasks):
@@ -80,16 +80,16 @@ def in_turn(generation: Generation, stage: Stage = silent) -> TaskRunner:
                 advance(1)
             return results
 
-    return each
+    return run
 
 
-def write_import(generation: Generation, folder: Path, each: TaskRunner, rows: int = ROWS) -> list[str]:
+def write_import(generation: Generation, folder: Path, run_tasks: TaskRunner, rows: int = ROWS) -> list[str]:
     """Write the files into an existing folder and return the command that imports them when run there.
 
     Args:
         generation: The generation to export.
         folder: A folder that all tasks can reach.
-        each: The runner of the tasks.
+        run_tasks: The runner of the tasks.
         rows: The number of items per part.
 
     Raises:
@@ -98,12 +98,12 @@ def write_import(generation: Generation, folder: Path, each: TaskRunner, rows: i
     """
     files = _Files(folder)
     tasks = -(-generation.size // rows)
-    used_delimiters = each("names", partial(_delimiters_in, rows), tasks)
+    used_delimiters = run_tasks("names", partial(_delimiters_in, rows), tasks)
     parts = Parts(folder, rows, token_hex(16), min(_DELIMITERS.difference(*used_delimiters)))
     _write_catalogue(generation, files, parts.token)
     parts.declare(generation, files)
     _write_rejections(generation, files, parts.token)
-    files.longest = max(files.longest, *each("parts", parts.write, tasks))
+    files.longest = max(files.longest, *run_tasks("parts", parts.write, tasks))
     sweep(folder)  # remove partial files of tasks that died
     with files.relationships("SPANS", _EDGE) as write:
         write(_ends(generation.forest()))
@@ -127,10 +127,10 @@ def _ids(rows: int, generation: Generation, number: int) -> range:
 
 def _delimiters_in(rows: int, generation: Generation, number: int) -> set[str]:
     """Return the delimiters that occur in the names of a part."""
-    ids, used = _ids(rows, generation, number), set[str]()
+    ids, characters = _ids(rows, generation, number), set[str]()
     for batch in generation.columns(["names"], ids.start, ids.stop):
-        used.update("".join(batch["names"].flatten().to_pylist()))
-    return used & _DELIMITERS
+        characters.update("".join(batch["names"].flatten().to_pylist()))
+    return characters & _DELIMITERS
 
 
 class _Files:
@@ -256,7 +256,7 @@ class Parts:
             )
             ids = _ids(self.rows, generation, number)
             self._write_items(generation, ids, items, names)
-            edges.write(_ends(csr.edges_of(csr.shard(generation.graph(), ids), ids.start)))
+            edges.write(_ends(csr.shard_edges(csr.shard(generation.graph(), ids), ids.start)))
         return max(items.longest, names.longest)
 
     def _write_items(self, generation: Generation, part: range, items: _Table, names: _Table) -> None:
@@ -269,9 +269,9 @@ class Parts:
                 [
                     *(ids, pa.repeat(self.token, len(ids)), ids, batch["smiles"], batch["structure"]),
                     *(_digests(batch["smiles"]), batch["inchikey"]),
-                    *(_joined_names(batch, self.delimiter), _captions(batch, generation.manifest.structure)),
+                    *(_join_names(batch, self.delimiter), _captions(batch, generation.manifest.structure)),
                     pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
-                    _joined_words(words[rows], self.delimiter),
+                    _join_words(words[rows], self.delimiter),
                     *(values for name in _property_columns(schema) for values in _node_values(batch[name])),
                 ]
             )
@@ -318,7 +318,7 @@ def _digests(texts: pa.StringArray) -> list[str | None]:
     return [None if text is None else digest(text) for text in texts.to_pylist()]
 
 
-def _joined_names(batch: pa.RecordBatch, delimiter: str) -> pa.StringArray:
+def _join_names(batch: pa.RecordBatch, delimiter: str) -> pa.StringArray:
     joined = pc.binary_join(batch["names"], delimiter)
     nameless = pc.and_(pc.equal(joined, ""), pc.greater(pc.list_value_length(batch["names"]), 0))
     if pc.any(nameless).as_py():
@@ -334,7 +334,7 @@ def _captions(batch: pa.RecordBatch, structure: str) -> list[str]:
     return list(map(caption, batch["names"].to_pylist(), batch[structure].to_pylist()))
 
 
-def _joined_words(words: UInt64, delimiter: str) -> pa.StringArray:
+def _join_words(words: UInt64, delimiter: str) -> pa.StringArray:
     """Return each row of (n, W) words as one text of signed integers."""
     rows, width = words.shape
     numbers = pa.array(words.view(np.int64).ravel()).cast(pa.string())

@@ -28,10 +28,10 @@ class Keys:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        own = [name for name in schema.names if name not in (ID.name, *ITEM_SCHEMA.names)]
-        shortened = {name: _shorten(name) for name in own}
+        property_columns = [name for name in schema.names if name not in (ID.name, *ITEM_SCHEMA.names)]
+        shortened = {name: _shorten(name) for name in property_columns}
         titles = unique_titles(shortened.values(), RESERVED)
-        self._values = {name: titles[shortened[name]] for name in own}
+        self._values = {name: titles[shortened[name]] for name in property_columns}
         text_keys = {each.name: f"{self._values[each.name]}.text" for each in schema if pa.types.is_struct(each.type)}
         text_titles = unique_titles(text_keys.values(), [*RESERVED, *self._values.values()])
         self._texts = {name: text_titles[key] for name, key in text_keys.items()}

@@ -91,11 +91,11 @@ def by_visits(
     visits: NDArray[np.uint16],
 ) -> None:
     """Fill a row with independent samples, proportional to the visits (rank=count) or to e^visits (rank=exp)."""
-    most = counts.max()
+    max_count = counts.max()
     sums = np.empty(len(ids), np.float64)
     level = 0.0
     for candidate in range(len(ids)):
-        level += math.exp(counts[candidate] - most) if exponential else float(counts[candidate])
+        level += math.exp(counts[candidate] - max_count) if exponential else float(counts[candidate])
         sums[candidate] = level
     for slot in range(len(positives)):
         uniform, _ = uniforms(key, anchor, slot, 0, RANK)

@@ -22,15 +22,15 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
         capacity = max(capacity, _reach(transitions, anchors[row]))
     table = empty_table(capacity)
     mass = np.zeros(len(table), np.float64)
-    taken = np.empty(capacity, np.int64)
+    places = np.empty(capacity, np.int64)
     times = np.empty(positives.shape[1], np.float64)
     for row in range(len(anchors)):
         anchor = anchors[row]
-        reached = _spread(transitions, anchor, table, mass, taken)
+        reached = _spread(transitions, anchor, table, mass, places)
         if reached == 0:
             continue
         entered = 0
-        for place in taken[:reached]:
+        for place in places[:reached]:
             time = arrival(key, anchor, table[place], mass[place])
             entered = enter(time, table[place], times, positives[row], entered)
         for rank in range(entered, len(times)):
@@ -38,8 +38,8 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
                 positives[row, rank] = anchor
             else:
                 uniform, _ = uniforms(key, anchor, rank, 0, PAD)
-                positives[row, rank] = table[_pick(mass, taken[:reached], uniform)]
-        for place in taken[:reached]:
+                positives[row, rank] = table[_pick(mass, places[:reached], uniform)]
+        for place in places[:reached]:
             table[place], mass[place] = -1, 0.0
 
 
@@ -54,30 +54,30 @@ def _reach(transitions: Transitions, anchor: int) -> int:
 
 
 @kernel
-def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, taken: Int64) -> int:
+def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, places: Int64) -> int:
     """Add P2 to the table and return the number of places that it takes.
 
     P2 is not normalized. The race does not need that.
     """
     indptr, indices, similarity = transitions.indptr, transitions.indices, transitions.similarity
     reached = 0
-    for near in range(indptr[anchor], indptr[anchor + 1]):
-        middle = indices[near]
-        share = similarity[near] / total(transitions, anchor)
-        reached = _add(middle, share, table, mass, taken, reached)
+    for first_edge in range(indptr[anchor], indptr[anchor + 1]):
+        middle = indices[first_edge]
+        share = similarity[first_edge] / total(transitions, anchor)
+        reached = _add(middle, share, table, mass, places, reached)
         share /= total(transitions, middle)
-        for far in range(indptr[middle], indptr[middle + 1]):
-            if indices[far] != anchor:
-                reached = _add(indices[far], share * similarity[far], table, mass, taken, reached)
+        for second_edge in range(indptr[middle], indptr[middle + 1]):
+            if indices[second_edge] != anchor:
+                reached = _add(indices[second_edge], share * similarity[second_edge], table, mass, places, reached)
     return reached
 
 
 @kernel
-def _add(vertex: int, share: float, table: Int32, mass: Float64, taken: Int64, reached: int) -> int:
+def _add(vertex: int, share: float, table: Int32, mass: Float64, places: Int64, reached: int) -> int:
     place = slot(table, vertex)
     if table[place] < 0:
         table[place] = vertex
-        taken[reached] = place
+        places[reached] = place
         reached += 1
     mass[place] += share
     return reached

@@ -90,11 +90,11 @@ def _assert_equal(
     changes = lists.changes(cap)
     added = Edges.concatenate([*changes.added])
     expected, expected_dropped = _capped(weighted, tie, top_k)
-    left = csr.left(stored, Change(changes.removed, added))
+    left = csr.edges_after(stored, Change(changes.removed, added))
     assert _told(left) == _told(expected)
     assert changes.dropped.tolist() == expected_dropped.tolist()
     assert set(_told(changes.removed)) <= set(_told(stored))
-    grown = csr.changed(graph, ITEMS, Change(changes.removed, added))
+    grown = csr.apply_change(graph, ITEMS, Change(changes.removed, added))
     for name, array in vars(csr.build(expected, ITEMS)).items():
         assert np.array_equal(getattr(grown, name), array)
     return asked
@@ -104,13 +104,13 @@ def _assert_equal(
 def test_the_forest_of_what_is_left(weighted: Weighted, others: Weighted, nodes: int) -> None:
     """Without any of its edges, and with others."""
     edges, come = _pairs(weighted).edges(), _pairs({e: s for e, s in others.items() if e not in weighted}).edges()
-    removed = edges.take(csr.within(edges, _pairs(others).edges()))
+    removed = edges.take(csr.membership_mask(edges, _pairs(others).edges()))
     before = SpanningForest(ITEMS)
     before.add(edges)
     grown = SpanningForest.of_rest(nodes, csr.build(edges, ITEMS), before.edges(), removed)
     grown.add(come)
     anew = SpanningForest(nodes)
-    anew.add(csr.left(edges, Change(removed, come)))
+    anew.add(csr.edges_after(edges, Change(removed, come)))
     for name, array in vars(anew.edges()).items():
         assert np.array_equal(getattr(grown.edges(), name), array)
 
@@ -118,10 +118,10 @@ def test_the_forest_of_what_is_left(weighted: Weighted, others: Weighted, nodes:
 @given(st.lists(weighted, min_size=2, max_size=4))
 def test_changes_in_turn_are_one_change(steps: list[Weighted]) -> None:
     """Whatever comes, goes and comes again."""
-    each = [csr.most_similar_first(_pairs(step).edges()) for step in steps]
+    each = [csr.sort_by_similarity(_pairs(step).edges()) for step in steps]
     changes = [csr.difference(before, after) for before, after in pairwise(each)]
-    change = csr.in_turn(changes)
-    assert _told(csr.left(each[0], change)) == _told(each[-1])
-    grown = csr.changed(csr.build(each[0], ITEMS), ITEMS, change)
+    change = csr.compose_changes(changes)
+    assert _told(csr.edges_after(each[0], change)) == _told(each[-1])
+    grown = csr.apply_change(csr.build(each[0], ITEMS), ITEMS, change)
     for name, array in vars(csr.build(each[-1], ITEMS)).items():
         assert np.array_equal(getattr(grown, name), array)

@@ -57,7 +57,7 @@ def test_rows(pairs: dict[tuple[int, int], float], ids: list[int], threshold: fl
 @given(pairs, st.sets(st.integers(0, SIZE - 1)))
 def test_among(pairs: dict[tuple[int, int], float], chosen: set[int]) -> None:
     nodes = np.array(sorted(chosen), np.int32)
-    graph, dense = csr.among(csr.build(_edges(pairs), SIZE), nodes), _dense(pairs)[np.ix_(nodes, nodes)]
+    graph, dense = csr.induced_subgraph(csr.build(_edges(pairs), SIZE), nodes), _dense(pairs)[np.ix_(nodes, nodes)]
     rows, columns = np.nonzero(dense)
     assert graph.indptr.dtype == np.int64
     assert graph.indices.dtype == np.int32
