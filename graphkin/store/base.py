@@ -351,7 +351,8 @@ class Draft(ABC):
     ## Order of calls
 
     1. `append_items` and `append_rejections`, in any order,
-    2. `append_fingerprints`, `write_links`, `write_index`, `append_edges`, `write_dropped` and `write_forest`,
+    2. `append_fingerprints`, `write_links`, `write_index`, `append_edges`, `write_dropped` and `write_forest`, in this
+       order,
     3. `publish`.
 
     Only the items are required. Without `write_dropped` or `write_links`, readers get None. Other parts that were not
@@ -403,7 +404,7 @@ class Draft(ABC):
     def write_forest(self, forest: Edges) -> None:
         """Write the maximum spanning forest of the edges, most similar first.
 
-        The forest gives the connected components (single linkage) at every threshold.
+        The forest determines the connected components (single linkage) at every threshold.
         """
 
     @abstractmethod
@@ -665,7 +666,7 @@ class Generation(ABC):
     def identity(self) -> str:
         """Compute the generation id from the items that are stored now.
 
-        The result differs from `id` if the items are not those that were published.
+        The result differs from `id` if the items differ from the published ones.
         """
         tree = BlockTree()
         for batch in self.columns(item_schema(self.manifest).names):

@@ -177,10 +177,8 @@ def _convert_column(column: pa.Array, type: pa.DataType) -> pa.Array:
     if pa.types.is_struct(type):
         text_type = type.field("text").type
         if not pa.types.is_floating(column.type):  # the texts are all missing markers
-            numbers_missing = pa.nulls(len(column), pa.float64())
-            return pa.StructArray.from_arrays(
-                [numbers_missing, column.cast(text_type)], type.names, mask=column.is_null()
-            )
+            nulls = pa.nulls(len(column), pa.float64())
+            return pa.StructArray.from_arrays([nulls, column.cast(text_type)], type.names, mask=column.is_null())
         return pa.StructArray.from_arrays([column, column.cast(text_type)], type.names, mask=column.is_null())
     return pc.struct_field(column, "text") if pa.types.is_struct(column.type) else column.cast(type)
 

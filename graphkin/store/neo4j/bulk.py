@@ -100,7 +100,7 @@ def write_import(generation: Generation, folder: Path, run_tasks: TaskRunner, ro
     tasks = -(-generation.size // rows)
     used_delimiters = run_tasks("names", partial(_delimiters_in, rows), tasks)
     parts = Parts(folder, rows, token_hex(16), min(_DELIMITERS.difference(*used_delimiters)))
-    _write_catalogue(generation, files, parts.token)
+    _write_catalog(generation, files, parts.token)
     parts.declare(generation, files)
     _write_rejections(generation, files, parts.token)
     files.longest = max(files.longest, *run_tasks("parts", parts.write, tasks))
@@ -120,14 +120,14 @@ def write_import(generation: Generation, folder: Path, run_tasks: TaskRunner, ro
     ]
 
 
-def _ids(rows: int, generation: Generation, number: int) -> range:
+def _part_ids(rows: int, generation: Generation, number: int) -> range:
     """Return the ids of the items in a part."""
     return range(number * rows, min((number + 1) * rows, generation.size))
 
 
 def _delimiters_in(rows: int, generation: Generation, number: int) -> set[str]:
     """Return the delimiters that occur in the names of a part."""
-    ids, characters = _ids(rows, generation, number), set[str]()
+    ids, characters = _part_ids(rows, generation, number), set[str]()
     for batch in generation.columns(["names"], ids.start, ids.stop):
         characters.update("".join(batch["names"].flatten().to_pylist()))
     return characters & _DELIMITERS
@@ -201,7 +201,7 @@ def _type(column: str) -> pa.DataType:
     return pa.int64() if "ID(" in type else _TYPES[type]
 
 
-def _write_catalogue(generation: Generation, files: _Files, token: str) -> None:
+def _write_catalog(generation: Generation, files: _Files, token: str) -> None:
     manifest = generation.manifest.model_copy(update={"fragments": []})
     with files.nodes(Label.STORE, _STORE) as write:
         write([["schema"], [cypher.SCHEMA_VERSION], [1]])
@@ -254,7 +254,7 @@ class Parts:
                 stack.enter_context(_table(self.folder / f"{name}-{number:06d}.csv", columns))
                 for _, name, columns in self._headers(generation)
             )
-            ids = _ids(self.rows, generation, number)
+            ids = _part_ids(self.rows, generation, number)
             self._write_items(generation, ids, items, names)
             edges.write(_ends(csr.shard_edges(csr.shard(generation.graph(), ids), ids.start)))
         return max(items.longest, names.longest)
