@@ -9,13 +9,15 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 import graphkin.library as graphkin
-from benchmarks.command import served
+from benchmarks.command import free_port
 from graphkin.store import open_store
 from tests.karate import publish_karate
 
@@ -98,6 +100,20 @@ def hubs(store: Path) -> list[list[int]]:
     return [[id, degree] for id, degree in by_degree[:LIMIT]]
 
 
+@contextmanager
+def served(checkout: Path, store: Path) -> Iterator[str]:
+    """Serve a store; yield the URL once the server answers. It is not ready: its kernels are still being compiled."""
+    command = [sys.executable, "-m", "graphkin", "serve", "--store", str(store), "--port", str(free_port())]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    with subprocess.Popen(command, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            server.stdout.readline()  # printed once it listens
+            yield f"http://127.0.0.1:{command[-1]}"
+        finally:
+            server.kill()
+
+
 def run(folder: Path, *arguments: str | Path) -> str:
     command, environment = [sys.executable, *map(str, arguments)], {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -114,8 +130,7 @@ def test_the_command_answers_the_question(checkout: Path, store: Path, hubs: lis
 
 
 def test_the_api_and_both_clients_answer_it(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
-    with served(checkout, store) as ((host, port), _):
-        url = f"http://{host}:{port}"
+    with served(checkout, store) as url:
         reply = httpx.get(f"{url}/v1/collections/karate/hubs", params={"limit": LIMIT})
         assert reply.status_code == 200, reply.text
         assert [[row["id"], row["degree"]] for row in map(json.loads, reply.text.splitlines())] == hubs
