@@ -1,1 +1,1 @@
-"""Learning from the store over HTTP: the public client, and the trainer that it feeds."""
+"""Pre-training and fine-tuning of graph encoders on the data that a graphkin server or an offline folder provides."""

@@ -1,7 +1,7 @@
-"""What only the trainer raises, beside the errors of `protocol.errors`.
+"""Errors of the trainer, in addition to those of `protocol.errors`.
 
 GraphkinError
-└── Diverged    what is computed is no longer finite    exit 1
+└── Diverged    a computed value is no longer finite    exit 1
 """
 
 from graphkin.protocol.errors import GraphkinError

@@ -1,4 +1,4 @@
-"""Items as PyTorch Geometric has them, and a feed of anchors and their positives for any training loop."""
+"""PyTorch Geometric adapters: items as `Data`, and batches of anchors and positives for any training loop."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,31 +16,33 @@ from graphkin.trainer.features.corpus import DIRECTIONS, Corpus
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.batch import Batch as Assembled
 
-with warnings.catch_warnings():  # of torch, about what PyTorch Geometric does while it is imported
+with warnings.catch_warnings():  # importing PyTorch Geometric calls functions that torch deprecates
     warnings.simplefilter("ignore", FutureWarning)
     from torch_geometric.data import Batch, Data
 
 
 class Drawn(NamedTuple):
-    """What was drawn for B anchors: positives (B, k) int32, all of a row -1 where an anchor is isolated."""
+    """Positives of B anchors: (B, k) int32, where every entry of an isolated anchor's row is -1."""
 
     anchors: NDArray[np.int32]
     positives: NDArray[np.int32]
 
 
 Draw = Callable[[NDArray[np.int32], int], Drawn]
-"""The positives of some anchors in an epoch."""
+"""A function that samples the positives of some anchors in an epoch."""
 
 
 def graphs(corpus: Corpus) -> list[Data]:
-    """One graph an item, in id order; their tensors are views of the same few.
+    """Return one graph per item, in id order. All tensors are views of a few shared ones.
 
-    x           (n, 2) int64   Z - 1, 118 for atoms without an element, 119 for nodes without attributes; chirality 0..2
-    edge_index  (2, e) int64   every bond once each way
-    edge_attr   (e, 2) int64   single, double, triple, aromatic as 0..3; direction 0..2
-    id          of the item
+    Each `Data` has:
 
-    Of nodes of big graphs also eigenvectors (n, K) float32 and centre (n,) bool.
+        x           (n, 2) int64   Z - 1, 118 without an element, 119 without attributes; chirality 0..2
+        edge_index  (2, e) int64   every bond in both directions
+        edge_attr   (e, 2) int64   single, double, triple, aromatic as 0..3; direction 0..2
+        id          int            the item's id
+
+    Nodes of big graphs also have eigenvectors (n, K) float32 and centre (n,) bool.
     """
     if not corpus.size:
         return []
@@ -62,11 +64,13 @@ def graphs(corpus: Corpus) -> list[Data]:
 
 
 class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
-    """Batches of anchors, and beside each of its positives, as `torch_geometric.data.Batch`, whose `id` are items.
+    """Batches of anchors, each paired with a batch of their positives.
 
-    The k positives of anchor i are graphs i * k to (i + 1) * k - 1 of the second. Every item that has a neighbour is an
-    anchor once an epoch, in an order that follows from seed and epoch; going through the feed again is the next epoch.
-    `DataLoader(feed, batch_size=None)` takes it as it is, in the process that made it.
+    Both are `torch_geometric.data.Batch`, whose `id` holds the item ids. Positives of anchor i are the graphs i * k to
+    (i + 1) * k - 1 of the second batch. Every item with a neighbor is an anchor once per epoch, in an order that
+    follows from seed and epoch. Each iteration over the feed is the next epoch.
+
+    `DataLoader(feed, batch_size=None)` accepts the feed unchanged, without worker processes.
     """
 
     def __init__(self, corpus: Corpus, draw: Draw, batch_size: int, seed: int) -> None:
@@ -113,7 +117,7 @@ class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
 
 
 def _tensors(batch: Assembled) -> dict[str, Tensor]:
-    """The columns of a batch as `graphs` says."""
+    """Return the columns of a batch under the names that `graphs` documents."""
     tensors = {
         "x": torch.stack([batch.atom_type, batch.chirality], 1),
         "edge_index": batch.edge_index,

@@ -1,4 +1,4 @@
-"""What each pre-training strategy draws from the store."""
+"""Pre-training strategies and the samples that each of them takes from the similarity graph."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -44,8 +44,10 @@ LEARNED_BY: Mapping[str, tuple[Strategy, ...]] = {
     "graph": ("hgc-fo", "hgc-ho", *BASELINES),
     "node": ("hgc-fo", "hgc-ho", "gcc"),
 }
-"""The strategies that items of each kind are learned from by: only atoms can be masked, only nodes have a big graph,
-and the other baselines are about whole graphs."""
+"""The strategies that can train on each kind of items.
+
+Masking needs atoms, GCC needs the big graph that nodes belong to, and the other baselines need whole graphs.
+"""
 PRESETS: tuple[Preset, ...] = ("default", "paper", "rc")
 POSITIVES: tuple[Positives, ...] = ("exact", "window", "shuffled", "size-matched", "augmented")
 ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
@@ -53,12 +55,19 @@ ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
 
 @dataclass(frozen=True)
 class Policy:
-    """How positives are drawn (docs/method.md): the parameters of the API, each of them said.
+    """How positives are sampled (docs/method.md; paper, section 4.3), with the API's parameters.
 
-    name    first_order, random_walk or second_order.       k       positives an anchor.
-    length  edges a walk.  walks  walks an anchor.          p, q    node2vec's biases; 1 leaves the walk unbiased.
-    p_end   probability that a walk ends after a step.      restart  that it goes back to the anchor.
-    rank    top, count or exp: how visits count.            pad      resample or self: what fills up short lists.
+    Attributes:
+        name: `first_order`, `random_walk` or `second_order`.
+        k: Positives per anchor.
+        length: Edges per walk.
+        walks: Walks per anchor.
+        p: node2vec's return parameter; 1 leaves the walk unbiased.
+        q: node2vec's in-out parameter; 1 leaves the walk unbiased.
+        p_end: Probability that a walk ends after a step, in [0, 1).
+        restart: Probability that a walk returns to the anchor, in [0, 1).
+        rank: How visits count: `top`, `count` or `exp`.
+        pad: How short lists are filled: `resample` or `self`.
     """
 
     name: PolicyName
@@ -85,17 +94,18 @@ class Policy:
             require(0 <= chance < 1, "probability that a walk ends or restarts", chance, "0 or more and below 1")
 
     def parameters(self) -> dict[str, Any]:
-        """All but the name."""
+        """Return all parameters but the name."""
         return {parameter: value for parameter, value in asdict(self).items() if parameter != "name"}
 
 
 @dataclass(frozen=True)
 class Walks:
-    """How the subgraph around a node of a big graph is drawn: by random walks with restart (docs/method.md).
+    """Random walks with restart that sample the subgraph around a node of a big graph (docs/method.md).
 
-    restart    probability that a walk ends before a step, above 0 and below 1.
-    fewest     walks from a node at least: it has round(degree · e / (e - 1) / restart) of them.
-    max_nodes  the subgraph is induced on the first so many nodes that they visit, the node itself being one.
+    Attributes:
+        restart: Probability that a walk ends before a step, in (0, 1).
+        fewest: Minimum number of walks from a node, which has round(degree · e / (e - 1) / restart) of them.
+        max_nodes: Maximum number of nodes. The subgraph is induced on the first nodes visited, the start node included.
     """
 
     restart: float = 0.8
@@ -110,11 +120,13 @@ class Walks:
 
 @dataclass(frozen=True)
 class Views:
-    """How copies of a graph are damaged (You et al., 2020: GraphCL; docs/training.md).
+    """How augmented views of a graph are made (GraphCL: You et al., 2020; docs/training.md).
 
-    operations  of `features.altered`; each copy is made by one of them, any being as likely.
-    ratio       share of the nodes, or edges, that are left out, 0 to 1, rounded down; walks do not ask for it.
-    anchors     the anchor is damaged too: two copies are told apart from others, and not a graph and a copy.
+    Attributes:
+        operations: Operations of `features.altered`. Each view uses one of them, chosen uniformly.
+        ratio: Share of the nodes or edges to leave out, in [0, 1], rounded down. Walks ignore it.
+        anchors: Whether the anchor is augmented too. If so, two views of a graph form a pair, else the graph and a
+            view.
     """
 
     operations: tuple[Operation, ...] = ("drop-nodes", "subgraph")
@@ -128,17 +140,19 @@ class Views:
 
 @dataclass(frozen=True)
 class Draws:
-    """What is drawn in each epoch.
+    """What is sampled in each epoch.
 
-    policy      of the positives; None: no positives.
-    negatives   shared negatives of a batch; 0: none, the other anchors' positives serve, or a queue.
-    batch_size  anchors of a batch; it says how many batches of shared negatives an epoch has.
-    seed        of all draws, 0 to 2^53 - 1.
-    walks       of subgraphs around an anchor, each of which is another's positive; None: none.
-    positives   where they come from: `exact`, the collection; `window`, another collection of the same items;
-                `shuffled`, the collection, each anchor getting another's; `size-matched`, any item of the anchor's
-                size; `augmented`, damaged copies of the anchor. See `feed.positives`.
-    views       how copies are damaged; None: nothing is.
+    Attributes:
+        policy: Policy of the positives; None for no positives.
+        negatives: Shared negatives per batch. With 0, the positives of the other anchors serve as negatives, or a
+            queue.
+        batch_size: Anchors per batch, which decides how many batches of shared negatives an epoch has.
+        seed: Seed of all samples, 0 to 2^53 - 1.
+        walks: Walks that sample two subgraphs around each anchor, each the other's positive; None for none.
+        positives: Origin of the positives: `exact`, the collection; `window`, another collection of the same items;
+            `shuffled`, the collection, with each anchor getting another anchor's positives; `size-matched`, any item of
+            the anchor's size; `augmented`, augmented views of the anchor. See `feed.positives`.
+        views: How augmented views are made; None for none.
     """
 
     policy: Policy | None
@@ -169,12 +183,13 @@ class Draws:
         seed: int = 0,
         positives: Positives = "exact",
     ) -> "Draws":
-        """As in T6 and T7 of the paper (docs/method.md); AdaM and the baselines of Hu et al. draw nothing.
+        """Return the published settings of a strategy (paper, T6 and T7; method.md B; docs/method.md).
 
-        First order: 3 positives. High order: 5 of 5 walks of 2 edges, for GCN and GraphSAGE without AdaM of 7 walks
-        of 4; 255 shared negatives. `paper` takes the most visited; `rc` ends walks with probability 0.2 a step and
-        pads short lists with the anchor. Nodes have one positive, and no shared negatives. GCC walks on the big graph;
-        GraphCL and C_Subgraph make two copies of every item, linked or not.
+        First order takes 3 positives. High order takes 5 positives from 5 walks of 2 edges, or from 7 walks of 4 edges
+        for GCN and GraphSAGE without AdaM, and 255 shared negatives. The preset `paper` takes the most visited graphs;
+        `rc` ends walks with probability 0.2 per step and pads short lists with the anchor. Nodes have one positive and
+        no shared negatives. AdaM and the baselines of Hu et al. sample nothing. GCC walks on the big graph. GraphCL and
+        C_Subgraph make two views of every item, isolated or not.
         """
         match strategy:
             case "gcc":
@@ -195,7 +210,7 @@ class Draws:
         return cls(_preset(walk, preset), 0 if single else 255, batch_size, seed, positives=positives, views=views)
 
     def batches(self, size: int) -> int:
-        """Batches of shared negatives in an epoch over `size` items; 0 where there are none."""
+        """Return the number of batches of shared negatives in an epoch over `size` items; 0 if there are none."""
         return ceil(size / self.batch_size) if self.negatives else 0
 
     def as_json(self) -> dict[str, Any]:
@@ -203,7 +218,11 @@ class Draws:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> "Draws":
-        """What `as_json` gave. Raises `TypeError` for anything else."""
+        """Return the samples that `as_json` described.
+
+        Raises:
+            TypeError: The mapping has another form.
+        """
         policy, walks, views = said["policy"], said.get("walks"), said.get("views")
         parts = {
             "policy": None if policy is None else Policy(**policy),

@@ -1,1 +1,1 @@
-"""Molecules and graphs as arrays of features."""
+"""Molecules, graphs and nodes as arrays of features."""

@@ -1,7 +1,7 @@
-"""Damaged copies of graphs: nodes or edges left out, or a part cut out (GraphCL, You et al., 2020; docs/training.md).
+"""Augmented views of graphs: dropped nodes or edges, and subgraphs (GraphCL: You et al., 2020; docs/training.md).
 
-Every draw follows from the key, the graph, the turn and what is decided alone: a copy is the same whatever it is made
-together with.
+A random number depends only on the key, the graph, the turn and the decision it is for. A view is therefore the same
+whatever else is in its batch.
 """
 
 from dataclasses import dataclass
@@ -18,19 +18,24 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 LENGTH, RESTART = 64, 0.8
-"""Steps of a walk, and the probability that one goes back to where the walk began (docs/training.md)."""
+"""Steps of a walk, and the probability per step of returning to its start (method.md E5; docs/training.md)."""
 
-_START, _CHOICE, _RESTART, _OPERATION = range(4)  # what a draw decides
+_START, _CHOICE, _RESTART, _OPERATION = range(4)  # the decision that a random number is for
 _WEYL, _MIX_1, _MIX_2 = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
 @dataclass(frozen=True, eq=False)
 class Altered:
-    """What is left of n graphs of a corpus, one after the other.
+    """What remains of n graphs of a corpus, graph after graph.
 
-    atoms  (sum of atom_counts,) rows of the corpus's columns of atoms.    atom_counts  (n,), none of them 0
-    edges  (sum of edge_counts,) rows of its columns of edges.             edge_counts  (n,)
-    source, target  of each of these edges: which of `atoms`, counted from the first of all
+    Attributes:
+        of: The corpus.
+        atoms: (sum of atom_counts,) Rows of the corpus's atom columns.
+        atom_counts: (n,) Remaining atoms of each graph, 1 or more.
+        edges: (sum of edge_counts,) Rows of the corpus's edge columns.
+        edge_counts: (n,) Remaining directed edges of each graph.
+        source: (sum of edge_counts,) Position in `atoms` of the atom that each edge leaves.
+        target: (sum of edge_counts,) Position in `atoms` of the atom that each edge enters.
     """
 
     of: Corpus
@@ -42,7 +47,7 @@ class Altered:
     target: Rows
 
     def corpus(self, identity: str = "") -> Corpus:
-        """The copies as graphs of their own; copy i is graph i."""
+        """Return the views as a corpus; view i is graph i."""
         begin = _offsets(self.atom_counts)
         return Corpus(
             identity,
@@ -67,19 +72,28 @@ def altered(
     length: int = LENGTH,
     restart: float = RESTART,
 ) -> Altered:
-    """Copies of the graphs ids (n,), whose edges are those of the graph among what is left.
+    """Return views of the graphs `ids`. Edges between remaining nodes remain, unless the operation drops edges.
 
-    turns (n,) tells copies of the same graph apart. counts (n,): how much is left out, 0 or more; of the nodes one
-    is left always.
+    The operations:
 
-    drop-nodes          so many nodes, drawn evenly.
-    drop-edges          so many undirected edges, drawn evenly; all nodes stay.
-    subgraph            grown from a node that is drawn, by one of its neighbours at a time, all being as likely, until
-                        only so many nodes are left out or no neighbour is.
-    subgraph-published  as GraphCL's code does it: only neighbours of the first node are ever added, drawn with
-                        repetition, at most as often as the graph has nodes.
-    walk                all nodes that a walk of `length` steps visits, which goes back to its first with probability
-                        `restart` a step; counts are not asked for.
+        drop-nodes          Drop `counts` nodes, chosen uniformly.
+        drop-edges          Drop `counts` undirected edges, chosen uniformly. All nodes remain.
+        subgraph            Start at a random node and add one neighbor of the part at a time, chosen uniformly, until
+                            only `counts` nodes are left out or the part has no more neighbors.
+        subgraph-published  GraphCL's code: add neighbors of the first node only, with repetition, in at most as many
+                            attempts as the graph has nodes (method.md F).
+        walk                Keep all nodes that a walk of `length` steps visits. Each step returns to the start with
+                            probability `restart`. `counts` is ignored.
+
+    Args:
+        corpus: The graphs to augment.
+        ids: (n,) Graphs, possibly repeated.
+        turns: (n,) Numbers that distinguish several views of the same graph.
+        operation: One of the operations above.
+        counts: (n,) How many nodes or edges to leave out, 0 or more. One node always remains.
+        key: Seeds of the random numbers.
+        length: Steps of a walk.
+        restart: Probability per step of returning to the start of the walk.
     """
     graphs = _Graphs(corpus, ids.astype(np.int64), turns.astype(np.int64), key)
     least = np.minimum(counts, graphs.sizes - 1)
@@ -98,14 +112,20 @@ def altered(
 
 
 def chosen(ids: NDArray[Any], turns: NDArray[Any], among: int, key: tuple[int, ...]) -> Rows:
-    """(n,) in 0 to among - 1, any being as likely: a choice for each copy, which follows from key, graph and turn."""
+    """Return a uniform choice for each view, (n,) in 0 to `among` - 1, which follows from key, graph and turn."""
     return (_uniforms(_stream(ids, turns, key), _OPERATION) * among).astype(np.int64)
 
 
 class _Graphs:
-    """The graphs as they are, every atom and directed edge of every copy a row; n copies, A atoms, E edges.
+    """The n graphs before augmentation, with one row for each of their A atoms and E directed edges.
 
-    atoms (A,), edges (E,): rows of the corpus. owner (A,), edge_owner (E,): the copy. tail, head (E,): atoms 0..A - 1.
+    Attributes:
+        atoms: (A,) Rows of the corpus's atom columns.
+        edges: (E,) Rows of the corpus's edge columns.
+        owner: (A,) The view that each atom belongs to.
+        edge_owner: (E,) The view that each edge belongs to.
+        tail: (E,) The atom, 0..A - 1, that each edge leaves.
+        head: (E,) The atom, 0..A - 1, that each edge enters.
     """
 
     def __init__(self, corpus: Corpus, ids: Rows, turns: Rows, key: tuple[int, ...]) -> None:
@@ -139,7 +159,7 @@ class _Graphs:
 
     def without_edges(self, counts: Rows) -> Mask:
         ends = np.stack([self.tail, self.head]) - self.first[self.edge_owner]
-        bond = ends.min(0) * np.int64(2**31) + ends.max(0)  # both directions are drawn as one
+        bond = ends.min(0) * np.int64(2**31) + ends.max(0)  # both directions share one random number
         rank = _ranks(self._uniforms(_CHOICE, self.edge_owner, bond), self.edge_owner)
         return rank >= 2 * counts[self.edge_owner]
 
@@ -189,7 +209,7 @@ class _Graphs:
         return self.first + (self._uniforms(_START, copies) * self.sizes).astype(np.int64)
 
     def _neighbor(self, atoms: Rows, luck: NDArray[np.float64]) -> Rows:
-        """Of each of these atoms, none of them isolated, the one that luck, in [0, 1), chooses evenly."""
+        """Return a uniformly chosen neighbor of each atom, by `luck` in [0, 1). No atom is isolated."""
         return self.tail[self.first_edge[atoms] + (luck * self.degree[atoms]).astype(np.int64)]
 
     def _uniforms(self, purpose: int, copies: Rows, *of: Rows | int) -> NDArray[np.float64]:
@@ -197,13 +217,13 @@ class _Graphs:
 
 
 def _stream(ids: NDArray[Any], turns: NDArray[Any], key: tuple[int, ...]) -> NDArray[np.uint64]:
-    """(n,) what stands for each copy."""
+    """Return the generator state of each view, (n,)."""
     word = np.random.SeedSequence(key).generate_state(1, np.uint64)
     return _mixed(_mixed(word ^ ids.astype(np.uint64)) ^ turns.astype(np.uint64))
 
 
 def _uniforms(stream: NDArray[np.uint64], *of: Rows | int) -> NDArray[np.float64]:
-    """In [0, 1), with 53 random bits, of these copies and of what the draw is about."""
+    """Return numbers in [0, 1) with 53 random bits, from each view's state and the decision they are for."""
     words = stream
     for part in of:
         words = _mixed(words ^ np.asarray(part, np.uint64))
@@ -212,7 +232,7 @@ def _uniforms(stream: NDArray[np.uint64], *of: Rows | int) -> NDArray[np.float64
 
 
 def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The next of SplitMix64 from each of these states (Steele, Lea and Flood, OOPSLA 2014)."""
+    """Return the next output of SplitMix64 for each state (Steele, Lea and Flood, OOPSLA 2014)."""
     words = words + _WEYL
     words = (words ^ (words >> np.uint64(30))) * _MIX_1
     words = (words ^ (words >> np.uint64(27))) * _MIX_2
@@ -220,7 +240,7 @@ def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _ranks(values: NDArray[np.float64], owner: Rows) -> Rows:
-    """(n,): the place of each value among those of its owner, from the smallest; owner ascends."""
+    """Return the rank of each value among those of its owner, (n,), from the smallest; owner ascends."""
     order = np.lexsort((values, owner))
     ranks = np.empty(len(values), np.int64)
     ranks[order] = np.arange(len(values)) - np.searchsorted(owner, owner)

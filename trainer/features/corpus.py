@@ -1,4 +1,4 @@
-"""The features of all items of a generation as flat arrays with offsets (docs/training.md)."""
+"""Features of all items of a generation as flat arrays with offsets (docs/training.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,30 +16,31 @@ MASK = 119
 BOND_TYPES = 4
 DIRECTIONS = 3
 
-_INDEX_TYPES = (np.uint8, np.int16, np.int32, np.int64)  # those that torch can index with and convert
+_INDEX_TYPES = (np.uint8, np.int16, np.int32, np.int64)  # torch can index with these types and convert them
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """N graphs with A atoms and E directed edges in all. Every bond is two edges, one each way, with equal features.
+    """N graphs with A atoms and E directed edges. Every bond is two edges, one each way, with equal features.
 
-    identity      what the graphs are: the generation's id
-    atom_offsets  (N + 1,)  graph i has the atoms atom_offsets[i] to atom_offsets[i + 1] - 1
-    edge_offsets  (N + 1,)  likewise its edges
-    atom_type     (A,) uint8  Z - 1 in 0..117, 118 for Z = 0, 119 without attributes
-    chirality     (A,) uint8  0..2
-    degree        (A,)  edges that end at the atom
-    source        (E,)  the atom an edge comes from, counted from its graph's first atom; edges are sorted by graph, by
-                        the atom they go to, then by source
-    bond          (E,) uint8  3 * type (0..3) + direction (0..2)
+    Attributes:
+        identity: What the graphs are: the generation's id.
+        atom_offsets: (N + 1,) Graph i has the atoms atom_offsets[i] to atom_offsets[i + 1] - 1.
+        edge_offsets: (N + 1,) Graph i has the edges edge_offsets[i] to edge_offsets[i + 1] - 1.
+        atom_type: (A,) uint8. Z - 1 in 0..117, 118 for Z = 0, 119 for nodes without attributes.
+        chirality: (A,) uint8, 0..2.
+        degree: (A,) Edges that end at the atom.
+        source: (E,) The atom that an edge leaves, counted from its graph's first atom. Edges are sorted by graph, then
+            by the atom they enter, then by source.
+        bond: (E,) uint8. 3 * type (0..3) + direction (0..2).
+        eigenvectors: (A, K) float32, from `eigenvectors.laplacian_eigenvectors`; None unless graphs surround a node.
+        centre: (N,) The node that a graph surrounds, counted from its first node; None unless graphs surround a node.
 
-    Graphs that are surroundings of a node have two columns more; others have None, which costs nothing:
+    Index columns have the smallest of uint8, int16, int32 and int64 that holds their values. Two million molecules of
+    27 atoms take 0.41 GB.
 
-    eigenvectors  (A, K) float32  of `eigenvectors.laplacian_eigenvectors`
-    centre        (N,)  the node that a graph surrounds, counted from its graph's first
-
-    The columns of indices have the smallest of uint8, int16, int32 and int64 that holds them: two million molecules of
-    27 atoms take 0.41 GB. Raises `Damaged` if the columns' lengths do not fit together.
+    Raises:
+        Damaged: The lengths of the columns contradict each other.
     """
 
     identity: str
@@ -65,34 +66,34 @@ class Corpus:
 
     @property
     def size(self) -> int:
-        """N, the number of graphs."""
+        """The number of graphs, N."""
         return len(self.atom_offsets) - 1
 
     @property
     def atoms(self) -> NDArray[np.int64]:
-        """(N,): those of each graph."""
+        """The number of atoms of each graph, (N,)."""
         offsets: NDArray[np.int64] = self.atom_offsets.astype(np.int64)
         return offsets[1:] - offsets[:-1]
 
     @property
     def edges(self) -> NDArray[np.int64]:
-        """(N,): the directed edges of each graph."""
+        """The number of directed edges of each graph, (N,)."""
         offsets: NDArray[np.int64] = self.edge_offsets.astype(np.int64)
         return offsets[1:] - offsets[:-1]
 
     @property
     def centred(self) -> bool:
-        """Whether graphs are surroundings of a node."""
+        """Whether the graphs are subgraphs around a node."""
         return self.eigenvectors is not None or self.centre is not None
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The arrays that there are, by name: `Corpus(identity, **columns)` is this one again."""
+        """The arrays by name, without absent ones; `Corpus(identity, **columns)` rebuilds this corpus."""
         columns = {name: getattr(self, name) for name in _COLUMNS}
         return {name: column for name, column in columns.items() if column is not None}
 
     def around(self, centre: NDArray[np.int64], eigenvectors: NDArray[np.float32]) -> Self:
-        """The same graphs as surroundings of these nodes."""
+        """Return the same graphs as subgraphs around the nodes `centre`, (N,)."""
         return replace(self, centre=_narrow(centre), eigenvectors=eigenvectors)
 
     @classmethod
@@ -104,10 +105,14 @@ class Corpus:
         atoms: NDArray[np.integer[Any]],
         bonds: NDArray[np.integer[Any]],
     ) -> Self:
-        """From undirected bonds, each given once, without loops.
+        """Build a corpus from undirected bonds, each listed once, without loops.
 
-        atoms (A, 2): type and chirality. bonds (sum of bond_counts, 3): begin and end, counted from the graph's first
-        atom, and 3 * type + direction.
+        Args:
+            identity: What the graphs are.
+            atom_counts: (N,) Atoms of each graph.
+            bond_counts: (N,) Bonds of each graph.
+            atoms: (A, 2) Type and chirality.
+            bonds: (sum of bond_counts, 3) Begin and end, counted from the graph's first atom, and 3 * type + direction.
         """
         atom_offsets, bond_offsets = _offsets(atom_counts), _offsets(bond_counts)
         first = np.tile(np.repeat(atom_offsets[:-1], bond_counts), 2)
@@ -132,16 +137,22 @@ class Corpus:
         edge_counts: NDArray[np.int64],
         edges: NDArray[np.int64],
     ) -> Self:
-        """Of N simple undirected graphs without attributes: atoms (119, 0) and bonds of code 0 (docs/training.md).
+        """Build a corpus of simple undirected graphs without attributes (method.md C; docs/training.md).
 
-        nodes, edge_counts (N,); edges (sum of edge_counts, 2), each once, counted from its graph's first node.
+        All atoms are (119, 0) and all bonds have code 0.
+
+        Args:
+            identity: What the graphs are.
+            nodes: (N,) Nodes of each graph.
+            edge_counts: (N,) Edges of each graph.
+            edges: (sum of edge_counts, 2) Ends of each edge, listed once, counted from the graph's first node.
         """
         atoms = np.broadcast_to(np.array([MASK, 0]), (int(nodes.sum()), 2))
         return cls.from_bonds(identity, nodes, edge_counts, atoms, np.pad(edges, ((0, 0), (0, 1))))
 
     @classmethod
     def concatenate(cls, identity: str, parts: Sequence["Corpus"]) -> Self:
-        """The graphs of all parts, one part after the other, with the columns of the first. There is at least one."""
+        """Return the graphs of all parts in order, with the columns of the first part. `parts` is not empty."""
         columns = {name: [getattr(part, name) for part in parts] for name in parts[0].columns}
         joined = {name: _joined(arrays) for name, arrays in columns.items() if not name.endswith("offsets")}
         for name in ("atom_offsets", "edge_offsets"):

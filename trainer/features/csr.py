@@ -1,4 +1,4 @@
-"""Compressed rows: what belongs to an item lies in one piece, between its offset and the next."""
+"""Compressed sparse rows: the entries of an item lie between its offset and the next."""
 
 from typing import Any
 
@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 
 def rows(offsets: NDArray[Any], ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the rows of the items `ids` (n,) are, item by item; and of each row the place of its item in `ids`.
+    """Return the rows of the items `ids`, item by item, and for each row the position of its item in `ids`.
 
-    offsets (N + 1,): item i has the rows offsets[i] to offsets[i + 1] - 1.
+    Args:
+        offsets: (N + 1,) Item i has the rows offsets[i] to offsets[i + 1] - 1.
+        ids: (n,) Items, possibly repeated.
     """
     ids = ids.astype(np.int64)
     first = offsets[ids].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Where a node is in its graph: eigenvectors of the normalised Laplacian (docs/training.md; Qiu et al., 2020: GCC)."""
+"""Positional features of nodes: eigenvectors of the normalized Laplacian (GCC: Qiu et al., 2020; docs/training.md)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,17 +8,17 @@ from graphkin.trainer.features.csr import rows
 
 EIGENVECTORS = 32
 
-_ENTRIES = 2**22  # of the matrices that are decomposed together, or one matrix if that is more
-_EQUAL = 1e-6  # entries of a unit vector that differ by less are equally large
+_ENTRIES = 2**22  # entries of the matrices that are decomposed together; a larger matrix is decomposed alone
+_EQUAL = 1e-6  # entries of a unit vector that differ by less count as equal
 
 
 def laplacian_eigenvectors(corpus: Corpus, count: int = EIGENVECTORS) -> NDArray[np.float32]:
-    """(A, count): row v holds the entries of node v in the first eigenvectors of its graph, zeros where it has fewer.
+    """Return the entries of each node in the first eigenvectors of its graph, (A, count), zero-padded on the right.
 
-    They are unit vectors of I - D^-1/2 A D^-1/2 with the smallest eigenvalues, which are those of D^-1/2 A D^-1/2 with
-    the largest, in this order; D is 1 for a node without edges. The entry of largest magnitude, the first of several
-    that differ by less than 1e-6, is positive. So renumbering a graph renumbers the rows, but where an eigenvalue is
-    multiple: there the basis is LAPACK's choice.
+    The eigenvectors are unit vectors of I - D^-1/2 A D^-1/2 with the smallest eigenvalues, in ascending order, which
+    are those of D^-1/2 A D^-1/2 with the largest. D is 1 for a node without edges. The entry of largest magnitude, the
+    first of several that differ by less than 1e-6, is positive. Renumbering a graph therefore renumbers the rows,
+    except where an eigenvalue is multiple: there LAPACK chooses the basis.
     """
     found = np.zeros((int(corpus.atom_offsets[-1]), count), np.float32)
     sizes = corpus.atoms
@@ -32,7 +32,7 @@ def laplacian_eigenvectors(corpus: Corpus, count: int = EIGENVECTORS) -> NDArray
 
 
 def _normalised(corpus: Corpus, ids: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """(k, n, n): D^-1/2 A D^-1/2 of the graphs `ids` (k,), all of n nodes."""
+    """Return D^-1/2 A D^-1/2 of the graphs `ids` (k,), all with n nodes: (k, n, n)."""
     edges, graph = rows(corpus.edge_offsets, ids)
     nodes, _ = rows(corpus.atom_offsets, ids)
     degree = corpus.degree[nodes].astype(np.int64)
@@ -44,7 +44,10 @@ def _normalised(corpus: Corpus, ids: NDArray[np.int64], size: int) -> NDArray[np
 
 
 def _leading(matrices: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """(k, n, at most count): the last eigenvectors of symmetric matrices (k, n, n), the last first, with their sign."""
+    """Return the last eigenvectors of symmetric matrices (k, n, n), last first, with fixed signs.
+
+    The shape is (k, n, min(n, count)).
+    """
     vectors = np.linalg.eigh(matrices).eigenvectors[:, :, ::-1][:, :, :count]
     magnitude = np.abs(vectors)
     largest = (magnitude > magnitude.max(1, keepdims=True) - _EQUAL).argmax(1)

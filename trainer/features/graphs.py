@@ -1,6 +1,6 @@
-"""Attribute-less graphs to features: every node is (119, 0), every edge (0, 0) (docs/training.md).
+"""Features of graphs without attributes: every node is (119, 0), every edge (0, 0) (method.md C; docs/training.md).
 
-So they go through the encoder of molecules, also through one that was pre-trained on molecules.
+Such graphs go through the encoder of molecules, including one that was pre-trained on molecules.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,17 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 
 _NODES, _EDGES, _CENTRE = ("num_nodes", pa.int64()), ("edges", pa.list_(pa.list_(pa.int64()))), ("centre", pa.int64())
-_BLOCK = 2**20  # bytes that are parsed at a time, or one structure if that is more
+_BLOCK = 2**20  # bytes parsed at a time; a larger structure is parsed whole
 
 
 class Structures(NamedTuple):
     """N simple undirected graphs.
 
-    nodes, edge_counts (N,); edges (E, 2), each once, counted from its graph's first node; centre (N,), or None.
+    Attributes:
+        nodes: (N,) Nodes of each graph.
+        edge_counts: (N,) Edges of each graph.
+        edges: (E, 2) Ends of each edge, listed once, counted from its graph's first node.
+        centre: (N,) The node that each graph surrounds; None unless graphs surround a node.
     """
 
     nodes: NDArray[np.int64]
@@ -31,20 +35,22 @@ class Structures(NamedTuple):
 
 
 def featurize_graphs(structures: Sequence[str], identity: str) -> Corpus:
-    """The features of graphs as the server writes them, item i being structures[i].
+    """Return the features of graphs in the server's format; item i is structures[i].
 
-    Raises as `read_structures`.
+    Raises the errors of `read_structures`.
     """
     nodes, counts, edges, _ = read_structures(structures)
     return Corpus.from_edges(identity, nodes, counts, edges)
 
 
 def read_structures(structures: Sequence[str], centred: bool = False) -> Structures:
-    """Graphs as the server writes them; with `centred`, surroundings of a node.
+    """Read graphs in the server's format.
 
-    A structure is JSON, {"num_nodes": n, "edges": [[u, v], ...]} with 0 <= u < v < n, the edges ascending and each
-    once, and if centred also "centre": c, 0 <= c < n; whatever else it has is ignored. Raises `InvalidInput` for any
-    other, and for a graph without nodes.
+    A structure is JSON: {"num_nodes": n, "edges": [[u, v], ...]} with 0 <= u < v < n and the edges ascending and
+    distinct. With `centred` it also has "centre": c with 0 <= c < n. Other keys are ignored.
+
+    Raises:
+        InvalidInput: A structure has another form, or a graph has no nodes.
     """
     if not structures:
         none = np.empty(0, np.int64)
@@ -60,7 +66,10 @@ def read_structures(structures: Sequence[str], centred: bool = False) -> Structu
 
 
 def _disordered(nodes: NDArray[np.int64], owner: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(E,): edges that are not 0 <= u < v < n, or do not come after the one before; of graphs of so many nodes (E,)."""
+    """Return which edges (E,) violate 0 <= u < v < n or do not follow the edge before.
+
+    `nodes` (E,) holds n, the number of nodes of each edge's graph.
+    """
     source, target = edges.T
     wrong: NDArray[np.bool_] = (source < 0) | (source >= target) | (target >= nodes)
     graph, one, other = np.diff(owner), np.diff(source), np.diff(target)
@@ -69,7 +78,7 @@ def _disordered(nodes: NDArray[np.int64], owner: NDArray[np.int64], edges: NDArr
 
 
 def _parsed(structures: Sequence[str], centred: bool) -> Structures:
-    """As they are written, with no Python object a node or an edge."""
+    """Parse structures without creating a Python object per node or edge."""
     schema = pa.schema([_NODES, _EDGES, *([_CENTRE] if centred else [])])
     lines = [each.encode() for each in structures]
     reading = json.ReadOptions(block_size=max(_BLOCK, 1 + max(map(len, lines))))
@@ -89,7 +98,7 @@ def _parsed(structures: Sequence[str], centred: bool) -> Structures:
 
 
 def _all_pairs(lists: Any) -> bool:
-    """Whether an Arrow array of lists of numbers has pairs only."""
+    """Return whether every list in an Arrow array of lists of numbers is a pair."""
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
     return not lists.flatten().null_count and bool((lengths == 2).all())
 

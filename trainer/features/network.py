@@ -1,4 +1,4 @@
-"""One big graph, as walks go over it."""
+"""One big graph in the form that random walks read."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +14,9 @@ Nodes = NDArray[np.int64]
 class Network:
     """A simple undirected graph of V nodes, numbered from 0.
 
-    indptr (V + 1,), indices (2 E,) int64: node v has the neighbours indices[indptr[v]] to indices[indptr[v + 1] - 1],
-    ascending.
+    Attributes:
+        indptr: (V + 1,) int64. Neighbors of node v are indices[indptr[v]] to indices[indptr[v + 1] - 1], ascending.
+        indices: (2 E,) int64. Neighbors, node by node.
     """
 
     indptr: NDArray[np.int64]
@@ -23,7 +24,7 @@ class Network:
 
     @classmethod
     def of(cls, edges: NDArray[np.integer[Any]], size: int) -> Self:
-        """From its edges (E, 2), each once, in any order and direction; no loops."""
+        """Build the graph from its edges (E, 2), each listed once, in any order and direction, without loops."""
         owner, neighbor = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64).T
         order = np.lexsort((neighbor, owner))
         ends = np.cumsum(np.bincount(owner, minlength=size))
@@ -31,27 +32,27 @@ class Network:
 
     @property
     def size(self) -> int:
-        """V"""
+        """The number of nodes, V."""
         return len(self.indptr) - 1
 
     @cached_property
     def degree(self) -> Nodes:
-        """(V,)"""
+        """The degree of each node, (V,)."""
         return np.diff(self.indptr)
 
     @cached_property
     def _joined(self) -> NDArray[np.int64]:
-        """Both directions of every edge as one number each, ascending, and a last one that is none."""
+        """Both directions of every edge as one number each, ascending, and a sentinel that matches no edge."""
         owner = np.repeat(np.arange(self.size), self.degree)
         return np.append(owner * self.size + self.indices, np.iinfo(np.int64).max)
 
     def joins(self, one: Nodes, other: Nodes) -> NDArray[np.bool_]:
-        """(n,): whether these two nodes are neighbours."""
+        """Return whether each pair of nodes is joined by an edge, (n,)."""
         keys = one * self.size + other
         found: NDArray[np.bool_] = self._joined[np.searchsorted(self._joined, keys)] == keys
         return found
 
     def neighbor(self, nodes: Nodes, choice: NDArray[np.float64]) -> Nodes:
-        """(n,): of each of these nodes, none of them isolated, the neighbour that choice, in [0, 1), chooses evenly."""
+        """Return a uniformly chosen neighbor of each node, (n,), by `choice` in [0, 1). No node is isolated."""
         degree = self.degree[nodes]
         return self.indices[self.indptr[nodes] + np.minimum((choice * degree).astype(np.int64), degree - 1)]

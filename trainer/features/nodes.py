@@ -1,4 +1,4 @@
-"""Nodes of big graphs to features: of each the subgraph around it (docs/method.md)."""
+"""Features of nodes of big graphs: the subgraph around each node (docs/method.md)."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,10 @@ from graphkin.trainer.features.surroundings import surroundings
 
 
 def featurize_nodes(structures: Sequence[str], identity: str) -> Corpus:
-    """The features of nodes as the server writes them, item i being structures[i]. Raises as `read_structures`."""
+    """Return the features of nodes in the server's format; item i is structures[i].
+
+    Raises the errors of `read_structures`.
+    """
     nodes, counts, edges, centre = read_structures(structures, centred=True)
     assert centre is not None
     return surroundings(identity, nodes, counts, edges, centre)

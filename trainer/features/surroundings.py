@@ -1,4 +1,4 @@
-"""Subgraphs around a node as features (docs/training.md)."""
+"""Features of subgraphs around a node (docs/training.md)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ def surroundings(
     edges: NDArray[np.int64],
     centre: NDArray[np.int64],
 ) -> Corpus:
-    """Of N subgraphs, each around its node centre[i]; the others as of `Corpus.from_edges`."""
+    """Return the features of N subgraphs, each around its node centre[i].
+
+    `Corpus.from_edges` documents the other arguments.
+    """
     corpus = Corpus.from_edges(identity, nodes, edge_counts, edges)
     return corpus.around(centre, laplacian_eigenvectors(corpus))

@@ -1,4 +1,4 @@
-"""What tells several copies of one item in a batch apart."""
+"""Numbers that distinguish several copies of one item in a batch."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def turns(ids: NDArray[Any]) -> NDArray[np.int64]:
-    """(n,): how often each has come before."""
+    """Return how often each id has occurred before, (n,)."""
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
     before = np.empty(len(ids), np.int64)

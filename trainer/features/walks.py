@@ -1,7 +1,7 @@
-"""Subgraphs around nodes by random walks with restart (Tong et al., 2006; Qiu et al., 2020: GCC; docs/method.md).
+"""Subgraphs around nodes by random walks with restart (Tong et al., 2006; GCC: Qiu et al., 2020; docs/method.md).
 
-Draws come from a counter-based generator: its key is that of the call and the node, its counter begins with the turn.
-So a subgraph follows from these alone, whatever it is drawn together with.
+Random numbers come from a counter-based generator, whose key combines the call's key and the node and whose counter
+starts at the turn. A subgraph therefore depends on these alone, not on what else is sampled with it.
 """
 
 from math import e
@@ -15,11 +15,11 @@ from graphkin.trainer.features.network import Network, Nodes
 from graphkin.trainer.features.surroundings import surroundings
 from graphkin.trainer.strategy import Walks
 
-_BLOCK = 128  # subgraphs that are drawn together: of 256 nodes each they have 4 million pairs
+_BLOCK = 128  # subgraphs sampled together: with 256 nodes each they have 4 million pairs of nodes
 
 
 class Visited(NamedTuple):
-    """The nodes of n subgraphs, one subgraph after the other: counts (n,), nodes (sum of counts,)."""
+    """The nodes of n subgraphs, subgraph by subgraph: counts (n,), nodes (sum of counts,)."""
 
     counts: NDArray[np.int64]
     nodes: Nodes
@@ -28,9 +28,9 @@ class Visited(NamedTuple):
 def drawn_surroundings(
     network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: Walks, key: tuple[int, ...], identity: str = ""
 ) -> Corpus:
-    """The subgraphs around nodes (n,) of the network, as features: item i is the one of turn turns[i] of nodes[i].
+    """Return the features of subgraphs around nodes (n,) of the network; item i is sample turns[i] of nodes[i].
 
-    It is induced on what `visited` gives; the same key, node and turn give the same subgraph.
+    A subgraph is induced on the nodes that `visited` returns. The same key, node and turn give the same subgraph.
     """
     blocks = [slice(start, start + _BLOCK) for start in range(0, max(len(nodes), 1), _BLOCK)]
     parts = [induced(network, visited(network, nodes[at], turns[at], walks, key)) for at in blocks]
@@ -38,11 +38,12 @@ def drawn_surroundings(
 
 
 def visited(network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: Walks, key: tuple[int, ...]) -> Visited:
-    """What the walks from nodes (n,) visit, in the order of first visits, walk by walk: the node itself is the first,
-    and none comes after `max_nodes` of them.
+    """Return the nodes that the walks from nodes (n,) visit, in the order of first visits, walk by walk.
 
-    A node takes max(fewest, round(degree · e / (e - 1) / restart)) walks, none if it is isolated. Each of them ends
-    before a step with probability `restart`, and else goes on to any of the neighbours.
+    The start node comes first, and at most `max_nodes` nodes are kept. A node takes
+    max(fewest, round(degree · e / (e - 1) / restart)) walks, or none if it is isolated.
+    A walk ends before a step with probability `restart`; otherwise it steps
+    to a uniformly chosen neighbor (method.md C, AP_NF).
     """
     nodes, degree = nodes.astype(np.int64), network.degree[nodes]
     counts = np.maximum(walks.fewest, np.rint(degree * (e / (e - 1)) / walks.restart).astype(np.int64))
@@ -51,7 +52,7 @@ def visited(network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: W
     walk_owner = np.repeat(np.arange(len(nodes)), counts)
     visits = _walk(network, nodes[walk_owner], length, choice)
     owner = np.concatenate([np.arange(len(nodes)), np.repeat(walk_owner, length)])
-    order = np.argsort(owner, kind="stable")  # a node before its visits
+    order = np.argsort(owner, kind="stable")  # the stable sort keeps a start node before its visits
     owner, visits = owner[order], np.concatenate([nodes, visits])[order]
     first = np.sort(np.unique(owner * network.size + visits, return_index=True)[1])
     owner, visits = owner[first], visits[first]
@@ -61,7 +62,7 @@ def visited(network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: W
 
 
 def induced(network: Network, subgraphs: Visited) -> Corpus:
-    """The subgraphs that nodes of the network induce, each around the first of them."""
+    """Return the subgraphs that the visited nodes induce, each around its first node."""
     counts, nodes = subgraphs
     owner = np.repeat(np.arange(len(counts)), counts)
     place = np.arange(len(nodes)) - (np.cumsum(counts) - counts)[owner]
@@ -78,7 +79,7 @@ def induced(network: Network, subgraphs: Visited) -> Corpus:
 def _draws(
     nodes: Nodes, turns: NDArray[np.int64], counts: NDArray[np.int64], restart: float, key: tuple[int, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The steps that each walk takes, and a number in [0, 1) for each step: node by node, walk by walk.
+    """Return the length of each walk and a number in [0, 1) for each step, node by node, walk by walk.
 
     P(length >= l) = (1 - restart)^l.
     """
@@ -94,7 +95,7 @@ def _draws(
 
 
 def _walk(network: Network, start: Nodes, length: NDArray[np.int64], choice: NDArray[np.float64]) -> Nodes:
-    """(sum of length,): the nodes that walks step on, walk by walk; all take their next step at the same time."""
+    """Return the nodes that walks step on, (sum of length,), walk by walk. All walks take their next step together."""
     visited = np.empty(len(choice), np.int64)
     offset = np.cumsum(length) - length
     going, step = np.flatnonzero(length), 0
