@@ -1,1 +1,1 @@
-"""What is learned from: read from the API, or from a folder that was fetched."""
+"""Sources of training data: the API of a server, or a folder that was fetched from it."""

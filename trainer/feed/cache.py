@@ -1,4 +1,4 @@
-"""The trainer's local cache: features, positive sets and negatives, shared by the processes of a machine."""
+"""The trainer's local cache of features, positive sets and negatives, shared by the processes of a machine."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -14,21 +14,24 @@ from graphkin.runtime.folders import FOLDER_MODE
 
 Arrays = Mapping[str, NDArray[Any]]
 
-_FORMAT = 3  # part of every key: raise it when the arrays change, or what is checked before they are kept
+_FORMAT = 3  # part of every key: raise it when the arrays change, or the checks that precede storing them
 
 _log = logging.getLogger(__name__)
 
 
 class Cache:
-    """Arrays by key in an `ArrayCache`, made where they are missing.
+    """Arrays by key in an `ArrayCache`; missing arrays are computed.
 
-    Arrays are copied on write. Arrays that cannot be kept, because the disk is full or `max_bytes` too small, are
-    returned from memory, with a warning in the log. Raises `InvalidInput` if the folder cannot be written.
+    Arrays are copied on write. Arrays that cannot be stored, because the disk is full or `max_bytes` is too small, are
+    returned from memory, with a warning in the log.
+
+    Raises:
+        InvalidInput: The folder cannot be written.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
-        self._locks = folder / ".makers"  # one of 256, by the first digits of an entry's name
+        self._locks = folder / ".makers"  # 256 locks, by the first digits of an entry's name
         try:
             self._cache = ArrayCache(folder, max_bytes, mode="c")
             self._locks.mkdir(mode=FOLDER_MODE, exist_ok=True)
@@ -38,9 +41,14 @@ class Cache:
             ) from error
 
     def get(self, key: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
-        """Return the arrays of a key (JSON), made by `make` if they are missing or damaged.
+        """Return the arrays of a key, and compute them if they are missing or damaged.
 
-        While one process makes them, the others wait for it, so `make` must not get other keys. Raises what it raises.
+        While one process computes arrays, the others wait for them, so `make` must not get other keys. Raises the
+        errors of `make`.
+
+        Args:
+            key: A JSON object.
+            make: Computes the arrays.
         """
         key = {"format": _FORMAT, **key}
         arrays = self._open(key)

@@ -1,4 +1,7 @@
-"""The features of a collection's items: what of an item they are made from, and how, by kind. No other module asks."""
+"""Features of a collection's items by kind: the column they are made from and the function that makes them.
+
+No other module of the feed depends on the kind.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -12,7 +15,7 @@ from graphkin.trainer.features.nodes import featurize_nodes
 
 
 class Collection(Protocol):
-    """What is featurised: the client's, or one that is opened without a server."""
+    """The collection to featurize: the client's, or one that is opened without a server."""
 
     name: str
 
@@ -24,14 +27,21 @@ class Collection(Protocol):
         """The id of the generation that is read."""
 
     def column(self, name: str) -> Iterable[Sequence[str]]:
-        """One column of all items in id order, in blocks."""
+        """Yield one column of all items in id order, in blocks."""
 
 
 def features(collection: Collection, workers: int = 1) -> Corpus:
-    """The features of all items in id order, their identity being the generation's id; on so many processes.
+    """Return the features of all items in id order, with the generation's id as identity.
 
-    Raises `Conflict` for a kind of items without features, `InvalidInput` for an item without text, and as `featurize`,
-    `featurize_graphs` and `featurize_nodes`.
+    Raises the errors of `featurize`, `featurize_graphs` and `featurize_nodes`, too.
+
+    Args:
+        collection: The collection to featurize.
+        workers: Number of worker processes.
+
+    Raises:
+        Conflict: Items of this kind have no features.
+        InvalidInput: An item has no text.
     """
     kind = _KINDS.get(collection.kind)
     if kind is None:
@@ -44,7 +54,11 @@ def features(collection: Collection, workers: int = 1) -> Corpus:
 
 
 def _texts(collection: Collection, column: str) -> Iterator[Sequence[str]]:
-    """The blocks of a column. Raises `InvalidInput` for an item without text."""
+    """Yield the blocks of a column.
+
+    Raises:
+        InvalidInput: An item has no text.
+    """
     item = 0
     for block in collection.column(column):
         if not all(isinstance(text, str) for text in block):
@@ -55,7 +69,7 @@ def _texts(collection: Collection, column: str) -> Iterator[Sequence[str]]:
 
 
 class _Kind(NamedTuple):
-    """The column that says what an item is, and its features, given in blocks."""
+    """The column that describes an item, and the function that featurizes blocks of it."""
 
     column: str
     featurized: Callable[[Iterable[Sequence[str]], str, int], Corpus]

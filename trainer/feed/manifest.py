@@ -17,10 +17,14 @@ _NAME = "offline"
 class FolderManifest:
     """The contents of an offline folder.
 
-    generation  the generation that is learned from.       epochs   the number of epochs.
-    draws       the samples of each epoch.                 columns  of the corpus.
-    files       the SHA-256 of every file by its name.     anchors  items with positives; None without positives.
-    beside      another collection of the same items, on which the samples depend; None without.
+    Attributes:
+        generation: The generation to train on.
+        draws: The samples of each epoch.
+        epochs: Number of epochs.
+        columns: Columns of the corpus.
+        files: SHA-256 of every file by its name.
+        anchors: Number of items with positives; None without positives.
+        beside: Another collection of the same items, on which the samples depend; None without.
     """
 
     generation: Generation
@@ -32,12 +36,16 @@ class FolderManifest:
     beside: Generation | None
 
     def sealed(self) -> bytes:
-        """The bytes of `manifest.json`."""
+        """Return the bytes of `manifest.json`."""
         return sealed(_NAME, {"format": _FORMAT, **asdict(self), "draws": self.draws.as_json()})
 
     @classmethod
     def from_content(cls, content: bytes) -> Self:
-        """Read the bytes of `manifest.json`. Raises `ValueError` for anything else, and for one that was altered."""
+        """Read the bytes of `manifest.json`.
+
+        Raises:
+            ValueError: The bytes are no manifest of this format, or they were altered.
+        """
         try:
             values, whole = unsealed(_NAME, content)
         except ValueError as error:

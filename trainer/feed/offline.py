@@ -1,13 +1,13 @@
-"""The offline folder: a generation's features and the draws of some epochs, for machines without a network.
+"""The offline folder: a generation's features and the samples of some epochs, for machines without a network.
 
 folder/
   manifest.json     `manifest.FolderManifest`, sealed, with the SHA-256 of every other file
   corpus.npz        the columns of `features.corpus.Corpus`
-  twins.npz         `pairs`: those of similarity 1
-  links.npz         `pairs`: the edges of the big graph, where subgraphs of it are to be drawn
-  epoch-00000.npz   `positives` and `negatives` of `source.Epoch`; one file an epoch
+  twins.npz         `pairs`: the pairs of similarity 1
+  links.npz         `pairs`: the edges of the big graph, if subgraphs of it will be sampled
+  epoch-00000.npz   `positives` and `negatives` of `source.Epoch`; one file per epoch
 
-Reading needs numpy and nothing else.
+Reading a folder needs no package but numpy.
 """
 
 import hashlib
@@ -43,9 +43,15 @@ _LINKS = "links.npz"
 
 
 def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[int], object] = lambda _: None) -> None:
-    """Write all that training for `epochs` epochs needs into a folder. `advance(1)` is called after each epoch.
+    """Write everything that training for `epochs` epochs needs into a folder.
 
-    Raises what `source` raises, and `OSError`; the manifest is written last, so a folder without one is not whole.
+    The manifest is written last, so a folder without one is incomplete. Raises the errors of `source`, and `OSError`.
+
+    Args:
+        source: The source to copy from.
+        epochs: Number of epochs to copy.
+        folder: An existing folder.
+        advance: Called with 1 after each epoch.
     """
     corpus = source.corpus()
     files = {_CORPUS: _write(folder / _CORPUS, corpus.columns)}
@@ -64,14 +70,20 @@ def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[
 
 
 class OfflineSource(Source):
-    """Reads a folder that `graphkin fetch` wrote.
+    """A source that reads a folder written by `graphkin fetch`.
 
-    draws  what the training is to draw: what was fetched must be that. Its batches may be larger than those fetched.
-           Where nothing is drawn, there are as many epochs as are asked for.
-    last   the last epoch that will be asked for; None if that is not known.
+    The contents of every file are checked, and so is its SHA-256.
 
-    Every file is compared with its SHA-256, and what it holds is checked. Raises `NotFound` where there is no such
-    folder, `Damaged` naming the file, and `InvalidInput` where it holds something else or too little.
+    Args:
+        folder: The folder to read.
+        draws: The samples that training needs, which must be those of the folder. Batches may be larger than those
+            fetched. Without positives there is no limit to the epochs.
+        last: The last epoch that training needs; None if unknown.
+
+    Raises:
+        NotFound: There is no such folder.
+        Damaged: A file is damaged; the message names it.
+        InvalidInput: The folder holds other samples, or too few.
     """
 
     def __init__(self, folder: Path, draws: Draws, *, last: int | None = None) -> None:
@@ -147,14 +159,14 @@ class OfflineSource(Source):
                 file.seek(0)
                 with np.load(file, allow_pickle=False) as arrays:
                     return [arrays[each] for each in wanted]
-        except Exception as error:  # zipfile and numpy let through whatever their parsers raise on damage
+        except Exception as error:  # zipfile and numpy do not translate the errors that their parsers raise on damage
             raise _damaged(path, str(error)) from error
 
     def _refuse(self, name: str) -> Refuse:
         return partial(_damaged, self._folder / name)
 
     def _require(self, draws: Draws) -> None:
-        """What was fetched must be what is to be drawn, in batches that are no smaller."""
+        """Raise `InvalidInput` unless the folder holds these samples, in batches that are not larger."""
         fetched = self._manifest.draws
         same = replace(draws, batch_size=fetched.batch_size) == fetched
         if not same or draws.batches(self.generation.size) > fetched.batches(self.generation.size):
@@ -167,7 +179,12 @@ class OfflineSource(Source):
 
 
 def fetched_generation(folder: Path) -> Generation:
-    """The generation that a folder was fetched of. Raises `NotFound` and `Damaged`."""
+    """Return the generation that a folder was fetched from.
+
+    Raises:
+        NotFound: There is no such folder.
+        Damaged: The manifest is damaged.
+    """
     return _read_manifest(folder).generation
 
 
@@ -184,8 +201,8 @@ def _read_manifest(folder: Path) -> FolderManifest:
 
 
 def _write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """The SHA-256 of the file."""
-    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]  # columns are not called allow_pickle
+    """Write the file and return its SHA-256."""
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]  # no column is named allow_pickle
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,4 +1,4 @@
-"""The source that asks a server, through the local cache."""
+"""A source that reads from a server through the local cache."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -33,14 +33,14 @@ from graphkin.trainer.feed.validation import Refuse, require_corpus, require_lin
 from graphkin.trainer.strategy import Draws
 
 Featurize = Callable[[Collection], Corpus]
-"""The features of all items of a generation. See `kinds.py`."""
+"""A function that returns the features of all items of a generation. See `kinds.py`."""
 
 _CACHE_BYTES = 10 * 2**30
-"""How large the local cache may grow."""
+"""Maximum size of the local cache."""
 
 
 def default_cache(folder: Path | None = None) -> Cache:
-    """The cache in a folder of its own below `folder`, by default the user's cache folder."""
+    """Return the cache in its own subfolder of `folder`, by default of the user's cache folder."""
     return Cache((folder or platformdirs.user_cache_path("graphkin")) / "trainer", _CACHE_BYTES)
 
 
@@ -56,12 +56,21 @@ def online(
     last: int | None = None,
     epochs: EpochFolder | None = None,
 ) -> Source:
-    """What draws the positives that `draws` names from a server.
+    """Return a source that reads the positives of `draws` from a server.
 
-    beside: another collection there with the same items, NAME or NAME@GENERATION; see `positives.arranged`.
-    epochs: where the positives of the first are read instead.
+    Raises the errors of `OnlineSource` and `arranged`.
 
-    Raises what `OnlineSource` and `arranged` raise.
+    Args:
+        url: Address of the server.
+        collection: Name of the collection.
+        draws: The samples that training needs.
+        featurize: Makes the features of the items.
+        cache: The local cache.
+        generation: Id of the generation; the current one by default.
+        beside: Another collection of the server with the same items, as NAME or NAME@GENERATION. See
+            `positives.arranged`.
+        last: The last epoch that training needs; None if unknown.
+        epochs: Files to read the positives of the first collection from, instead of requesting them.
     """
     with ExitStack() as opened:
         one = opened.enter_context(
@@ -78,15 +87,25 @@ def online(
 
 
 class OnlineSource(Source):
-    """Reads from the server at `url`, and keeps what it read in `cache`.
+    """A source that reads from the server at `url` and stores the results in `cache`.
 
-    generation  the one to read, by default the one that is current now; it stays the same from then on.
-    last        the last epoch that will be asked for; None if that is not known.
-    patience    seconds for which a server that is away or busy is asked again.
-    epochs      where positives are read; everything else comes from the server all the same.
+    Raises the errors of `Graphkin.collection`, too.
 
-    Raises what `Graphkin.collection` raises, and `InvalidInput` where there are not so many negatives to be drawn, or
-    `epochs` are not those that would be drawn.
+    Args:
+        url: Address of the server.
+        collection: Name of the collection.
+        draws: The samples that training needs.
+        featurize: Makes the features of the items.
+        cache: The local cache.
+        generation: Id of the generation to read; by default the current one. It stays the same for the source's
+            lifetime.
+        last: The last epoch that training needs; None if unknown.
+        patience: Seconds for which requests to an unreachable or busy server are repeated.
+        epochs: Files to read positives from. Everything else still comes from the server.
+
+    Raises:
+        InvalidInput: The collection has fewer linked items than the negatives of a batch, or `epochs` holds other
+            samples than `draws`.
     """
 
     def __init__(
@@ -129,7 +148,7 @@ class OnlineSource(Source):
             refuse = self._refuse("export?what=items")
             try:
                 corpus = self._featurize(self._collection)
-            except (BadRequest, Conflict, Forbidden, NotAcceptable, Unauthorized):  # the server refused the request
+            except (BadRequest, Conflict, Forbidden, NotAcceptable, Unauthorized):  # the server rejected the request
                 raise
             except InvalidInput as error:
                 raise InvalidReply(refuse(error.detail).detail, given=error.given, hint=error.hint) from error
@@ -186,7 +205,7 @@ class OnlineSource(Source):
         return Epoch(positives, self._negatives(epoch, positives))
 
     def _refuse(self, path: str) -> Refuse:
-        """Makes the errors about the reply to a path below the collection's."""
+        """Return a function that makes errors about the response to a path below the collection's."""
         return partial(InvalidReply.from_problem, f"{path_of(self.generation.collection)}/{path}")
 
     def _positives(self, epoch: int) -> NDArray[np.int32]:
@@ -228,9 +247,10 @@ class OnlineSource(Source):
 
 
 def _anchors(collection: Collection) -> int | None:
-    """How many items have a neighbor, by the histogram of degrees; None where that does not say it.
+    """Return how many items have a neighbor, from the histogram of degrees; None if the histogram cannot tell.
 
-    Raises `InvalidReply` for a manifest with a size that no collection has.
+    Raises:
+        InvalidReply: The manifest has a negative size.
     """
     if collection.size < 0:
         raise InvalidReply.from_problem(path_of(collection.name), f"it is of {collection.size} items")
@@ -241,9 +261,9 @@ def _anchors(collection: Collection) -> int | None:
 
 
 def _require_negatives(collection: Collection, negatives: int, linked: int | None) -> None:
-    """Raises `InvalidInput` if a batch's negatives are more than the items that have a neighbor.
+    """Raise `InvalidInput` if a batch has more negatives than the collection has items with a neighbor.
 
-    Where the manifest does not say how many have one, the server refuses.
+    Where the manifest does not give this number, the server rejects the request.
     """
     if linked is not None and negatives > linked:
         raise InvalidInput(

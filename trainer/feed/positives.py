@@ -1,7 +1,7 @@
-"""Positives that are not the hierarchy's: the same anchors, as many each, from elsewhere.
+"""Control positives: the same anchors with as many positives each, but from another origin than the similarity graph.
 
-What similarity is worth is what is lost with them: everything else of a run, batches, order and random numbers, is that
-of a run with the hierarchy's own.
+Everything else of a run (batches, order and random numbers) equals that of a run with the graph's own positives. The
+difference in results is therefore the value of similarity.
 """
 
 import numpy as np
@@ -12,16 +12,20 @@ from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 
 _SHUFFLE, _SIZE = 1, 2  # streams of random numbers
-_SHARE = 10  # sizes are alike that differ by a tenth of the anchor's at most (docs/method.md)
+_SHARE = 10  # sizes match if they differ by at most a tenth of the anchor's (docs/method.md)
 
 
 def arranged(source: Source, beside: Source | None = None) -> Source:
-    """What draws the positives that `source.draws` names.
+    """Return a source of the positives that `source.draws` names.
 
-    beside: another collection of the same items. Anchors are those that are linked in both; with `window` the
-    positives are its own. It is closed with the source.
+    Args:
+        source: The collection to train on.
+        beside: Another collection of the same items. Anchors are then the items with neighbors in both, and with
+            `window` the positives come from it. It is closed with the source.
 
-    Raises `InvalidInput` for `window` without it, and `Conflict` if it has other items.
+    Raises:
+        InvalidInput: `window` without `beside`.
+        Conflict: `beside` has other items.
     """
     if beside is None and source.draws.positives == "window":
         raise InvalidInput(
@@ -36,13 +40,13 @@ def arranged(source: Source, beside: Source | None = None) -> Source:
 
 
 class Arranged(Source):
-    """A source with another's positives, or with positives of its own making. All else is the first's.
+    """A source whose positives come from another source, or are computed here. Everything else comes from the first.
 
-    `shuffled`      the anchors' sets go round in a circle of random order, the same in every epoch: nobody keeps its
-                    own.
-    `size-matched`  drawn evenly, with repetition, from the other items whose numbers of nodes and of edges both differ
-                    from the anchor's by a tenth of it at most; from the anchor alone where there are none.
-    `augmented`     the anchor itself, for copies to be made of it.
+    shuffled      Each anchor gets the positives of another anchor. Anchors form a cycle of random order, which is the
+    same in every epoch. size-matched  Positives are sampled uniformly, with repetition, from the other items whose
+    numbers of nodes and of edges both differ from the anchor's by at most a tenth. An anchor without such items is its
+    own positive.
+    augmented     The anchor is its own positive; augmented views are made of it later.
     """
 
     def __init__(self, source: Source, beside: Source | None) -> None:
@@ -94,7 +98,10 @@ class Arranged(Source):
         return [each for each in (self._source, self._other) if each is not None]
 
     def _of(self, anchors: NDArray[np.int64], drawn: NDArray[np.int32], epoch: int) -> NDArray[np.integer]:
-        """(n, k): the positives of these anchors, of which `drawn` holds the hierarchy's, item by item."""
+        """Return the positives of these anchors, (n, k).
+
+        `drawn` holds the similarity graph's positives of all items.
+        """
         match self.draws.positives:
             case "shuffled":
                 circle = np.random.default_rng((self.draws.seed, _SHUFFLE)).permutation(len(anchors))
@@ -111,7 +118,7 @@ class Arranged(Source):
 
 
 class _Sizes:
-    """Items by their numbers of nodes and edges."""
+    """Items grouped by their numbers of nodes and edges."""
 
     def __init__(self, corpus: Corpus) -> None:
         sizes = np.stack([corpus.atoms, corpus.edges // 2], axis=1)
@@ -123,7 +130,7 @@ class _Sizes:
         self._first = np.cumsum(self._counts) - self._counts
 
     def drawn(self, anchors: NDArray[np.int64], count: int, key: tuple[int, ...]) -> NDArray[np.int64]:
-        """(n, count): items like each anchor, never itself unless it is alone."""
+        """Return size-matched items of each anchor, (n, count), never the anchor itself unless it is alone."""
         luck = np.random.default_rng(key).random((len(anchors), count))
         items = np.empty((len(anchors), count), np.int64)
         for each in np.unique(self._of[anchors]):
@@ -132,8 +139,10 @@ class _Sizes:
         return items
 
     def _like(self, own: int, places: NDArray[np.int64], luck: NDArray[np.float64]) -> NDArray[np.int64]:
-        """For anchors of one class, at these places of `_items`: the items of all like classes in a row, without
-        the anchor, who would be at `skip`."""
+        """Return items for anchors of the class `own`, at positions `places` of `_items`.
+
+        Items of all size-matched classes form one row, without the anchor, whose position in the row is `skip`.
+        """
         alike = np.flatnonzero((_SHARE * abs(self._classes - self._classes[own]) <= self._classes[own]).all(1))
         ends = np.cumsum(self._counts[alike])
         at = int(np.searchsorted(alike, own))
@@ -146,7 +155,7 @@ class _Sizes:
 
 
 def _require_same(source: Source, beside: Source) -> None:
-    """Raises `Conflict` unless the items of both are the same to an encoder, id for id."""
+    """Raise `Conflict` unless both collections have the same features, id by id."""
     own, other = source.corpus().columns, beside.corpus().columns
     if own.keys() != other.keys() or any(not np.array_equal(own[name], other[name]) for name in own):
         raise Conflict(

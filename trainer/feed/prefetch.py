@@ -10,13 +10,13 @@ from graphkin.protocol.errors import Closed
 
 T = TypeVar("T")
 
-_FAREWELL = 5.0  # seconds that `close` gives a thread to end
+_FAREWELL = 5.0  # seconds that `close` waits for a thread to end
 
 
 class Prefetch(Generic[T]):
-    """What `load(epoch)` returns, loaded one epoch ahead in a background thread, up to epoch `last`.
+    """Results of `load(epoch)`, loaded one epoch ahead in a background thread, up to epoch `last`.
 
-    What goes wrong in the background is raised by the `get` that asks for that epoch; asked again, it is tried again.
+    An error in the background is raised by the `get` of that epoch. The next `get` loads the epoch again.
     """
 
     def __init__(self, load: Callable[[int], T], last: int | None = None) -> None:
@@ -28,9 +28,12 @@ class Prefetch(Generic[T]):
         self._threads: list[threading.Thread] = []
 
     def get(self, epoch: int) -> T:
-        """What was loaded, or will be; then the epoch after it is begun, and all others are forgotten.
+        """Return the result of an epoch, start to load the next one, and forget all others.
 
-        Raises what `load` raises, and `Closed` once this is closed, even to who is waiting already.
+        Raises the errors of `load`.
+
+        Raises:
+            Closed: The source was closed before or during the call.
         """
         future = self.begin(epoch)
         try:
@@ -43,7 +46,11 @@ class Prefetch(Generic[T]):
         return loaded
 
     def begin(self, epoch: int) -> Future[T]:
-        """Load it in the background, unless that has been begun. Raises `Closed`."""
+        """Start to load an epoch in the background, unless it is loading or loaded.
+
+        Raises:
+            Closed: The source is closed.
+        """
         with self._lock:
             if self._closed:
                 raise Closed("this source of epochs is closed", given=epoch)
@@ -55,19 +62,19 @@ class Prefetch(Generic[T]):
             return self._futures[epoch]
 
     def _run(self, epoch: int, future: Future[T]) -> None:
-        with suppress(InvalidStateError):  # it was closed meanwhile
+        with suppress(InvalidStateError):  # `close` has already completed the future
             try:
                 future.set_result(self._load(epoch))
             except Exception as error:
                 future.set_exception(error)
 
     def close(self) -> None:
-        """Whoever waits gets `Closed`. Does not wait for a `load` that cannot be ended."""
+        """Make pending calls of `get` raise `Closed`. A `load` that does not end in time is not waited for."""
         with self._lock:
             self._closed = True
             futures, self._futures = self._futures, {}
         for epoch, future in futures.items():
-            with suppress(InvalidStateError):  # it is done
+            with suppress(InvalidStateError):  # the load has completed
                 future.set_exception(Closed("this source of epochs was closed", given=epoch))
         for thread in self._threads:
             thread.join(_FAREWELL)

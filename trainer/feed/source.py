@@ -1,6 +1,6 @@
-"""What a training loop asks for, wherever it comes from: the port that `online.py` and `offline.py` implement.
+"""The port between training loops and sources of data, which `online.py` and `offline.py` implement.
 
-Needs numpy and nothing else, for machines that train offline have no more.
+This module needs no package but numpy, because machines that train offline may have no other.
 """
 
 from abc import ABC, abstractmethod
@@ -16,12 +16,13 @@ from graphkin.trainer.strategy import Draws
 
 
 class Epoch(NamedTuple):
-    """What was drawn for one epoch.
+    """The samples of one epoch.
 
-    positives  (N, k) int32: row i holds the positives of item i, with repeats where the policy draws so; all -1 if
-               item i is isolated, which therefore is no anchor. k is 0 for strategies without positives.
-    negatives  (batches, count) int32: row b holds the shared negatives of batch b, distinct. count is 0 for
-               strategies without; batches is enough for as many anchors as there are items.
+    Attributes:
+        positives: (N, k) int32. Row i holds the positives of item i, with repeats where the policy samples with
+            replacement; all -1 if item i is isolated, and therefore no anchor. k is 0 for strategies without positives.
+        negatives: (batches, count) int32. Row b holds the distinct shared negatives of batch b. count is 0 for
+            strategies without shared negatives. There are enough batches for as many anchors as items.
     """
 
     positives: NDArray[np.int32]
@@ -30,7 +31,7 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True)
 class Generation:
-    """What is learned from: the items 0 to `size` - 1 of one generation of a collection."""
+    """The generation to train on, with items 0 to `size` - 1."""
 
     collection: str
     kind: str
@@ -39,49 +40,61 @@ class Generation:
 
 
 class Source(ABC):
-    """One generation, featurised, and what is drawn from it, epoch by epoch.
+    """One generation with its features, and the samples of each epoch.
 
-    The same generation and draws give the same arrays from every source. They stay valid after `close`, and writing
-    to them changes nothing but them. A source is used by one thread; `close` may be called from any.
+    Consistency:
+        The same generation and draws give the same arrays from every source. Arrays stay valid after `close`, and
+        writing to them changes no other array.
+
+    Thread safety:
+        One thread uses a source. Any thread may call `close`.
     """
 
     generation: Generation
     draws: Draws
     beside: Generation | None = None
-    """Another collection of the same items, where what is drawn hangs on one."""
+    """Another collection of the same items, on which the samples depend; None without."""
 
     @abstractmethod
     def corpus(self) -> Corpus:
-        """The features of all items. Raises `Conflict` where items of this kind have none."""
+        """Return the features of all items.
 
-    def prefetch(self, epoch: int) -> None:  # noqa: B027  (where nothing takes time there is nothing to do)
-        """Begin to load the epoch that will be asked for first."""
+        Raises:
+            Conflict: Items of this kind have no features.
+        """
 
-    def require(self, last: int) -> None:  # noqa: B027  (a server draws as many as are asked for)
-        """Say which epoch is the last that will be asked for. Raises `InvalidInput` if there are not so many."""
+    def prefetch(self, epoch: int) -> None:  # noqa: B027  (a source that loads quickly has nothing to do)
+        """Start to load the first epoch that training needs."""
+
+    def require(self, last: int) -> None:  # noqa: B027  (a server samples any number of epochs)
+        """Announce the last epoch that training needs.
+
+        Raises:
+            InvalidInput: The source has fewer epochs.
+        """
 
     @abstractmethod
     def epoch(self, epoch: int) -> Epoch:
-        """What was drawn for it. The epoch after it is loaded meanwhile, so ask for them in order.
+        """Return the samples of an epoch, and load the next epoch in the background.
 
-        Raises whatever went wrong in the background, once it matters.
+        Epochs should be requested in order. Raises the errors of the background thread.
         """
 
     def twins(self) -> NDArray[np.int32]:
-        """(P, 2) the pairs of items with similarity 1, such as stereoisomers with equal fingerprints; a < b, ascending.
+        """Return the pairs of items with similarity 1: (P, 2), a < b, ascending.
 
-        By default none.
+        Stereoisomers with equal fingerprints are an example. The default is no pairs.
         """
         return np.empty((0, 2), np.int32)
 
     def edges(self) -> NDArray[np.int32]:
-        """(E, 2) all pairs that are joined in the hierarchy; a < b, ascending. By default raises `InvalidInput`."""
+        """Return all edges of the similarity graph: (E, 2), a < b, ascending. The default raises `InvalidInput`."""
         raise InvalidInput(
             "this source does not know the edges", hint="train from a server, or without masking neighbours"
         )
 
     def links(self) -> NDArray[np.int32]:
-        """(L, 2) the edges of the big graph whose nodes the items are; a < b. By default raises `Conflict`."""
+        """Return the edges of the big graph whose nodes are the items: (L, 2), a < b. The default raises `Conflict`."""
         raise Conflict(
             "these items are no nodes of a big graph, or it was not fetched",
             given=f"{self.generation.collection}, of kind {self.generation.kind}",
@@ -90,7 +103,7 @@ class Source(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """End what runs in the background; who waits gets `Closed`."""
+        """Stop background work. Pending calls raise `Closed`."""
 
     def __enter__(self) -> Self:
         return self

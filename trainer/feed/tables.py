@@ -1,4 +1,4 @@
-"""Arrow tables of others as arrays: replies of a server, files of epochs. Columns are checked before they are read."""
+"""Conversion of Arrow tables from servers and epoch files to arrays. Columns are checked before they are read."""
 
 import json
 from dataclasses import asdict
@@ -23,15 +23,15 @@ from graphkin.trainer.strategy import Draws
 def positives_of(
     table: pa.Table, generation: Generation, draws: Draws, epoch: int, anchors: int | None, refuse: Refuse
 ) -> NDArray[np.int32]:
-    """The positives of all items in an epoch, (size, k), from rows as `GET positives/epochs/{epoch}` replies them.
+    """Return the positives of all items in an epoch, (size, k), from a table of `GET positives/epochs/{epoch}`.
 
     Args:
-        table: The rows; its metadata says what was drawn.
+        table: The rows; its metadata names the samples.
         generation: The generation that was requested.
-        draws: What was requested; it has a policy.
+        draws: The samples that were requested; they have a policy.
         epoch: The epoch that was requested.
-        anchors: How many items have a neighbor; None if that is not known.
-        refuse: Makes the error for a table that holds something else.
+        anchors: How many items have a neighbor; None if unknown.
+        refuse: Makes the error for a table with other contents.
     """
     assert draws.policy is not None
     size, policy = generation.size, Policy.of(**asdict(draws.policy))
@@ -57,7 +57,7 @@ def positives_of(
 def negatives_of(
     table: pa.Table, generation: Generation, draws: Draws, epoch: int, refuse: Refuse
 ) -> NDArray[np.int32]:
-    """The shared negatives of all batches of an epoch, (batches, count), from rows as `GET negatives` replies them."""
+    """Return the shared negatives of all batches of an epoch, (batches, count), from a table of `GET negatives`."""
     size = generation.size
     _require_metadata(table, refuse, generation=generation.id, seed=draws.seed, epoch=epoch)
     ids = _lists(table, "ids", pa.int32(), draws.negatives, refuse)
@@ -66,7 +66,7 @@ def negatives_of(
 
 
 def pairs_of(table: pa.Table, size: int, lowest: float | None, refuse: Refuse) -> NDArray[np.int32]:
-    """(E, 2) the columns source and target; with `lowest`, pairs have a similarity from there to 1."""
+    """Return the columns source and target, (E, 2). With `lowest`, similarities must lie in [lowest, 1]."""
     ends = [_column(table, name, pa.int32(), refuse) for name in ("source", "target")]
     pairs: NDArray[np.int32] = np.stack(ends, axis=1)
     require_pairs(pairs, size, refuse)
@@ -82,13 +82,13 @@ def _require_metadata(table: pa.Table, refuse: Refuse, **expected: str | int) ->
 
 
 def _named(table: pa.Table, name: str) -> str | None:
-    """A value of the schema's metadata."""
+    """Return a value of the schema's metadata; None if it is missing."""
     value = (table.schema.metadata or {}).get(name.encode())
     return None if value is None else value.decode(errors="replace")
 
 
 def _policy(table: pa.Table) -> str | None:
-    """The policy in the schema's metadata in canonical form; None where there is no valid one."""
+    """Return the policy in the schema's metadata in canonical form; None if there is no valid one."""
     try:
         return Policy.model_validate(json.loads(_named(table, "policy") or "")).canonical()
     except ValueError:
@@ -96,7 +96,7 @@ def _policy(table: pa.Table) -> str | None:
 
 
 def _column(table: pa.Table, name: str, type: pa.DataType, refuse: Refuse) -> NDArray[Any]:
-    """A column of this type without nulls."""
+    """Return a column of this type without nulls."""
     values = _present(table, name, refuse)
     if values.type != type:
         raise refuse(f"column {name!r} holds {values.type}, and not {type}")
@@ -107,7 +107,7 @@ def _column(table: pa.Table, name: str, type: pa.DataType, refuse: Refuse) -> ND
 
 
 def _lists(table: pa.Table, name: str, type: pa.DataType, width: int, refuse: Refuse) -> NDArray[Any]:
-    """(rows, width) a column of lists of this width and type without nulls."""
+    """Return a column of lists of this width and type without nulls, (rows, width)."""
     lists = _present(table, name, refuse)
     if not pa.types.is_fixed_size_list(lists.type) or (lists.type.value_type, lists.type.list_size) != (type, width):
         raise refuse(f"column {name!r} holds {lists.type}, and not lists of {width} {type}")

@@ -1,7 +1,7 @@
-"""Checks of everything that is learned from and comes from elsewhere: replies, offline folders, files of epochs.
+"""Checks of training data from outside the process: responses, offline folders, epoch files.
 
-Each check takes `refuse`, which makes the error that names the reply or the file, from the problem with it. Needs numpy
-and nothing else, as reading an offline folder does.
+Each check takes `refuse`, which makes an error from a description of the problem and names the response or file. This
+module needs no package but numpy, so that an offline folder can be read without others.
 """
 
 from collections.abc import Callable
@@ -22,16 +22,16 @@ _CHIRALITIES = 3
 def require_positives(
     positives: NDArray[Any], size: int, draws: Draws, refuse: Refuse, *, anchors: int | None, sampled: bool
 ) -> None:
-    """Raises unless these are (size, k) positives of all items: k items in each row of an anchor, -1 in all others.
+    """Raise unless these are (size, k) positives of all items: k items in the row of an anchor, -1 in all other rows.
 
     Args:
-        positives: What was read.
+        positives: The array to check.
         size: Number of items.
-        draws: What was requested; it has a policy.
+        draws: The samples that were requested; they have a policy.
         refuse: Makes the error.
-        anchors: How many items have a neighbor; None if that is not known.
-        sampled: Whether the policy itself drew them in one collection. Then each positive has a neighbor, and an
-            anchor is its own positive at most where it fills up a short list.
+        anchors: How many items have a neighbor; None if unknown.
+        sampled: Whether the policy itself sampled them in one collection. Then each positive has a neighbor, and an
+            anchor is its own positive only to fill up a short list.
     """
     assert draws.policy is not None
     _require_matrix("positives", positives, size, draws.policy.k, refuse)
@@ -50,7 +50,7 @@ def require_positives(
 def _require_sampled(
     positives: NDArray[np.int32], linked: NDArray[np.bool_], pads_with_anchor: bool, refuse: Refuse
 ) -> None:
-    """Raises for a positive without neighbors, and for an anchor among its own positives."""
+    """Raise for a positive without neighbors, and for an anchor among its own positives."""
     rows = np.flatnonzero(linked)
     chosen = positives[rows]
     if len(isolated := np.flatnonzero(~linked[chosen].all(axis=1))):
@@ -62,7 +62,7 @@ def _require_sampled(
 
 
 def require_negatives(ids: NDArray[Any], size: int, batches: int, count: int, refuse: Refuse) -> None:
-    """Raises unless these are (batches, count) items, distinct within a batch."""
+    """Raise unless these are (batches, count) items, distinct within a batch."""
     _require_matrix("negatives", ids, batches, count, refuse)
     _require_range("negative", ids, 0, size, refuse)
     ordered = np.sort(ids, axis=1)
@@ -71,13 +71,13 @@ def require_negatives(ids: NDArray[Any], size: int, batches: int, count: int, re
 
 
 def require_linked(ids: NDArray[np.int32], positives: NDArray[np.int32], refuse: Refuse) -> None:
-    """Raises for a negative without neighbors: one that has no positives."""
+    """Raise for a negative without neighbors, which is one without positives."""
     if positives.shape[1] and not (linked := positives[:, 0] >= 0)[ids].all():
         raise refuse(f"negative {ids[~linked[ids]][0]} has no neighbor")
 
 
 def require_pairs(pairs: NDArray[Any], size: int, refuse: Refuse) -> None:
-    """Raises unless these are (P, 2) pairs of different items, the lower first, ascending, each once."""
+    """Raise unless these are (P, 2) distinct pairs of different items, the lower item first, in ascending order."""
     _require_matrix("pairs", pairs, len(pairs) if pairs.ndim else 0, 2, refuse)
     _require_range("end of a pair", pairs, 0, size, refuse)
     lower, upper = pairs.astype(np.int64).T
@@ -88,13 +88,13 @@ def require_pairs(pairs: NDArray[Any], size: int, refuse: Refuse) -> None:
 
 
 def require_similarities(values: NDArray[Any], lowest: float, refuse: Refuse) -> None:
-    """Raises unless these are numbers from `lowest` to 1."""
+    """Raise unless these are numbers from `lowest` to 1."""
     if len(wrong := np.flatnonzero(~((values >= np.float32(lowest)) & (values <= 1)))):
         raise refuse(f"similarity {values[wrong[0]]} of pair {wrong[0]} is not a number from {lowest:g} to 1")
 
 
 def require_corpus(corpus: Corpus, size: int, refuse: Refuse) -> None:
-    """Raises unless these are the features of `size` graphs, each in its range, as `Corpus` says."""
+    """Raise unless these are features of `size` graphs within the ranges that `Corpus` documents."""
     if corpus.size != size:
         raise refuse(f"it has the features of {corpus.size:,} items, and the generation has {size:,}")
     for name, column in corpus.columns.items():
@@ -113,7 +113,7 @@ def require_corpus(corpus: Corpus, size: int, refuse: Refuse) -> None:
 
 
 def _require_graphs(corpus: Corpus, refuse: Refuse) -> None:
-    """Raises unless the bonds of each graph are among its own atoms, each bond once each way."""
+    """Raise unless the bonds of each graph join its own atoms, and each bond occurs once in each direction."""
     owner = np.repeat(np.arange(corpus.size), corpus.edges)
     source = corpus.source.astype(np.int64)
     if len(outside := np.flatnonzero((source < 0) | (source >= corpus.atoms[owner]))):
@@ -142,7 +142,7 @@ def _require_matrix(name: str, values: NDArray[Any], rows: int, columns: int, re
 
 
 def _require_range(name: str, values: NDArray[Any], low: int, high: int, refuse: Refuse) -> None:
-    """Raises unless low <= value < high for all of them."""
+    """Raise unless low <= value < high for all values."""
     if values.size and (values.min() < low or values.max() >= high):
         wrong = values[(values < low) | (values >= high)][0]
         raise refuse(f"{name} {wrong} is outside {low} to {high - 1}")

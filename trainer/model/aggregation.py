@@ -1,4 +1,4 @@
-"""Sums over neighbours and over graphs: gathered row by row, no row per edge in memory, no atomics."""
+"""Sums over neighbors and over graphs, gathered row by row: no row per edge in memory, no atomic operations."""
 
 from typing import Any
 
@@ -9,21 +9,36 @@ from torch.autograd.function import once_differentiable
 
 
 def neighbor_sum(values: Tensor, source: Tensor, pointer: Tensor) -> Tensor:
-    """(N, D): row v is the sum of values[source[e]], e from pointer[v] to pointer[v + 1] - 1.
+    """Return the sum of each node's neighbors, (N, D): row v sums values[source[e]] over its edges e.
 
-    values (N, D), source (E,), pointer (N + 1,). For an undirected graph, with both directions of every edge, which is
-    its own transpose: so the gradient is the same sum.
+    The graph must be undirected, with both directions of every edge. It then equals its transpose, so the gradient is
+    the same sum.
+
+    Args:
+        values: (N, D) One row per node.
+        source: (E,) The node that each edge leaves, sorted by target.
+        pointer: (N + 1,) Node v has the edges pointer[v] to pointer[v + 1] - 1.
     """
     return _NeighborSum.apply(values, source, pointer)
 
 
 def graph_sum(values: Tensor, graph: Tensor, pointer: Tensor) -> Tensor:
-    """(B, D): row g is the sum of values[pointer[g]] to values[pointer[g + 1] - 1]. graph (N,) is each row's g."""
+    """Return the sum of each graph's rows, (B, D).
+
+    Args:
+        values: (N, D) Rows, graph by graph.
+        graph: (N,) The graph of each row.
+        pointer: (B + 1,) Graph g has the rows pointer[g] to pointer[g + 1] - 1.
+    """
     return _GraphSum.apply(values, graph, pointer)
 
 
 def row_sum(values: Tensor, rows: Tensor, pointer: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Row i is the sum of values[rows[e]], times weights[e] if given, e from pointer[i] to pointer[i + 1] - 1."""
+    """Return weighted sums of selected rows.
+
+    Row i is the sum of weights[e] * values[rows[e]] for e from pointer[i] to pointer[i + 1] - 1. Without `weights` all
+    weights are 1.
+    """
     return F.embedding_bag(rows, values, pointer, mode="sum", per_sample_weights=weights, include_last_offset=True)
 
 

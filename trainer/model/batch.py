@@ -1,4 +1,4 @@
-"""Batches, assembled on the device by indexing a corpus that lives there (docs/training.md)."""
+"""Batches of graphs, assembled on the device by indexing a corpus that is stored there (docs/training.md)."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -15,19 +15,20 @@ from graphkin.trainer.features.corpus import MASK, Corpus
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """B graphs with N atoms and E directed edges, all tensors on one device.
+    """B graphs with N atoms and E directed edges. All tensors are on one device.
 
-    atom_type   (N,)    0..119      chirality  (N,)  0..2
-    graph       (N,)    the graph of an atom, ascending
-    atom_ptr    (B + 1,) graph g has the atoms atom_ptr[g] to atom_ptr[g + 1] - 1
-    edge_index  (2, E)  source and target, sorted by target
-    edge_ptr    (N + 1,) atom v is the target of edges edge_ptr[v] to edge_ptr[v + 1] - 1
-    bond        (E,)    3 * type + direction
-    atom_ends, edge_ends  (B,) on the host: where a graph's atoms and edges end, so that no size is asked of the device
-
-    Of graphs that are surroundings of a node, else None:
-
-    eigenvectors  (N, K) float32     centre  (N,) bool  the node that is surrounded
+    Attributes:
+        atom_type: (N,) int64, 0..119.
+        chirality: (N,) int64, 0..2.
+        graph: (N,) The graph of each atom, ascending.
+        atom_ptr: (B + 1,) Graph g has the atoms atom_ptr[g] to atom_ptr[g + 1] - 1.
+        edge_index: (2, E) Source and target of each edge, sorted by target.
+        edge_ptr: (N + 1,) Atom v is the target of the edges edge_ptr[v] to edge_ptr[v + 1] - 1.
+        bond: (E,) int64. 3 * type + direction.
+        atom_ends: (B,) Ends of the graphs' atoms, on the host, so that sizes need no transfer from the device.
+        edge_ends: (B,) Ends of the graphs' edges, on the host.
+        eigenvectors: (N, K) float32; None unless graphs surround a node.
+        centre: (N,) bool. Whether an atom is the node that its graph surrounds; None unless graphs surround a node.
     """
 
     atom_type: Tensor
@@ -51,7 +52,10 @@ class Batch:
         return int(self.atom_ends[-1])
 
     def masked(self, nodes: Tensor) -> "Batch":
-        """With the atoms of `nodes`, (N,) bool, as (119, 0). Bonds are never masked."""
+        """Return the batch with the atoms of `nodes`, (N,) bool, set to (119, 0).
+
+        Bonds are never masked (method.md D).
+        """
         return replace(
             self,
             atom_type=self.atom_type.masked_fill(nodes, MASK),
@@ -59,7 +63,7 @@ class Batch:
         )
 
     def first(self, graphs: int) -> "Batch":
-        """The first graphs of it, as views."""
+        """Return the first `graphs` graphs as views."""
         atoms, edges = int(self.atom_ends[graphs - 1]), int(self.edge_ends[graphs - 1])
         return Batch(
             self.atom_type[:atoms],
@@ -76,7 +80,7 @@ class Batch:
         )
 
     def rest(self, graphs: int) -> "Batch":
-        """All but the first graphs of it, of which there is one or more."""
+        """Return all graphs but the first `graphs`, which is 1 or more."""
         atoms, edges = int(self.atom_ends[graphs - 1]), int(self.edge_ends[graphs - 1])
         return Batch(
             self.atom_type[atoms:],
@@ -93,7 +97,10 @@ class Batch:
         )
 
     def induced(self, atoms: Tensor) -> "Batch":
-        """On the atoms of `atoms`, (N,) bool, and the bonds among them; a graph without any keeps its place."""
+        """Return the subgraphs on `atoms`, (N,) bool, and the bonds among them.
+
+        Graphs without atoms keep their position.
+        """
         joined = atoms[self.edge_index].all(0)
         before = _pointer(atoms)
         edge_index, graph = before[self.edge_index[:, joined]], self.graph[atoms]
@@ -115,23 +122,25 @@ class Batch:
 
 
 class Graphs(ABC):
-    """Where a step's graphs come from: `Assembler`, or what draws them anew in every epoch.
+    """Source of a step's graphs: `Assembler`, or a class that samples new graphs in every epoch.
 
-    device  where its batches are.
+    Attributes:
+        device: The device of its batches.
     """
 
     device: torch.device
 
     @abstractmethod
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
-        """Those of the items `ids`, (B,) integers, in that order, as they are in this epoch.
+        """Return the graphs of the items `ids`, (B,) integers, in this order, as they are in this epoch.
 
-        Raises `InvalidInput` if `ids` is empty, or if there is no such item.
+        Raises:
+            InvalidInput: `ids` is empty or names an unknown item.
         """
 
 
 class Assembler(Graphs):
-    """Makes batches of a corpus on `device`, where it puts all of it; on the CPU that copies nothing."""
+    """Batches of a corpus, which is copied to `device` as a whole. On the CPU nothing is copied."""
 
     def __init__(self, corpus: Corpus, device: torch.device | str = "cpu") -> None:
         self.device = torch.device(device)
@@ -140,10 +149,11 @@ class Assembler(Graphs):
         self._atom_offsets, self._edge_offsets = corpus.atom_offsets, corpus.edge_offsets
         self._columns = {name: torch.from_numpy(column).to(self.device) for name, column in corpus.columns.items()}
 
-    def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:  # noqa: ARG002  (they are the same in all)
-        """The graphs `ids`, (B,) integers, in that order; a graph may come more than once.
+    def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:  # noqa: ARG002  (graphs are the same in all epochs)
+        """Return the graphs `ids`, (B,) integers, in this order; a graph may occur more than once.
 
-        Raises `InvalidInput` if `ids` is empty, or if there is no such graph.
+        Raises:
+            InvalidInput: `ids` is empty or names an unknown graph.
         """
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self.size:
             raise InvalidInput(
@@ -173,7 +183,7 @@ class Assembler(Graphs):
         )
 
     def _around(self, chosen: Tensor, atoms: Tensor, atom_ptr: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """Eigenvectors and centres of a batch's atoms, where the corpus has them."""
+        """Return eigenvectors and centers of a batch's atoms if the corpus has them."""
         if not self._centred:
             return None, None
         centre = torch.zeros(len(atoms), dtype=torch.bool, device=self.device)
@@ -181,7 +191,9 @@ class Assembler(Graphs):
         return self._columns["eigenvectors"].index_select(0, atoms), centre
 
     def _taken(self, name: str, rows: Tensor) -> Tensor:
-        return self._columns[name].index_select(0, rows).long()  # five times as fast on the CPU as indexing with rows
+        return (
+            self._columns[name].index_select(0, rows).long()
+        )  # on the CPU this is five times as fast as indexing with rows
 
     def _sent(self, ids: NDArray[Any]) -> Tensor:
         host = torch.from_numpy(np.ascontiguousarray(ids, np.int64))
@@ -195,7 +207,7 @@ def _ends(offsets: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _rows(offsets: Tensor, ids: Tensor, total: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of the chosen items' ranges, one after the other; the position in `ids` of each row; and the pointer."""
+    """Return the rows of the items' ranges in order, the position in `ids` of each row, and the row pointer."""
     first, stop = offsets.index_select(0, ids).long(), offsets.index_select(0, ids + 1).long()
     pointer = _pointer(stop - first)
     owner = torch.repeat_interleave(stop - first, output_size=total)

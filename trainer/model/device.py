@@ -1,4 +1,4 @@
-"""Where torch computes."""
+"""The device that torch computes on."""
 
 from pathlib import Path
 
@@ -8,16 +8,20 @@ from graphkin.protocol.errors import InvalidInput
 
 
 def chosen_device(name: str) -> torch.device:
-    """cpu or cuda. Raises `InvalidInput` for cuda where torch finds no GPU."""
+    """Return the device `cpu` or `cuda`.
+
+    Raises:
+        InvalidInput: `cuda` was requested, and torch finds no GPU.
+    """
     if name == "cuda" and not torch.cuda.is_available():
         raise InvalidInput("torch finds no GPU", given=name, hint="use --device cpu, or install torch for CUDA")
     return torch.device(name)
 
 
 def computes_bf16(device: torch.device, described: Path = Path("/proc/cpuinfo")) -> bool:
-    """Whether bfloat16 is arithmetic of this device, and not emulated; also where that cannot be told.
+    """Return whether the device computes in bfloat16 natively, not by emulation; True if unknown.
 
-    A processor says so in the file that describes it: as avx512_bf16 or amx_bf16, ARM's as bf16.
+    A CPU lists the features avx512_bf16 or amx_bf16 (x86), or bf16 (ARM), in `described`.
     """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)

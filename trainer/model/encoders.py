@@ -1,4 +1,4 @@
-"""Graph encoders, layer for layer as Hu et al. (2020) and the paper have them (docs/training.md)."""
+"""Graph encoders: GIN, GCN and GraphSAGE, layer by layer as in Hu et al. (2020) and the paper (method.md C)."""
 
 import warnings
 from dataclasses import dataclass
@@ -14,25 +14,28 @@ from graphkin.trainer.model.inputs import AtomInputs
 from graphkin.trainer.model.norm import BatchNorm
 from graphkin.trainer.strategy import Encoder as EncoderKind
 
-with warnings.catch_warnings():  # while it is imported it uses torch.jit, which torch says is deprecated
+with warnings.catch_warnings():  # importing it uses torch.jit, which is deprecated
     warnings.simplefilter("ignore", FutureWarning)
     from torch_geometric.nn import MessagePassing
 
-_TABLE = BOND_TYPES + 2  # the rows of a layer's table of bond types: a self-loop and a mask besides
+_TABLE = BOND_TYPES + 2  # rows of a layer's table: bond types, self-loop, mask
 _SELF_LOOP = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Incidence:
-    """How atoms are joined, and by what, as one kind of convolution weighs it; made once a batch, for all layers.
+    """Weighted adjacency of a batch's atoms for one kind of convolution, computed once for all layers.
 
-    A message from u to v weighs left_u * right_v, powers of the degrees with self-loops.
+    A message from u to v has the weight left_u * right_v. Both factors are powers of degrees that include self-loops.
 
-    edge_index (2, E), edge_ptr (N + 1,)  as in `Batch`, without self-loops
-    left, right  (N, 1), or None for ones
-    counts  (N, 9)  the incident bonds of an atom and its self-loop, counted by type (6) and direction (3), each with
-            its weight left_u: times the two tables of a layer they are the bonds' share of the sum, and no row per
-            edge is ever made
+    Attributes:
+        edge_index: (2, E) As in `Batch`, without self-loops.
+        edge_ptr: (N + 1,) As in `Batch`, without self-loops.
+        left: (N, 1); None for ones.
+        right: (N, 1); None for ones.
+        counts: (N, 9) Bonds of an atom and its self-loop, counted by type (6) and direction (3), each with its weight
+            left_u. Multiplied by a layer's two tables, they are the bonds' share of the sum, so no row per edge is ever
+            created (method.md I, "Speed").
     """
 
     edge_index: Tensor
@@ -43,7 +46,14 @@ class Incidence:
 
 
 def incidence(batch: Batch, bonds: Tensor, left: float, right: float) -> Incidence:
-    """The incidence of a batch, messages weighing degree_u**left * degree_v**right. bonds: `bond_features()`."""
+    """Return the incidence of a batch, with message weights degree_u**left * degree_v**right.
+
+    Args:
+        batch: The batch.
+        bonds: The table of `bond_features()`.
+        left: Exponent of the sender's degree.
+        right: Exponent of the receiver's degree.
+    """
     degree = (batch.edge_ptr.diff() + 1).to(bonds.dtype).unsqueeze(1)
     sending = degree**left if left else None
     weights = None if sending is None else sending.squeeze(1).index_select(0, batch.edge_index[0])
@@ -55,7 +65,7 @@ def incidence(batch: Batch, bonds: Tensor, left: float, right: float) -> Inciden
 
 
 def bond_features() -> Tensor:
-    """(12, 9): the type and the direction of every bond code, one-hot side by side."""
+    """Return the one-hot type and direction of every bond code, side by side: (12, 9)."""
     types, directions = torch.arange(BOND_TYPES), torch.arange(DIRECTIONS)
     rows = torch.cartesian_prod(types, directions)
     features = torch.cat([F.one_hot(rows[:, 0], _TABLE), F.one_hot(rows[:, 1], DIRECTIONS)], dim=1)
@@ -63,9 +73,10 @@ def bond_features() -> Tensor:
 
 
 class Convolution(MessagePassing):  # type: ignore[misc]
-    """out_v = right_v * Σ_u left_u (x_u + e_uv) over the neighbours u of v and v itself; (N, width) to (N, width).
+    """Weighted sum over neighbors: out_v = right_v * Σ_u left_u (x_u + e_uv) for u in N(v) and u = v.
 
-    e_uv is the sum of a learned vector of the bond's type and one of its direction; a self-loop's are (4, 0).
+    Input and output are (N, width). e_uv is the sum of a learned vector of the bond's type and one of its direction. A
+    self-loop has type 4 and direction 0 (method.md C).
     """
 
     left = 0.0
@@ -87,14 +98,17 @@ class Convolution(MessagePassing):  # type: ignore[misc]
         return out if joined.right is None else joined.right * out
 
     def message(self, x: Tensor) -> Tensor:
-        return x  # unlifted: `aggregate` gathers as it sums
+        return x  # not one row per edge: `aggregate` gathers rows while it sums
 
     def aggregate(self, inputs: Tensor, edge_index_j: Tensor, edge_ptr: Tensor) -> Tensor:
         return neighbor_sum(inputs, edge_index_j, edge_ptr)
 
 
 class GIN(Convolution):
-    """MLP(Σ (x_u + e_uv)) with one hidden layer of twice the width and ReLU; no ε (Xu et al., 2019; Hu et al.)."""
+    """GIN without ε: MLP(Σ (x_u + e_uv)) (Xu et al., 2019; Hu et al., 2020).
+
+    The MLP has one hidden layer of twice the width, with ReLU.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__(width)
@@ -106,7 +120,7 @@ class GIN(Convolution):
 
 
 class GCN(Convolution):
-    """Σ d_u^-1/2 d_v^-1/2 (W x_u + e_uv), degrees with self-loops (Kipf and Welling, 2017)."""
+    """GCN: Σ d_u^-1/2 d_v^-1/2 (W x_u + e_uv), with degrees that include self-loops (Kipf and Welling, 2017)."""
 
     left = -0.5
     right = -0.5
@@ -120,7 +134,7 @@ class GCN(Convolution):
 
 
 class GraphSAGE(Convolution):
-    """The mean of W x_u + e_uv, made a unit vector (Hamilton et al., 2017)."""
+    """GraphSAGE: the mean of W x_u + e_uv, scaled to a unit vector (Hamilton et al., 2017)."""
 
     right = -1.0
 
@@ -136,13 +150,19 @@ CONVOLUTIONS: dict[EncoderKind, type[Convolution]] = {"gin": GIN, "gcn": GCN, "s
 
 
 class Encoder(nn.Module):
-    """Inputs, then `layers` times convolution, batch normalisation, ReLU (not after the last) and dropout.
+    """A graph encoder: inputs, then `layers` blocks of convolution, batch normalization, ReLU and dropout.
 
-    inputs: what gives each node its first vector of `width`, by default `AtomInputs`; see `inputs.py`.
+    The last block has no ReLU, and its atom vectors are the output (JK = last). With 5 layers of width 300, GIN has
+    1,857,900 parameters, GCN and GraphSAGE 504,900 (paper, section 5.1; method.md C). Graphs without attributes use the
+    same encoder: every node is (119, 0) and every edge (0, 0).
 
-    The last layer's atom vectors are the output (JK = last). With 5 layers of width 300, GIN has 1,857,900
-    parameters, GCN and GraphSAGE 504,900. Attribute-less graphs use the same encoder, every node being (119, 0) and
-    every edge (0, 0).
+    Args:
+        name: Kind of convolution.
+        layers: Number of blocks.
+        width: Width of all vectors.
+        dropout: Probability of dropout after each block.
+        inputs: Module that computes the first vector of each node, (N, width); `AtomInputs` by default. See
+            `inputs.py`.
     """
 
     def __init__(
@@ -165,7 +185,7 @@ class Encoder(nn.Module):
         self.register_buffer("bonds", bond_features(), persistent=False)
 
     def forward(self, batch: Batch) -> Tensor:
-        """(N, width): the atoms' vectors."""
+        """Return the atoms' vectors, (N, width)."""
         x = self.inputs(batch)
         joined = incidence(batch, self.bonds, *self._weights)
         last = len(self.convolutions) - 1
@@ -175,11 +195,11 @@ class Encoder(nn.Module):
         return x
 
     def graphs(self, batch: Batch) -> Tensor:
-        """(B, width): the mean of each graph's atom vectors."""
+        """Return the mean of each graph's atom vectors, (B, width)."""
         return graph_mean(self(batch), batch)
 
 
 def graph_mean(atoms: Tensor, batch: Batch) -> Tensor:
-    """(B, D): the mean over each graph's rows of atoms (N, D). No graph is empty."""
+    """Return the mean over each graph's rows of atoms (N, D): (B, D). No graph is empty."""
     sizes = batch.atom_ptr.diff().unsqueeze(1)
     return graph_sum(atoms, batch.graph, batch.atom_ptr) / sizes

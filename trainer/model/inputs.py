@@ -1,4 +1,4 @@
-"""What an encoder is told of each node (docs/training.md)."""
+"""Input layers of an encoder: the first vector of each node (docs/training.md)."""
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -12,7 +12,7 @@ CHIRALITIES = 3
 
 
 class AtomInputs(nn.Module):
-    """The sum of a learned vector of the atom's type and one of its chirality (Hu et al., 2020)."""
+    """The sum of a learned vector of the atom's type and one of its chirality (Hu et al., 2020; method.md C)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -22,17 +22,18 @@ class AtomInputs(nn.Module):
         nn.init.xavier_uniform_(self.chirality.weight)
 
     def forward(self, batch: Batch) -> Tensor:
-        """(N, width)"""
-        # one table of all pairs: a sum of 360 rows, and one gather where there would be two and a sum of N rows
+        """Return the atoms' first vectors, (N, width)."""
+        # One table of all pairs costs a sum of 360 rows and one gather, instead of two gathers and a sum of N rows.
         pairs = self.atom_type.weight.unsqueeze(1) + self.chirality.weight
         return F.embedding(CHIRALITIES * batch.atom_type + batch.chirality, pairs.flatten(0, 1))
 
 
 class NodeInputs(nn.Module):
-    """A linear layer of what a subgraph tells of each of its nodes (Qiu et al., 2020: GCC).
+    """A linear layer over the features of each node of a subgraph (GCC: Qiu et al., 2020; method.md C, AP_NF).
 
-    Side by side: its entries in the first `eigenvectors` of the Laplacian, a learned vector of `degree_width` for its
-    degree in the subgraph, degrees above `max_degree` counting as that, and 1 for the node that the subgraph surrounds.
+    The features are concatenated: entries in the first `eigenvectors` Laplacian eigenvectors; a learned vector of
+    `degree_width` for the degree in the subgraph, where degrees above `max_degree` count as `max_degree`; and 1 for the
+    node that the subgraph surrounds, 0 for others.
     """
 
     def __init__(self, width: int, eigenvectors: int, degree_width: int, max_degree: int) -> None:
@@ -42,7 +43,11 @@ class NodeInputs(nn.Module):
         self.linear = nn.Linear(eigenvectors + degree_width + 1, width)
 
     def forward(self, batch: Batch) -> Tensor:
-        """(N, width). Raises `Conflict` for graphs that surround no node."""
+        """Return the nodes' first vectors, (N, width).
+
+        Raises:
+            Conflict: The graphs surround no node.
+        """
         if batch.eigenvectors is None or batch.centre is None:
             raise Conflict(
                 "this encoder is one of nodes of big graphs",

@@ -1,4 +1,4 @@
-"""Batch normalisation over the atoms of a batch, on however many ranks; its running statistics can be frozen."""
+"""Batch normalization over the atoms of a batch on all ranks, with running statistics that can be frozen."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ from graphkin.trainer.model.ranks import ALONE, Ranks
 
 
 class BatchNorm(nn.BatchNorm1d):
-    """Normalises (N, D) over the N of all ranks together, each atom counting once.
+    """Normalization of (N, D) over the N atoms of all ranks together; each atom has the same weight.
 
-    While `frozen`, training normalises by the batch but leaves the running statistics as they are (docs/training.md).
+    While `frozen`, training normalizes by the batch and does not update the running statistics (method.md D).
     """
 
     frozen = False
@@ -48,14 +48,14 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 def spread(module: nn.Module, ranks: Ranks) -> None:
-    """From now on every `BatchNorm` in `module` normalises over all ranks."""
+    """Make every `BatchNorm` in `module` normalize over all ranks."""
     for norm in _norms(module):
         norm.ranks = ranks
 
 
 @contextmanager
 def frozen_statistics(module: nn.Module) -> Iterator[None]:
-    """Within it no `BatchNorm` in `module` updates its running statistics."""
+    """Suspend updates of the running statistics of every `BatchNorm` in `module`."""
     before = [(norm, norm.frozen) for norm in _norms(module)]
     for norm, _ in before:
         norm.frozen = True

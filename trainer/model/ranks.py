@@ -1,9 +1,9 @@
-"""Several processes that train as one: sums and rows over all of them, with gradients.
+"""Data-parallel training: sums and rows over several processes, with gradients.
 
-Every rank encodes its part of a batch and computes the loss of the whole batch. A sum over ranks has the sum of the
-ranks' gradients for its gradient; so each rank ends up with `size` times its part of the gradient, and the mean over
-ranks is the gradient itself. Negatives, batch normalisation and AdaM's choice are those of the whole batch: the number
-of processes changes nothing but the time (and the last bits).
+Every rank encodes its part of a batch and computes the loss of the whole batch. The gradient of a sum over ranks is the
+sum of the ranks' gradients. Each rank therefore gets `size` times its part of the gradient, and the mean over ranks is
+the gradient itself. Negatives, batch normalization and AdaM's masks are those of the whole batch, so the number of
+processes changes only the time and the last bits.
 """
 
 import os
@@ -22,31 +22,34 @@ from graphkin.trainer.model.device import chosen_device
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process, `rank`, among `size` that run in step; with more than one `torch.distributed` is initialised."""
+    """The rank of this process among `size` processes that run in step.
+
+    With `size` > 1, `torch.distributed` is initialized.
+    """
 
     rank: int = 0
     size: int = 1
 
     @classmethod
     def initialized(cls) -> "Ranks":
-        """Those of the default process group."""
+        """Return the rank and size of the default process group."""
         return cls(torch.distributed.get_rank(), torch.distributed.get_world_size())
 
     def wait(self) -> None:
-        """Until all ranks are here."""
+        """Block until all ranks call this."""
         if self.size > 1:
             torch.distributed.barrier()
 
     def share(self, count: int) -> slice:
-        """This rank's part of `count` things in a row; parts differ by one at most."""
+        """Return this rank's part of `count` consecutive items. The sizes of parts differ by at most one."""
         return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
 
     def sum(self, values: Tensor) -> Tensor:
-        """The sum over all ranks, on all of them."""
+        """Return the sum over all ranks, on every rank."""
         return values if self.size == 1 else _Sum.apply(values)
 
     def rows(self, values: Tensor, start: int, count: int) -> Tensor:
-        """(count, ...): the rows of all ranks. This one's are `values` and begin at `start`."""
+        """Return the rows of all ranks, (count, ...). `values` holds this rank's rows, which begin at `start`."""
         if self.size == 1:
             return values
         before = values.new_zeros(start, *values.shape[1:])
@@ -70,9 +73,13 @@ ALONE = Ranks()
 
 @contextmanager
 def launched(device: str) -> Iterator[tuple[Ranks, torch.device]]:
-    """This process among those that torchrun started, and where it computes; alone if there are no others.
+    """Yield this process's rank among those that torchrun started, and its device; rank 0 of 1 without torchrun.
 
-    device: cpu, or cuda, of which every process on a machine has one. Raises `InvalidInput` if there are too few.
+    Args:
+        device: `cpu` or `cuda`. With `cuda`, each process of a machine gets a GPU of its own.
+
+    Raises:
+        InvalidInput: There are fewer GPUs than processes.
     """
     chosen = chosen_device(device)
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
@@ -87,7 +94,7 @@ def launched(device: str) -> Iterator[tuple[Ranks, torch.device]]:
         torch.cuda.set_device(chosen)
     torch.distributed.init_process_group("nccl" if device == "cuda" else "gloo")
     yield Ranks.initialized(), chosen
-    torch.distributed.destroy_process_group()  # not after an error: it would wait for the others
+    torch.distributed.destroy_process_group()  # skipped after an error, because it would wait for the other ranks
 
 
 class _Sum(torch.autograd.Function):

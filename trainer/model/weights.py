@@ -1,4 +1,4 @@
-"""Tensors in the safetensors format (github.com/huggingface/safetensors), which needs no package to read or write."""
+"""Reading and writing the safetensors format (github.com/huggingface/safetensors) without a package."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _ALIGNMENT = 8
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write float32, float64 and int64 tensors, of any device."""
+    """Write float32, float64 and int64 tensors from any device."""
     header, end = {}, 0
     for name, tensor in tensors.items():
         begin, end = end, end + tensor.nbytes
@@ -30,7 +30,11 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file, on the CPU. Raises `Damaged` if it is cut short or of another format, and `OSError`."""
+    """Return the tensors of a file, on the CPU. Raises `OSError` if the file cannot be read.
+
+    Raises:
+        Damaged: The file is truncated or has another format.
+    """
     content = path.read_bytes()
     start = 8 + int.from_bytes(content[:8], "little")
     try:
