@@ -1,1 +1,1 @@
-"""What an encoder is worth to others: labelled sets, fine-tuning, embeddings."""
+"""Downstream evaluation of an encoder: labeled data sets, fine-tuning, embeddings."""

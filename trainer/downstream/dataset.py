@@ -1,4 +1,4 @@
-"""Labelled molecules from a CSV file: MoleculeNet's, or one's own (docs/training.md)."""
+"""Labeled molecules from a CSV file, of MoleculeNet or the user (method.md E1; docs/training.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,21 +30,22 @@ MOLECULENET: Mapping[str, tuple[str, ...] | None] = {
     "tox21": None,
     "toxcast": None,
 }
-"""The target columns of the sets that the paper fine-tunes on; None: every column of labels."""
+"""Target columns of the sets that the paper fine-tunes on (appendix A.1); None for every column of labels."""
 
 _LABELS = {"": MISSING, "nan": MISSING, "0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset(Labelled):
-    """N molecules that RDKit reads, with T tasks that have both classes each.
+    """N molecules that RDKit can read, with T tasks that have both classes each.
 
-    corpus    their features; its identity is the SHA-256 of the file
-    smiles    (N,)  as written in the file, in its order
-    tasks     (T,)  names
-    labels    (N, T) int8  1, 0, or -1 where missing
-    one_class tasks left out, because their labels are all equal or all missing
-    rejected  records left out
+    Attributes:
+        corpus: Features; its identity is the SHA-256 of the file.
+        smiles: (N,) SMILES as written in the file, in its order.
+        tasks: (T,) Names of the tasks.
+        labels: (N, T) int8. 1, 0, or -1 if missing.
+        one_class: Tasks left out because all labels are equal or missing.
+        rejected: Rejected records.
     """
 
     corpus: Corpus
@@ -84,7 +85,7 @@ class Dataset(Labelled):
         return label_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """ROC-AUC, averaged over the tasks that have both classes among the rows."""
+        """Return the ROC-AUC, averaged over the tasks that have both classes among the rows."""
         return (roc_auc(self.labels[rows], logits),)
 
     def summary(self, split: Split) -> dict[str, Any]:
@@ -109,15 +110,19 @@ class Dataset(Labelled):
         return " ".join(sentences)
 
     def _omitted(self, rows: Rows) -> dict[str, Any]:
-        """The tasks that cannot be scored there, having one class, and their share of all."""
+        """Return the tasks that have one class in these rows and cannot be scored, and their share of all tasks."""
         omitted = ~scorable(self.labels[rows])
         return {"share": float(omitted.mean()), "tasks": [self.tasks[task] for task in np.flatnonzero(omitted)]}
 
 
 def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Binary cross-entropy, the mean over the labels that there are; 0 if there are none.
+    """Return the mean binary cross-entropy over the labels that are present; 0 if there are none (method.md E1).
 
-    logits, labels (B, T). Missing labels, -1, give neither loss nor gradient.
+    Missing labels contribute neither loss nor gradient.
+
+    Args:
+        logits: (B, T) Logits.
+        labels: (B, T) 1, 0, or -1 if missing.
     """
     present = (labels >= 0).to(logits.dtype)
     target = labels.clamp_min(0).to(logits.dtype)
@@ -128,20 +133,28 @@ def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
 def read_csv(
     path: Path, smiles_column: str | None = None, targets: Sequence[str] | None = None, workers: int = 1
 ) -> Dataset:
-    """The molecules of a CSV file, as `read_molecules` reads it, and their labels in the target columns.
+    """Read the molecules of a CSV file and their labels.
 
-    smiles_column: by default `smiles`, or else `mol`, in any case. targets: by default every other column that holds
-    labels only, so no names, numbers or measurements. Labels are 0, 1, 0.0, 1.0, true and false; empty and nan are
-    missing. Molecules without any label stay. workers: processes that featurise.
+    Labels are 0, 1, 0.0, 1.0, true and false; empty cells and nan are missing. Molecules without any label are kept.
 
-    Raises `NotFound`; `InvalidInput` for a column that is not there, a target that is no label, no molecule at all, or
-    no task with both classes; and `Damaged` as `read_molecules` does.
+    Args:
+        path: A file that `read_molecules` can read.
+        smiles_column: The column of SMILES; by default `smiles`, or else `mol`, in any case.
+        targets: The target columns; by default every other column that holds only labels, hence no names or
+            measurements.
+        workers: Number of worker processes that featurize.
+
+    Raises:
+        NotFound: There is no such file.
+        InvalidInput: A column is missing, a target holds something else than labels, no molecule can be read, or no
+            task has both classes.
+        Damaged: The file is no text, or not compressed as its name says.
     """
     return labelled(read_molecules(path, smiles_column, workers), targets)
 
 
 def labelled(file: MoleculeFile, targets: Sequence[str] | None = None) -> Dataset:
-    """The same of a file that has been read."""
+    """Return the labeled molecules of a file that has been read. `read_csv` documents targets and errors."""
     labels = _labels(file, targets)
     tasks = [name for name, column in labels.items() if {0, 1} <= set(column.tolist())]
     if not tasks:
@@ -161,7 +174,7 @@ def labelled(file: MoleculeFile, targets: Sequence[str] | None = None) -> Datase
 
 
 def holds_labels(file: MoleculeFile, name: str) -> bool:
-    """Whether a column holds labels, or nothing, and nothing else."""
+    """Return whether every cell of a column is a label or empty."""
     return bool((_column(file.cells(name)) >= MISSING).all())
 
 
@@ -179,6 +192,6 @@ def _labels(file: MoleculeFile, targets: Sequence[str] | None) -> dict[str, NDAr
 
 
 def _column(cells: Sequence[str]) -> NDArray[np.int8]:
-    """(N,) labels, or -2 for what is none."""
+    """Return labels (N,), with -2 for cells that are no label."""
     meanings = {cell: _LABELS.get(cell.strip().lower(), MISSING - 1) for cell in set(cells)}
     return np.array([meanings[cell] for cell in cells], np.int8)

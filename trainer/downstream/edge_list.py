@@ -1,8 +1,8 @@
-"""Big graphs and labels of their nodes from text files.
+"""Readers of big graphs and of labels of their nodes from text files.
 
-Edges: `source target [weight]` on each line, split by spaces or tabs; in a .csv by commas, after the header
-`source,target`. Labels: `node label`, with or without these words as header. Lines that begin with # are comments.
-Either file may be gzipped (.gz). Names of nodes and labels are texts.
+An edge file has `source target [weight]` on each line, separated by spaces or tabs. A .csv file is separated by commas
+and has the header `source,target`. A label file has `node label`, optionally with these words as its header. Lines that
+begin with # are comments. Both files may be gzipped (.gz). Names of nodes and labels are strings.
 """
 
 import gzip
@@ -19,10 +19,14 @@ _EDGE, _LABEL = ("source", "target"), ("node", "label")
 
 
 def read_edges(path: Path) -> tuple[Network, dict[str, int]]:
-    """The graph of a file, and the numbers of its nodes, in order of first appearance.
+    """Return the graph of a file, and the number of each node by its name, in the order of first appearance.
 
-    Directions, weights, loops and repetitions of edges are dropped. Raises `NotFound`, `Damaged` for what is no text,
-    and `InvalidInput` for a line that is no edge, and where there is none.
+    Directions, weights, loops and repetitions of edges are dropped.
+
+    Raises:
+        NotFound: There is no such file.
+        Damaged: The file is no text.
+        InvalidInput: A line is no edge, or there are no edges.
     """
     numbers: dict[str, int] = {}
     ends: list[int] = []
@@ -41,7 +45,7 @@ def read_edges(path: Path) -> tuple[Network, dict[str, int]]:
 
 
 def read_labels(path: Path) -> dict[str, str]:
-    """The label of each node that has one. Raises as `read_edges`, also for a node with two labels."""
+    """Return the label of each labeled node. Raises the errors of `read_edges`, also for a node with two labels."""
     labels: dict[str, str] = {}
     for line, fields in _rows(path, _LABEL):
         if len(fields) != 2 or not all(fields):
@@ -64,7 +68,7 @@ def read_labels(path: Path) -> dict[str, str]:
 
 
 def _rows(path: Path, header: tuple[str, str]) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line and its number, from 1; without header, comments and empty lines."""
+    """Yield the number, from 1, and the fields of each line, without the header, comments and empty lines."""
     delimiter = "," if path.name.lower().removesuffix(".gz").endswith(".csv") else None
     try:
         with (
@@ -84,7 +88,7 @@ def _rows(path: Path, header: tuple[str, str]) -> Iterator[tuple[int, list[str]]
 
 
 def _simple(ends: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """(E, 2): each edge once, without loops."""
+    """Return each edge once, without loops, (E, 2)."""
     low, high = ends.min(1), ends.max(1)
     once = np.unique((low * size + high)[low < high])
     return np.stack(np.divmod(once, size), axis=1)

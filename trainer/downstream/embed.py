@@ -1,4 +1,4 @@
-"""Embeddings of molecules (docs/training.md)."""
+"""Embeddings of graphs by a trained encoder (docs/training.md)."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,15 @@ from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.hgc import unit
 
-_ATOMS = 16_384  # of a batch, and those of one graph more
+_ATOMS = 16_384  # maximum atoms of a batch, plus those of one graph
 
 
 def embed(encoder: Encoder, corpus: Corpus) -> NDArray[np.float32]:
-    """(N, D) float32: row i is the mean of graph i's atom vectors, made a unit vector, as the contrast compares them.
+    """Return the embedding of each graph, (N, D) float32: the mean of its atom vectors, scaled to a unit vector.
 
-    The cosine of two rows is therefore their product. The encoder is put in evaluation mode, so what a graph is encoded
-    together with changes the last bits of its row at most. Encodes on the encoder's device.
+    The contrast compares the same vectors (method.md C), and the product of two rows is their cosine. The encoder is
+    put into evaluation mode, so the other graphs of a batch change at most the last bits of a row. Encoding runs on the
+    encoder's device.
     """
     device = next(encoder.parameters()).device
     assembler = Assembler(corpus, device)
@@ -31,7 +32,7 @@ def embed(encoder: Encoder, corpus: Corpus) -> NDArray[np.float32]:
 
 
 def batches(corpus: Corpus, ids: NDArray[np.int64] | None = None) -> Iterator[NDArray[np.int64]]:
-    """The ids, by default all, cut into batches of bounded memory: of 16,384 atoms and one graph's at most."""
+    """Yield the ids, all by default, in batches of bounded memory: at most 16,384 atoms plus those of one graph."""
     wanted = np.arange(corpus.size) if ids is None else ids
     ends = np.cumsum(corpus.atoms[wanted])
     cuts = np.flatnonzero(np.diff(ends // _ATOMS)) + 1

@@ -1,4 +1,4 @@
-"""Files of embeddings, written block by block."""
+"""Writers of embedding files, block by block."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -14,12 +14,13 @@ from graphkin.protocol.errors import InvalidInput
 
 
 class Block(NamedTuple):
-    """Records in a row, and the embeddings of those that can be read.
+    """Consecutive records, and the embeddings of the readable ones.
 
-    first     the row of the first, counted from 0 over the whole input
-    texts     (n,)  SMILES or JSON, as given
-    readable  (m,) int64  which of them can be read, ascending, from 0 to n - 1
-    vectors   (m, D) float32
+    Attributes:
+        first: Row of the first record, counted from 0 over the whole input.
+        texts: (n,) SMILES or JSON, as in the input.
+        readable: (m,) int64. Positions of the readable records, ascending, from 0 to n - 1.
+        vectors: (m, D) float32. Embeddings of the readable records.
     """
 
     first: int
@@ -29,9 +30,9 @@ class Block(NamedTuple):
 
 
 class EmbeddingFile(ABC):
-    """Embeddings of D dimensions being written to `file`: blocks one after the other, in a `with` statement.
+    """Writer of embeddings with D dimensions to `file`, block by block, as a context manager.
 
-    column: what the texts are called, where the format keeps them.
+    `column` is the name of the column of texts, in formats that store them.
     """
 
     @abstractmethod
@@ -43,7 +44,7 @@ class EmbeddingFile(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Write what comes last."""
+        """Complete the file."""
 
     def __enter__(self) -> Self:
         return self
@@ -53,7 +54,11 @@ class EmbeddingFile(ABC):
 
 
 def embedding_format(path: Path) -> type[EmbeddingFile]:
-    """What writes a file of this name, by its ending. Raises `InvalidInput` for another than .npy and .parquet."""
+    """Return the writer for a file name, by its ending.
+
+    Raises:
+        InvalidInput: The name ends neither in .npy nor in .parquet.
+    """
     formats: dict[str, type[EmbeddingFile]] = {".npy": NpyFile, ".parquet": ParquetFile}
     if path.suffix.lower() not in formats:
         raise InvalidInput(
@@ -63,7 +68,7 @@ def embedding_format(path: Path) -> type[EmbeddingFile]:
 
 
 class NpyFile(EmbeddingFile):
-    """(rows, D) float32 for `numpy.load`: one row a record, NaN throughout where it cannot be read."""
+    """Writer of (rows, D) float32 for `numpy.load`: one row per record, all NaN if the record cannot be read."""
 
     def __init__(self, file: BinaryIO, width: int, column: str) -> None:  # noqa: ARG002
         self._file = file
@@ -82,13 +87,13 @@ class NpyFile(EmbeddingFile):
         self._header()
 
     def _header(self) -> None:
-        """Of equal length whatever the number of rows: numpy leaves room for it to grow."""
+        """Write the header, whose length does not depend on the number of rows, because numpy reserves space for it."""
         said = {"descr": "<f4", "fortran_order": False, "shape": self._shape}
         np.lib.format.write_array_header_1_0(self._file, said)
 
 
 class ParquetFile(EmbeddingFile):
-    """Columns row (int64, from 0), the texts, and embedding (D float32 each): one row a record that can be read."""
+    """Writer of the columns row (int64, from 0), the texts, and embedding (D float32): one row per readable record."""
 
     def __init__(self, file: BinaryIO, width: int, column: str) -> None:
         columns = [("row", pa.int64()), (column, pa.string()), ("embedding", pa.list_(pa.float32(), width))]

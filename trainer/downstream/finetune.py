@@ -1,6 +1,7 @@
-"""Fine-tuning an encoder on labelled graphs (docs/training.md): a linear head, both trained, the best epoch reported.
+"""Fine-tuning of an encoder on labeled graphs with a linear head (method.md E; docs/training.md).
 
-A run is a function of its options, the data, the seed and the machine, as in `pretrain`.
+Encoder and head are both trained, and the score of the best epoch is reported. A run depends only on its options, the
+data, the seed and the machine, as in `pretrain`.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,11 +35,18 @@ POOLINGS: tuple[Pooling, ...] = ("mean", "sum")
 
 @dataclass(frozen=True)
 class FinetuneOptions:
-    """How an encoder is fine-tuned. The defaults are the published settings of the baselines.
+    """Options of fine-tuning. The defaults are the published settings of the baselines (method.md E1).
 
-    dropout     after every layer of the encoder.   head_scale  learning rate of the head over the encoder's.
-    warmup      share of the steps in which the rate rises from 0, before it falls to 0; None: it is constant.
-    clip        the norm that gradients are cut to; None: not at all.
+    Attributes:
+        epochs: Passes over the training part.
+        batch_size: Graphs per batch.
+        learning_rate: Learning rate of the encoder.
+        dropout: Dropout after every layer of the encoder.
+        head_scale: Learning rate of the head, relative to the encoder's.
+        pooling: `mean` or `sum` of the atom vectors.
+        warmup: Share of the steps in which the learning rate rises from 0, before it falls to 0; None for a constant
+            rate.
+        clip: Maximum norm of the gradients; None for no clipping.
     """
 
     epochs: int = 100
@@ -64,25 +72,25 @@ class FinetuneOptions:
             require(holds, what, given, expected)
 
     def as_json(self) -> dict[str, Any]:
-        """Without what is not done."""
+        """Return the options as JSON, without those that are None."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def schedule(self) -> Optimization:
-        """Of the encoder's rate."""
+        """Return the schedule of the encoder's learning rate."""
         if self.warmup is None:
             return Optimization(self.learning_rate, schedule="constant")
         return Optimization(self.learning_rate, warmup=self.warmup)
 
 
 NODES = FinetuneOptions(learning_rate=5e-3, dropout=0.0, warmup=0.1, clip=1.0)
-"""The published settings for nodes (docs/training.md); the paper does not state the dropout."""
+"""The published settings for nodes (method.md E3; docs/training.md). The paper does not state the dropout."""
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The encoder that fine-tuning begins with; without `pretrained`, a new one for every seed.
+    """The encoder that fine-tuning starts from; without `pretrained`, a new one for every seed.
 
-    pretraining, finetuned  how it came to be, as in `Pretrained`.
+    `pretraining` and `finetuned` are its history, as in `Pretrained`.
     """
 
     model: Model
@@ -92,17 +100,17 @@ class Start:
 
     @classmethod
     def of(cls, checkpoint: Path) -> "Start":
-        """From the newest checkpoint of a run. Raises as `load_encoder`."""
+        """Load the newest checkpoint of a run. Raises the errors of `load_encoder`."""
         found = load_encoder(checkpoint)
         return cls(found.model, found.config, found.encoder, found.finetuned)
 
     def encoder(self) -> Encoder:
-        """One to train; a new one depends on torch's seed."""
+        """Return a copy of the encoder to train. A new encoder depends on torch's seed."""
         return make_encoder(self.model) if self.pretrained is None else deepcopy(self.pretrained)
 
 
 class Classifier(nn.Module):
-    """An encoder, the mean or sum of each graph's atom vectors, and one linear layer for so many logits."""
+    """An encoder, the mean or sum of each graph's atom vectors, and one linear layer with `outputs` logits."""
 
     def __init__(self, encoder: Encoder, outputs: int, options: FinetuneOptions) -> None:
         super().__init__()
@@ -112,7 +120,7 @@ class Classifier(nn.Module):
         self._sums = options.pooling == "sum"
 
     def forward(self, batch: Batch) -> Tensor:
-        """(B, T) logits."""
+        """Return logits, (B, T)."""
         atoms = self.encoder(batch)
         pooled = graph_sum(atoms, batch.graph, batch.atom_ptr) if self._sums else graph_mean(atoms, batch)
         logits: Tensor = self.head(pooled)
@@ -121,7 +129,7 @@ class Classifier(nn.Module):
 
 @dataclass(frozen=True)
 class Curve:
-    """A score after every epoch, on test, and on validation where there is one; errors are better where lower."""
+    """A score after every epoch on test, and on validation if the split has it. Errors are better if lower."""
 
     valid: list[float]
     test: list[float]
@@ -129,26 +137,31 @@ class Curve:
 
     @property
     def best_epoch(self) -> int:
-        """From 1: the first of those that are best on validation; without one, the last."""
+        """The first of the epochs that are best on validation, counted from 1; the last epoch without validation."""
         best = np.argmin if self.lower_is_better else np.argmax
         return 1 + int(best(self.valid)) if self.valid else len(self.test)
 
     @property
     def best_valid(self) -> float | None:
-        """None without validation."""
+        """The best score on validation; None without validation."""
         return self.valid[self.best_epoch - 1] if self.valid else None
 
     @property
     def score(self) -> float:
-        """That on test in the best epoch."""
+        """The score on test in the best epoch."""
         return self.test[self.best_epoch - 1]
 
 
 @dataclass(frozen=True)
 class FinetuneRun:
-    """One seed's run. The loss of each epoch, averaged over its steps, and a curve for each of `Labelled.metrics`.
+    """The result of one seed.
 
-    reported  the encoder after the epoch whose score counts; None if it was not trained.
+    Attributes:
+        seed: The seed.
+        loss: Mean loss of the steps of each epoch.
+        curves: A curve for each of `Labelled.metrics`.
+        seconds: Duration.
+        reported: The encoder after the epoch whose score counts; None if it was not trained.
     """
 
     seed: int
@@ -159,7 +172,7 @@ class FinetuneRun:
 
     @property
     def main(self) -> Curve:
-        """Of the metric that chooses."""
+        """The curve of the metric that selects the epoch."""
         return next(iter(self.curves.values()))
 
 
@@ -174,9 +187,12 @@ def finetune(
 ) -> FinetuneRun:
     """Train on `split.train` with Adam, and score the other parts after every epoch.
 
-    A last batch of one graph is left out, which normalisation could not do with. `advance` hears of each epoch.
+    A last batch of one graph is left out, because batch normalization fails on it. `advance` is called after each
+    epoch.
 
-    Raises `InvalidInput` as `Labelled.require_scorable`, and `Diverged` once the loss or a score is not finite.
+    Raises:
+        InvalidInput: `Labelled.require_scorable` fails.
+        Diverged: The loss or a score is not finite.
     """
     data.require_scorable(split)
     begun = perf_counter()
@@ -214,7 +230,7 @@ class _Finetuner:
             torch.set_float32_matmul_precision("high")  # TF32
 
     def epoch(self, epoch: int, rows: Rows) -> float:
-        """One pass over `rows` in random order; the mean loss of its steps."""
+        """Train on `rows` once, in random order, and return the mean loss of the steps."""
         batches = self._batches(np.random.default_rng((self._seed, epoch)).permutation(rows))
         self._classifier.train()
         losses = [self._step(batch, epoch * len(batches) + at, len(batches)) for at, batch in enumerate(batches)]
@@ -224,7 +240,7 @@ class _Finetuner:
         return mean
 
     def checkpoint(self, epochs: int, rows: Rows) -> Checkpoint:
-        """The encoder as it is, after so many passes over `rows`."""
+        """Return the encoder in its current state, after `epochs` passes over `rows`."""
         steps = len(self._batches(rows))
         return encoder_checkpoint(self._classifier.encoder, epochs * steps, steps)
 
@@ -247,7 +263,7 @@ class _Finetuner:
 
     @torch.no_grad()
     def scores(self, rows: Rows) -> tuple[float, ...]:
-        """Those of `Labelled.metrics` over `rows`."""
+        """Return the scores of `Labelled.metrics` over `rows`."""
         self._classifier.eval()
         parts = batches(self._data.corpus, rows)
         logits = torch.cat([self._classifier(self._assembler.batch(part)) for part in parts]).cpu().numpy()

@@ -1,4 +1,4 @@
-"""What an encoder is worth as it is: logistic regression on its embeddings."""
+"""Evaluation of a frozen encoder by logistic regression on its embeddings."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -18,9 +18,9 @@ from graphkin.trainer.downstream.labelled import Classified, Labelled
 from graphkin.trainer.downstream.split import Rows, Split
 
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
-"""Inverse strengths of regularisation to choose from."""
+"""Inverse regularization strengths of the grid search."""
 
-_FOLDS = 5  # of the training part, to choose with
+_FOLDS = 5  # cross-validation folds of the training part
 _ITERATIONS = 10_000
 _TOLERANCE = 1e-6
 
@@ -29,15 +29,18 @@ def frozen(
     start: Start,
     data: Labelled,
     split: Split,
-    options: FinetuneOptions,  # noqa: ARG001  (which are of training)
+    options: FinetuneOptions,  # noqa: ARG001  (a frozen encoder is not trained)
     seed: int,
     device: str = "cpu",
     advance: Callable[[int], object] = lambda _: None,
 ) -> FinetuneRun:
-    """In the place of `finetune`: the encoder stays as it is. What is reported has one epoch, and no losses.
+    """Evaluate the encoder without training it, as an alternative to `finetune`.
 
-    Raises `InvalidInput` as `Labelled.require_scorable`, and for an encoder that was never trained, whose running
-    statistics say nothing, or items that have not one class each.
+    The result has one epoch and no losses.
+
+    Raises:
+        InvalidInput: `Labelled.require_scorable` fails, the encoder was never trained, so that its running statistics
+            are meaningless, or the items have not exactly one class each.
     """
     if start.pretrained is None or not isinstance(data, Classified):
         raise InvalidInput(
@@ -57,13 +60,22 @@ def frozen(
 def class_scores(
     features: NDArray[np.floating[Any]], labels: NDArray[np.int64], train: Rows, test: Rows, seed: int
 ) -> NDArray[np.float64]:
-    """(len(test), classes): probabilities by logistic regression, trained on the rows `train` of features (N, D).
+    """Return class probabilities by logistic regression on frozen features, (len(test), classes).
 
-    Features are standardised by the training part, and the strength is the one of `STRENGTHS`, the first of several,
-    that is right most often in five stratified folds of it, shuffled with the seed. No class has fewer than five rows
-    of `train`.
+    Features are standardized by the training part. The regularization strength is the one of `STRENGTHS` with the
+    highest accuracy, the first in a tie, in five stratified folds of the training part, shuffled with the seed. Every
+    class needs at least five rows of `train`.
+
+    Args:
+        features: (N, D) Embeddings.
+        labels: (N,) Classes.
+        train: Rows to train on.
+        test: Rows to predict.
+        seed: Seed of the folds.
     """
-    model = LogisticRegression(solver="newton-cholesky", max_iter=_ITERATIONS, tol=_TOLERANCE)  # few columns
+    model = LogisticRegression(
+        solver="newton-cholesky", max_iter=_ITERATIONS, tol=_TOLERANCE
+    )  # newton-cholesky suits few columns
     steps = Pipeline([("standardised", StandardScaler()), ("regression", model)])
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     search = GridSearchCV(steps, {"regression__C": STRENGTHS}, cv=folds)

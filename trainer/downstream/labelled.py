@@ -1,4 +1,4 @@
-"""What fine-tuning asks of labelled graphs: the port that `dataset.py`, `tu.py` and `nodes.py` implement."""
+"""The port between fine-tuning and labeled graphs, which `dataset.py`, `tu.py` and `nodes.py` implement."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,12 +15,13 @@ from graphkin.trainer.features.corpus import Corpus
 
 
 class Labelled(ABC):
-    """N graphs with labels: how they are split, what a classifier of them loses, and what it scores.
+    """N labeled graphs: their splits, the loss of a classifier, and its scores.
 
-    corpus   their features; its identity is the SHA-256 of what they were read from.
-    noun     what they are called, in the plural.
-    metrics  the names of their scores. The first chooses where a choice must be made.
-    lower_is_better  whether scores are errors.
+    Attributes:
+        corpus: Features of the graphs; its identity is the SHA-256 of the files they were read from.
+        noun: What the graphs are called, in the plural.
+        metrics: Names of the scores. The first one selects epochs and trials.
+        lower_is_better: Whether scores are errors.
     """
 
     corpus: Corpus
@@ -31,44 +32,52 @@ class Labelled(ABC):
     @property
     @abstractmethod
     def outputs(self) -> int:
-        """The logits that a graph needs."""
+        """Number of logits per graph."""
 
     @abstractmethod
     def split(self) -> Split:
-        """The published one. Raises `InvalidInput` where it cannot be made."""
+        """Return the published split.
+
+        Raises:
+            InvalidInput: The graphs cannot be split.
+        """
 
     def splits(self) -> Sequence[Split]:
-        """Those that a study goes through, the published one first. By default it alone."""
+        """Return the splits of a study, the published one first. The default is the published split alone."""
         return [self.split()]
 
     @abstractmethod
     def require_scorable(self, split: Split) -> None:
-        """Raises `InvalidInput` if there is nothing to train on, or nothing to score in valid or test.
+        """Check that a split can be trained on and scored.
 
-        A split without validation has an empty part: then the last epoch counts.
+        A split without validation has an empty part; the last epoch counts then.
+
+        Raises:
+            InvalidInput: There is nothing to train on, or nothing to score in valid or test.
         """
 
     @abstractmethod
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        """Of logits (B, outputs) for the graphs `rows` (B,)."""
+        """Return the loss of logits (B, outputs) for the graphs `rows` (B,)."""
 
     @abstractmethod
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """One for each of `metrics`, of logits (B, outputs) for the graphs `rows` (B,), ascending."""
+        """Return one score for each of `metrics`, from logits (B, outputs) for the graphs `rows` (B,), ascending."""
 
     @abstractmethod
     def summary(self, split: Split) -> dict[str, Any]:
-        """What a document of results is to say of them, as JSON; with a `note` to who reads the scores."""
+        """Return a JSON description of the graphs for a document of results, with a `note` to its readers."""
 
 
 class Classified(Labelled):
-    """Graphs of one class each.
+    """Graphs with one class each.
 
-    labels  (N,) int64  positions among the classes
+    Attributes:
+        labels: (N,) int64. Positions among the classes.
     """
 
     labels: NDArray[np.int64]
 
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        """Cross-entropy."""
+        """Return the mean cross-entropy."""
         return F.cross_entropy(logits, torch.from_numpy(self.labels[rows]).to(logits.device))

@@ -1,4 +1,4 @@
-"""Molecules with measured values from a CSV file: regression (ESOL, FreeSolv, Lipophilicity, or one's own)."""
+"""Regression on molecules with measured values from a CSV file (ESOL, FreeSolv, Lipophilicity, or the user's)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,23 +22,24 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "freesolv": ("expt",),
     "lipo": ("exp",),
 }
-"""The target columns of MoleculeNet's sets of measured values."""
+"""Target columns of MoleculeNet's sets of measured values."""
 
 _MISSING = ("", "nan")
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements(Labelled):
-    """N molecules that RDKit reads, with T values each.
+    """N molecules that RDKit can read, with T measured values each.
 
-    corpus    their features; its identity is the SHA-256 of the file
-    smiles    (N,)  as written in the file, in its order
-    tasks     (T,)  names
-    values    (N, T) float64  in the file's units, NaN where missing
-    rejected  records left out
+    An encoder learns standardized values: minus the mean and divided by the standard deviation of the training part.
+    Errors are in the file's units.
 
-    What is learned are values less their mean, over their standard deviation, in the training part. Errors are in the
-    file's units.
+    Attributes:
+        corpus: Features; its identity is the SHA-256 of the file.
+        smiles: (N,) SMILES as written in the file, in its order.
+        tasks: (T,) Names of the tasks.
+        values: (N, T) float64 in the file's units; NaN if missing.
+        rejected: Rejected records.
     """
 
     corpus: Corpus
@@ -64,7 +65,7 @@ class Measurements(Labelled):
 
     @cached_property
     def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(T,) mean and standard deviation of the values in the training part."""
+        """Mean and standard deviation of each task, (T,), in the training part."""
         known = self.values[self._split.train]
         return np.nanmean(known, axis=0), np.nanstd(known, axis=0)
 
@@ -83,7 +84,7 @@ class Measurements(Labelled):
                 )
 
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        """The mean squared error of standardised values, over those that there are; 0 if there are none."""
+        """Return the mean squared error of standardized values over those present; 0 if there are none."""
         mean, deviation = self.scale
         wanted = torch.from_numpy((self.values[rows] - mean) / deviation).to(logits.device, logits.dtype)
         known = ~wanted.isnan()
@@ -91,7 +92,7 @@ class Measurements(Labelled):
         return squares.sum() / known.sum().clamp_min(1)
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """Root mean squared error and mean absolute error in the file's units, each averaged over the tasks."""
+        """Return root mean squared error and mean absolute error in the file's units, each averaged over the tasks."""
         mean, deviation = self.scale
         errors = logits * deviation + mean - self.values[rows]
         return (
@@ -116,10 +117,14 @@ class Measurements(Labelled):
 
 
 def measurements(file: MoleculeFile, targets: Sequence[str] | None = None) -> Measurements:
-    """The values of a file of molecules in the target columns, by default in every one that holds numbers only.
+    """Return the measured values of a file of molecules. Empty cells and nan are missing.
 
-    Cells that are empty or nan are missing. Raises `InvalidInput` for a column that is not there, and for one without
-    any number or with something else.
+    Args:
+        file: The molecules.
+        targets: The target columns; by default every column that holds only numbers.
+
+    Raises:
+        InvalidInput: A column is missing, or holds no number or anything but numbers.
     """
     wanted = [name for name in file.others if holds_numbers(file, name)] if targets is None else targets
     for name in wanted:
@@ -138,14 +143,14 @@ def measurements(file: MoleculeFile, targets: Sequence[str] | None = None) -> Me
 
 
 def holds_numbers(file: MoleculeFile, name: str) -> bool:
-    """Whether a column holds finite numbers, at least one, and nothing else."""
+    """Return whether a column holds at least one finite number, and else only empty cells or nan."""
     cells = file.cells(name)
     known = np.isfinite(_numbers(cells))
     return bool(known.any()) and all(has or _missing(cell) for has, cell in zip(known, cells, strict=True))
 
 
 def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
-    """(N,) NaN for what is no finite number."""
+    """Return the cells as numbers, (N,), with NaN for cells that are no finite number."""
     return np.array([_number(cell) for cell in cells])
 
 

@@ -1,4 +1,4 @@
-"""Molecules of a CSV file, and what the file says of each."""
+"""Reader of CSV files of molecules."""
 
 import bz2
 import csv
@@ -20,7 +20,7 @@ _COMPRESSED: dict[str, Callable[..., TextIO]] = {".gz": gzip.open, ".bz2": bz2.o
 
 
 class Rejection(NamedTuple):
-    """A record that is no molecule. `line` counts from 1, the header's."""
+    """A rejected record. `line` counts from 1, the header's line."""
 
     line: int
     smiles: str
@@ -32,12 +32,13 @@ _Record = tuple[int, list[str]]  # line and fields
 
 @dataclass(frozen=True, eq=False)
 class MoleculeFile:
-    """N molecules that RDKit reads, in the order of the file.
+    """N molecules that RDKit can read, in the order of the file.
 
-    corpus    their features; its identity is the SHA-256 of the file
-    smiles    (N,)  as written
-    others    the other columns
-    rejected  records left out
+    Attributes:
+        corpus: Features; its identity is the SHA-256 of the file.
+        smiles: (N,) SMILES as written.
+        others: Names of the other columns.
+        rejected: Rejected records.
     """
 
     corpus: Corpus
@@ -48,23 +49,33 @@ class MoleculeFile:
     _records: tuple[_Record, ...]
 
     def cells(self, column: str) -> list[str]:
-        """(N,) what stands in a column. Raises `InvalidInput` where there is none of this name."""
+        """Return the cells of a column, (N,).
+
+        Raises:
+            InvalidInput: There is no column of this name.
+        """
         place = _place(self._header, column)
         return [fields[place] for _, fields in self._records]
 
     def line(self, row: int) -> int:
-        """The line of the file that a molecule ends on."""
+        """Return the line of the file on which a molecule's record ends."""
         return self._records[row][0]
 
 
 def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 1) -> MoleculeFile:
-    """The molecules of a CSV file with a header, plain or compressed (`.gz`, `.bz2`, `.xz`). Its cells stand between
-    commas, semicolons, tabs or pipes, whichever the header has most of.
+    """Read the molecules of a CSV file with a header, plain or compressed (`.gz`, `.bz2`, `.xz`).
 
-    smiles_column: by default `smiles`, or else `mol`, in any case. workers: processes that featurise.
+    The delimiter is the most frequent of comma, semicolon, tab and pipe in the header.
 
-    Raises `NotFound`; `InvalidInput` for a column that is not there and for no molecule at all, and `Damaged` for what
-    is no text or not compressed as its name says.
+    Args:
+        path: The file.
+        smiles_column: The column of SMILES; by default `smiles`, or else `mol`, in any case.
+        workers: Number of worker processes that featurize.
+
+    Raises:
+        NotFound: There is no such file.
+        InvalidInput: The column is missing, or no molecule can be read.
+        Damaged: The file is no text, or not compressed as its name says.
     """
     header, records, rejected = _read(path)
     smiles_at = _place(header, smiles_column or _smiles_column(header))

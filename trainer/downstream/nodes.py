@@ -1,4 +1,4 @@
-"""Labelled nodes of one big graph (docs/training.md)."""
+"""Labeled nodes of one big graph (method.md E3; docs/training.md)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -18,17 +18,19 @@ from graphkin.trainer.features.walks import drawn_surroundings
 from graphkin.trainer.strategy import Walks
 
 _WALKS = Walks()
-_KEY = (0,)  # so all encoders are given the same subgraphs
+_KEY = (0,)  # fixed, so that all encoders get the same subgraphs
 
 
 @dataclass(frozen=True, eq=False)
 class NodeDataset(Classified):
-    """N nodes of one class each, with the subgraphs around them.
+    """N nodes with one class each, and the subgraphs around them.
 
-    name     of the file of edges, up to its first dot
-    classes  ascending, as texts
-    labels   (N,) int64  positions in `classes`
-    degree   (N,) int64  in the big graph
+    Attributes:
+        corpus: Features of the subgraphs.
+        name: Name of the edge file up to its first dot.
+        classes: Names of the classes, ascending.
+        labels: (N,) int64. Positions in `classes`.
+        degree: (N,) int64. Degrees in the big graph.
     """
 
     corpus: Corpus
@@ -48,7 +50,7 @@ class NodeDataset(Classified):
         return self.splits()[0]
 
     def splits(self) -> Sequence[Split]:
-        """Ten stratified folds; the authors' code takes the first alone."""
+        """Return ten stratified folds; the authors' code uses only the first."""
         return stratified_folds(self.labels, self.noun)
 
     def require_scorable(self, split: Split) -> None:
@@ -57,7 +59,7 @@ class NodeDataset(Classified):
                 raise InvalidInput(f"too few nodes in {name}", given=len(rows), expected=f"{least} or more")
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """Accuracy, which for one class a node is micro-F1."""
+        """Return the accuracy, which equals micro-F1 for one class per node."""
         return (float((logits.argmax(1) == self.labels[rows]).mean()),)
 
     def summary(self, split: Split) -> dict[str, Any]:
@@ -69,10 +71,12 @@ class NodeDataset(Classified):
 
 
 def read_nodes(edges: Path, labels: Path) -> NodeDataset:
-    """The labelled nodes of a graph, in the order of the labels; others are there to be walked to.
+    """Read the labeled nodes of a graph, in the order of the labels. Walks also visit nodes without labels.
 
-    The corpus's identity is the SHA-256 of both files. Raises as `read_edges` and `read_labels`, and `InvalidInput` for
-    the label of a node that no edge has.
+    The corpus's identity is the SHA-256 of both files. Raises the errors of `read_edges` and `read_labels`, too.
+
+    Raises:
+        InvalidInput: A labeled node has no edge.
     """
     network, numbers = read_edges(edges)
     told = read_labels(labels)

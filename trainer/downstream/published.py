@@ -1,7 +1,7 @@
-"""The paper's scores after fine-tuning, to print beside one's own: the mean(std) of 3 runs, as printed.
+"""Scores after fine-tuning that the paper prints, as mean(std) of 3 runs, for comparison with new scores.
 
-Of molecules ROC-AUC. Of social graphs micro-F1, with which other works are quoted; but the rows of the paper's own are
-`tu.rc_f1`, no plain accuracies. Of nodes micro-F1.
+Molecules have ROC-AUC, nodes micro-F1. Social graphs have micro-F1 in rows quoted from other works; the paper's own
+rows are `tu.rc_f1`, which is not plain accuracy (method.md E2).
 """
 
 from graphkin.trainer.strategy import Encoder, Strategy
@@ -119,7 +119,7 @@ _SOCIAL_ROWS: dict[Strategy | None, tuple[tuple[str, str], ...]] = {
         ("GIN S_Context_Pred, pre-trained on molecules, also with labels (T5)", ".763 .460 .818 .625"),
     ),
 }
-"""Of GIN; the paper does not say whether its HGC is first or high order here."""
+"""Scores of GIN; the paper does not say whether its HGC is first or high order here."""
 
 
 _AIRPORTS = "usa-airports"
@@ -129,14 +129,19 @@ _NODE_ROWS: dict[Strategy | None, tuple[tuple[str, str], ...]] = {
     "hgc-fo": (("GIN HGC, pre-trained on AP_NF (T3)", ".706"),),
     "hgc-ho": (("GIN HGC, pre-trained on AP_NF (T3)", ".706"),),
 }
-"""Of US-Airport, micro-F1 on one split; without pre-training the paper has no GIN, but other methods."""
+"""Micro-F1 on one split of US-Airport; without pre-training the paper has other methods, but no GIN."""
 
 
 def published(encoder: Encoder, strategy: Strategy | None, dataset: str | None) -> dict[str, str]:
-    """Scores on a set of MoleculeNet or TU, or on US-Airport, by row name: of the strategy, and without pre-training,
-    which is None.
+    """Return the paper's scores on a data set by row name: those of the strategy and those without pre-training.
 
-    Nothing where the paper has nothing. T is the table; rows without std are printed so.
+    The result is empty where the paper has no scores. T in a row name is the table. Rows that the paper prints without
+    std have none.
+
+    Args:
+        encoder: Kind of encoder.
+        strategy: Pre-training strategy; None without pre-training.
+        dataset: A set of MoleculeNet or TU, or US-Airport; None for another set.
     """
     strategies = dict.fromkeys((strategy, None))
     if dataset in _SOCIAL and encoder == "gin":

@@ -1,4 +1,4 @@
-"""The score of several yes-or-no tasks with missing labels (docs/training.md)."""
+"""ROC-AUC of several binary tasks with missing labels (method.md E1; docs/training.md)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,15 +6,19 @@ from sklearn.metrics import roc_auc_score
 
 
 def scorable(labels: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """(T,): the tasks that have both classes among labels (N, T) of 1, 0 and -1 for missing."""
+    """Return which tasks, (T,), have both classes among labels (N, T) of 1, 0 and -1 (missing)."""
     both: NDArray[np.bool_] = (labels == 1).any(0) & (labels == 0).any(0)
     return both
 
 
 def roc_auc(labels: NDArray[np.int8], scores: NDArray[np.floating]) -> float:
-    """The mean area under the ROC curve over the `scorable` tasks, in [0, 1]; NaN if there is none.
+    """Return the mean area under the ROC curve over the `scorable` tasks, in [0, 1]; NaN if there is none.
 
-    labels, scores (N, T). Missing labels do not count; ties in the score count half.
+    Missing labels do not count. Ties in the score count half.
+
+    Args:
+        labels: (N, T) 1, 0, or -1 if missing.
+        scores: (N, T) Scores, higher for class 1.
     """
     areas = []
     for task in np.flatnonzero(scorable(labels)):

@@ -1,6 +1,6 @@
-"""Splits of molecules by Bemis-Murcko scaffold, as Hu et al. (2020) make them (docs/training.md).
+"""Splits of molecules by Bemis-Murcko scaffold, as in Hu et al. (2020) (method.md E1; docs/training.md).
 
-No scaffold is in two parts.
+All molecules of a scaffold are in the same part.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from graphkin.trainer.downstream.split import Split
 
 
 def scaffolds(smiles: Sequence[str]) -> list[str]:
-    """The scaffold of each molecule as SMILES with chirality; of acyclic molecules, the empty text.
+    """Return the scaffold of each molecule as SMILES with chirality; the empty string for acyclic molecules.
 
-    All SMILES must be readable: `featurize_readable` says which are.
+    All SMILES must be readable, as `featurize_readable` determines.
     """
     with rdBase.BlockLogs():
         molecules = map(Chem.MolFromSmiles, smiles)
@@ -23,11 +23,11 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
 
 
 def scaffold_split(scaffolds: Sequence[str]) -> Split:
-    """The deterministic split of N molecules by the scaffold of each.
+    """Return the deterministic split of N molecules by their scaffolds (method.md E1).
 
-    Groups of equal scaffold in descending order of (size, smallest row): each goes to train unless train would exceed
-    0.8 N, else to valid unless train and valid together would exceed 0.9 N, else to test. The order of the molecules
-    matters only between groups of equal size.
+    Groups of equal scaffold are sorted by (size, smallest row) in descending order. Each group goes to train unless
+    train would exceed 0.8 N, else to valid unless train and valid together would exceed 0.9 N, else to test. The order
+    of the molecules matters only between groups of equal size.
     """
     groups = sorted(groups_of(scaffolds), key=lambda rows: (len(rows), rows[0]), reverse=True)
     total = len(scaffolds)
@@ -45,7 +45,7 @@ def scaffold_split(scaffolds: Sequence[str]) -> Split:
 
 
 def groups_of(scaffolds: Sequence[str]) -> list[list[int]]:
-    """The rows of each scaffold, ascending; the scaffolds in the order in which they first come."""
+    """Return the rows of each scaffold, ascending, with scaffolds in the order of their first row."""
     groups: dict[str, list[int]] = {}
     for row, scaffold in enumerate(scaffolds):
         groups.setdefault(scaffold, []).append(row)
@@ -53,5 +53,5 @@ def groups_of(scaffolds: Sequence[str]) -> list[list[int]]:
 
 
 def split_of(*parts: list[int]) -> Split:
-    """Train, valid and test, of rows in any order."""
+    """Return the split into train, valid and test from lists of rows in any order."""
     return Split(*(np.array(sorted(rows), np.int64) for rows in parts))

@@ -1,4 +1,4 @@
-"""The parts that labelled graphs are split into."""
+"""Splits of labeled graphs into train, valid and test."""
 
 from typing import NamedTuple
 
@@ -23,12 +23,18 @@ class Split(NamedTuple):
 
 
 def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:
-    """The split of labels (N,) whose test part is fold 0 to 9 of ten; of the other nine parts one is for validation.
+    """Return the split of labels (N,) whose test part is one of ten folds (method.md E2).
 
-    Every class is in every part by its share. As in the authors' code: scikit-learn's `StratifiedKFold`
-    of ten, then of nine over the rest, of which the first, both shuffled with seed 42. The published split is fold 0.
+    Every class has the same share in every part. One of the other nine parts is for validation. As in the authors'
+    code, scikit-learn's `StratifiedKFold` makes ten folds, and nine of the rest, of which the first is taken; both are
+    shuffled with seed 42. The published split has fold 0.
 
-    Raises `InvalidInput` for a single class, and for one with fewer than ten graphs.
+    Args:
+        labels: (N,) Classes.
+        fold: The fold for testing, 0 to 9.
+
+    Raises:
+        InvalidInput: There is a single class, or a class has fewer than ten graphs.
     """
     _require_folds(labels, "graphs")
     rest, test = _folds(FOLDS, labels)[fold]
@@ -37,10 +43,14 @@ def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:
 
 
 def stratified_folds(labels: NDArray[np.int64], noun: str) -> list[Split]:
-    """Ten splits of labels (N,) 9:1 into train and test, each the test part once; nothing validates (docs/training.md).
+    """Return ten 9:1 splits of labels (N,) into train and test, without validation (method.md E3; docs/training.md).
 
-    The same ten as those of `stratified_split`; the published one, of the authors' code, is the first. `noun` is what
-    an error calls them. Raises `InvalidInput` as `stratified_split`.
+    The test parts are those of `stratified_split`, each used once. The first split is the published one, from the
+    authors' code. Raises the errors of `stratified_split`.
+
+    Args:
+        labels: (N,) Classes.
+        noun: What error messages call the graphs.
     """
     _require_folds(labels, noun)
     return [Split(train, np.empty(0, np.int64), test) for train, test in _folds(FOLDS, labels)]
@@ -59,6 +69,6 @@ def _require_folds(labels: NDArray[np.int64], noun: str) -> None:
 
 
 def _folds(count: int, labels: NDArray[np.int64]) -> list[tuple[Rows, Rows]]:
-    """Of each fold the rows outside of it, and those in it."""
+    """Return the rows outside and inside of each fold."""
     folds = StratifiedKFold(count, shuffle=True, random_state=_SEED).split(np.zeros(len(labels)), labels)
     return [*folds]

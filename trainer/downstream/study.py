@@ -1,4 +1,4 @@
-"""Fine-tuning over several seeds: a JSON document that grows as they end, and a table beside the published scores."""
+"""Fine-tuning over several seeds: a JSON document that is updated after each run, and a table with published scores."""
 
 import hashlib
 import json
@@ -29,18 +29,23 @@ _TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1", "rmse": "
 
 Document = dict[str, Any]
 Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]
-"""Given the name, the size and the unit of what begins, yields what to call with the units done."""
+"""A progress bar: takes a name, a size and a unit, and yields a function to call with the number of units done."""
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What is fine-tuned on what, and how.
+    """An encoder, a data set, and the options to fine-tune one on the other.
 
-    name    of a published set, None for one's own.
-    trials  of population-based tuning before the seeds, starting from `options`; 0: none.
-    frozen  the encoder stays as it is: `frozen` in the place of `finetune`.
-    save    folder that gets the encoder of the only run, after the epoch whose score counts, as a run that
-            `load_encoder` reads; None: it is not kept.
+    Attributes:
+        data: The data set.
+        name: Name of a published set; None for another set.
+        start: The encoder to start from.
+        options: Options of fine-tuning.
+        trials: Trials of population-based tuning before the seeds, starting from `options`; 0 for none.
+        device: `cpu` or `cuda`.
+        frozen: Whether the encoder stays unchanged; `frozen` then replaces `finetune`.
+        save: Folder for the encoder of the only run, after the epoch whose score counts, in the format that
+            `load_encoder` reads; None to discard it.
     """
 
     data: Labelled
@@ -53,20 +58,28 @@ class Study:
     save: Path | None = None
 
     def run(self, seeds: Sequence[int], path: Path, stage: Stage) -> Document:
-        """Fine-tune once for each seed on each split, and write the document to `path`, whole, after each.
+        """Fine-tune once for each seed on each split, and write the whole document to `path` after each run.
 
-        What `path` has already, trials and runs, of the same study by the same versions on as many threads, is kept
-        and not done again, unless its encoder is to be saved and is not; anything else there is replaced. Tuning uses
-        the first seed.
+        Trials and runs that `path` already holds are reused if they belong to the same study, the same library versions
+        and the same number of threads, unless the encoder is to be saved and is missing. Any other content is replaced.
+        Tuning uses the first seed.
 
-        The document: `setting` and `versions`, all that the scores depend on; `tuning`, the trials in order; `options`,
-        those used; `runs`, for each seed (and `fold`, where there are several splits) the seconds, the losses, and of
-        every metric the curves, the best epoch (from 1) and its scores; `summary`, of every metric the mean test score
-        and its standard deviation (n - 1; null for one run); `first_fold`, the same of the first of several splits;
-        `published`.
+        The document has these keys:
 
-        Raises as `finetune`, `frozen` and `tune`, and `InvalidInput` for no seeds, a path that cannot be written, more
-        or less than one encoder to save, and a folder for it that holds something else.
+            setting, versions  everything that the scores depend on
+            tuning             the trials in order
+            options            the options used
+            runs               for each seed (and `fold`, if there are several splits): the seconds, the losses, and for
+                               every metric the curves, the best epoch (from 1) and its scores
+            summary            for every metric the mean test score and its standard deviation (n - 1; null for one run)
+            first_fold         the summary of the first of several splits
+            published          the paper's scores
+
+        Raises the errors of `finetune`, `frozen` and `tune`, too.
+
+        Raises:
+            InvalidInput: There are no seeds, `path` cannot be written, there is not exactly one encoder to save, or the
+                folder for it holds something else.
         """
         if not seeds:
             raise InvalidInput("no seeds", expected="one or more")
@@ -112,7 +125,7 @@ class Study:
         return document
 
     def _saved(self, folder: Path, splits: Sequence[Split], seeds: Sequence[int]) -> Run:
-        """The run that the encoder will be in. It says all that the encoder depends on."""
+        """Return the run that will hold the encoder. Its options are everything that the encoder depends on."""
         if self.frozen or len(splits) * len(seeds) > 1:
             raise InvalidInput(
                 "there is not one encoder to save",
@@ -133,7 +146,7 @@ class Study:
             )
 
     def _setting(self, splits: Sequence[Split], seed: int) -> Document:
-        """All that the scores depend on, but for the seeds."""
+        """Return everything that the scores depend on, except the seeds."""
         split = splits[0]
         data, start = self.data, self.start
         return {
@@ -155,7 +168,7 @@ class Study:
         }
 
     def _continued(self, path: Path, setting: Document) -> Document:
-        """The document at `path` if it is of this setting, else a new one."""
+        """Return the document at `path` if it has this setting, else a new one."""
         pretraining = self.start.pretraining
         document: Document = {
             "format": _FORMAT,
@@ -179,13 +192,16 @@ class Study:
             if all(found[key] == same[key] for key in ("format", "setting", "versions", "published")):
                 return {**same, "tuning": found["tuning"], "runs": found["runs"]}
         except (OSError, ValueError, LookupError, TypeError):
-            pass  # nothing to continue
+            pass  # an unreadable document is replaced
         return same
 
     def _tuned(
         self, document: Document, path: Path, score: Callable[[FinetuneOptions], float | None], seed: int
     ) -> FinetuneOptions:
-        """The options of the best trial. Trials that the document has are taken from there, others written to it."""
+        """Return the options of the best trial.
+
+        Trials in the document are reused. New trials are added to it.
+        """
         score_name = f"valid_{self.data.metrics[0]}"
         known = [trial[score_name] for trial in document["tuning"]]
 
@@ -202,7 +218,7 @@ class Study:
         return replace(self.options, **tune(objective, begin, self.trials, seed).values)
 
     def _worth(self, score: float) -> float:
-        """A score as `tune` compares them."""
+        """Return a score in the form that `tune` compares, where higher is better."""
         return 1 / (1 + score) if self.data.lower_is_better else score
 
 
@@ -216,7 +232,7 @@ def _digest(start: Start) -> str | None:
 
 
 def _place(run: Document) -> tuple[int, int]:
-    """The seed and the fold of a run."""
+    """Return the seed and the fold of a run."""
     return run["seed"], run.get("fold", 0)
 
 
@@ -252,9 +268,9 @@ def _write(document: Document, path: Path) -> None:
 
 
 def table(document: Document) -> str:
-    """The mean(std) test scores of a document of `Study.run` beside the published ones, in Markdown.
+    """Return a Markdown table of mean(std) test scores from a document of `Study.run`, with published scores below.
 
-    What is published is compared with the last of the metrics.
+    Published scores are in the last column.
     """
     setting, summary = document["setting"], document["summary"]
     metrics = setting["metrics"]
@@ -277,7 +293,7 @@ def table(document: Document) -> str:
 
 
 def _before(setting: Document) -> list[str]:
-    """The names of the sets that an encoder was fine-tuned on until now, in that order."""
+    """Return the names of the sets that the encoder was fine-tuned on before, oldest first."""
     finetuned = setting.get("finetuned")
     names = []
     while finetuned is not None:
@@ -295,5 +311,5 @@ def _scored(mean: float, std: float | None) -> str:
 
 
 def _short(score: float) -> str:
-    """As the paper prints it: four digits, without the zero before them."""
+    """Format a score as the paper prints it: four digits, without the leading zero."""
     return f"{score:.4f}".removeprefix("0")

@@ -1,10 +1,10 @@
-"""Labelled graphs in the layout of the TU collection (Morris et al., 2020): a folder or zip of text files.
+"""Labeled graphs in the layout of the TU collection (Morris et al., 2020): a folder or zip file of text files.
 
-NAME_A.txt                an edge "u, v" a line, nodes being numbered from 1 over all graphs
+NAME_A.txt                one edge "u, v" per line, with nodes numbered from 1 over all graphs
 NAME_graph_indicator.txt  the graph of each node, numbered from 1, ascending
 NAME_graph_labels.txt     the class of each graph, a whole number
 
-Labels and attributes of nodes and edges, which some sets have besides, are not read.
+Files with labels and attributes of nodes and edges are ignored.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from graphkin.trainer.features.corpus import Corpus
 
 _EDGES = "_A.txt"
 _WIDTHS = {_EDGES: 2, "_graph_indicator.txt": 1, "_graph_labels.txt": 1}
-"""The numbers on a line of each file, by how its name ends."""
+"""Numbers per line of each file, by the end of its name."""
 _PUBLISHED_BATCH = 32
 
 _Place: TypeAlias = Path | zipfile.Path
@@ -35,11 +35,13 @@ _Place: TypeAlias = Path | zipfile.Path
 
 @dataclass(frozen=True, eq=False)
 class TuDataset(Classified):
-    """N attribute-less graphs, each of one class (docs/training.md).
+    """N graphs without attributes, with one class each (method.md E2; docs/training.md).
 
-    name     of the set, as its files have it
-    classes  as the files number them, ascending
-    labels   (N,) int64  positions in `classes`
+    Attributes:
+        corpus: Features; its identity is the SHA-256 of the files.
+        name: Name of the set in its file names.
+        classes: Classes as numbered in the files, ascending.
+        labels: (N,) int64. Positions in `classes`.
     """
 
     corpus: Corpus
@@ -63,7 +65,7 @@ class TuDataset(Classified):
                 raise InvalidInput(f"too few graphs in {name}", given=len(rows), expected=f"{least} or more")
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """Accuracy, which for one class a graph is micro-F1; and `rc_f1`."""
+        """Return the accuracy, which equals micro-F1 for one class per graph, and `rc_f1`."""
         hits = logits.argmax(1) == self.labels[rows]
         return float(hits.mean()), rc_f1(hits, self.corpus.atoms[rows])
 
@@ -78,10 +80,14 @@ class TuDataset(Classified):
 
 
 def rc_f1(hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> float:
-    """The published measure (docs/training.md): Σ_b n_b F1_b / Σ_b n_b over the batches b of 32 graphs in a row.
+    """Return the published measure Σ_b n_b F1_b / Σ_b n_b over batches b of 32 consecutive graphs (method.md E2).
 
-    hits, nodes (B,): which graphs are classified right, and their numbers of nodes, in the order of the file; n_b are
-    the nodes of a batch. Files are ordered by class, so classes of large graphs count for more than their share.
+    n_b is the number of nodes of a batch. Files are ordered by class, so classes of large graphs have more weight than
+    their share.
+
+    Args:
+        hits: (B,) Whether each graph is classified correctly, in the order of the file.
+        nodes: (B,) Nodes of each graph.
     """
     starts = np.arange(0, len(hits), _PUBLISHED_BATCH)
     right = np.add.reduceat(hits.astype(np.float64), starts)
@@ -91,12 +97,14 @@ def rc_f1(hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> float:
 
 
 def read_tu(path: Path) -> TuDataset:
-    """The graphs of a folder or a zip file, in which the files lie, or one folder that has them.
+    """Read the graphs of a folder or a zip file, which holds the files itself or in a single folder.
 
     Directions, loops and repetitions of edges are dropped. The corpus's identity is the SHA-256 of the three files.
 
-    Raises `NotFound` where there is nothing, or a file is missing; `Damaged` for what cannot be read; and
-    `InvalidInput` for files that do not fit together.
+    Raises:
+        NotFound: There is no such path, or a file is missing.
+        Damaged: A file cannot be read.
+        InvalidInput: The files contradict each other.
     """
     with _opened(path) as root:
         folder, name = _set_in(root, path)
@@ -113,7 +121,7 @@ def read_tu(path: Path) -> TuDataset:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[_Place]:
-    """A folder, or the inside of a zip file."""
+    """Yield a folder, or the contents of a zip file."""
     if not path.exists():
         raise NotFound("there is no such file or folder", given=str(path))
     try:
@@ -127,7 +135,10 @@ def _opened(path: Path) -> Iterator[_Place]:
 
 
 def _set_in(root: _Place, path: Path) -> tuple[_Place, str]:
-    """The folder of the files and the set's name. What begins with a dot is the system's."""
+    """Return the folder of the files and the name of the set.
+
+    Files that begin with a dot belong to the operating system and are skipped.
+    """
     folders: list[Any] = [root, *(each for each in root.iterdir() if each.is_dir())]
     found = [(folder, each.name) for folder in folders for each in folder.iterdir() if each.name.endswith(_EDGES)]
     sets = [(folder, name.removesuffix(_EDGES)) for folder, name in found if not name.startswith(".")]
@@ -143,13 +154,13 @@ def _set_in(root: _Place, path: Path) -> tuple[_Place, str]:
 def _content(folder: Any, name: str) -> bytes:
     try:
         content: bytes = (folder / name).read_bytes()
-    except (FileNotFoundError, KeyError) as error:  # zipfile says KeyError
+    except (FileNotFoundError, KeyError) as error:  # zipfile raises KeyError for a missing file
         raise NotFound("a file of the set is missing", given=str(folder), expected=name) from error
     return content
 
 
 def _numbers(content: bytes, name: str, width: int) -> NDArray[np.int64]:
-    """(lines, width) whole numbers."""
+    """Return a file's whole numbers, (lines, width)."""
     if not content.strip():
         return np.empty((0, width), np.int64)
     try:
@@ -162,7 +173,7 @@ def _numbers(content: bytes, name: str, width: int) -> NDArray[np.int64]:
 
 
 def _require_fit(edges: NDArray[np.int64], graph: NDArray[np.int64], graphs: int, name: str) -> None:
-    """edges (E, 2) and graph (N,), numbered from 1."""
+    """Raise `InvalidInput` unless the files are consistent: edges (E, 2) and graph (N,), numbered from 1."""
     if not np.array_equal(np.unique(graph), np.arange(1, graphs + 1)) or (np.diff(graph) < 0).any():
         raise InvalidInput(
             f"the nodes of {name} are not those of its graphs, one after the other",
@@ -177,10 +188,10 @@ def _require_fit(edges: NDArray[np.int64], graph: NDArray[np.int64], graphs: int
 
 
 def _corpus(identity: str, ends: NDArray[np.int64], graph: NDArray[np.int64]) -> Corpus:
-    """ends (E, 2) and graph (N,), numbered from 0."""
+    """Return the features from edges (E, 2) and the graph of each node (N,), numbered from 0."""
     nodes = np.bincount(graph)
     low, high = ends.min(1), ends.max(1)
-    simple = np.unique((low * len(graph) + high)[low < high])  # ascending, so by graph
+    simple = np.unique((low * len(graph) + high)[low < high])  # ascending, hence grouped by graph
     low, high = np.divmod(simple, len(graph))
     first = (np.cumsum(nodes) - nodes)[graph[low]]
     counts = np.bincount(graph[low], minlength=len(nodes))

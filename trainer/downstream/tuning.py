@@ -1,6 +1,6 @@
-"""Population-based tuning of fine-tuning's options (docs/training.md; T8 and A.2.2 of the paper).
+"""Population-based tuning of the options of fine-tuning (paper, T8 and appendix A.2.2; method.md E1; docs/training.md).
 
-As the authors ran it, every trial is a whole training, no weights are handed on, and only validation is looked at.
+As in the authors' runs, every trial is a complete training, no weights are passed on, and only validation scores count.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +14,9 @@ from numpy.random import Generator
 from graphkin.protocol.errors import InvalidInput
 
 POPULATION = 10
-MIXED = 0.3  # share of the population that the best replace in a round
-RESAMPLED = 0.1  # probability that a value is drawn anew instead of moved
-_MOVE = 1e-4  # of a range
+MIXED = 0.3  # share of the population that is replaced per round
+RESAMPLED = 0.1  # probability that a value is resampled instead of perturbed
+_MOVE = 1e-4  # size of a perturbation, relative to the range
 _NICHE = 0.1  # distance in the unit cube within which trials share their score
 _SHARING = 1.0  # the exponent α of the sharing function
 
@@ -32,7 +32,7 @@ class Range:
         return float(random.uniform(self.low, self.high))
 
     def move(self, value: float, random: Generator) -> float:
-        """A little up or down, not beyond the ends."""
+        """Return the value after a small step up or down, clipped to the range."""
         moved = value + random.choice((-1, 1)) * _MOVE * (self.high - self.low)
         return float(np.clip(moved, self.low, self.high))
 
@@ -40,7 +40,7 @@ class Range:
         return self.low <= value <= self.high
 
     def place(self, value: float) -> float:
-        """0 at low, 1 at high."""
+        """Return the position of a value, 0 at low and 1 at high."""
         return (value - self.low) / (self.high - self.low)
 
 
@@ -54,7 +54,7 @@ class Choices:
         return self.values[random.integers(len(self.values))]
 
     def move(self, value: Any, random: Generator) -> Any:
-        """The next one up or down; after the last comes the first."""
+        """Return the next value up or down; the first follows the last."""
         step = int(random.choice((-1, 1)))
         return self.values[(self.values.index(value) + step) % len(self.values)]
 
@@ -62,7 +62,7 @@ class Choices:
         return value in self.values
 
     def place(self, value: Any) -> float:
-        """0 for the first, 1 for the last."""
+        """Return the position of a value, 0 for the first and 1 for the last."""
         return self.values.index(value) / (len(self.values) - 1)
 
 
@@ -76,29 +76,36 @@ SPACE: Space = {
     "head_scale": Choices((0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3)),
     "pooling": Choices(("mean", "sum")),
 }
-"""The published one."""
+"""The published search space (T8)."""
 
 
 class Trial(NamedTuple):
-    """Values by name, and what they scored."""
+    """Values by name, and their score."""
 
     values: Values
     score: float
 
 
 def tune(objective: Callable[[Values], float], start: Values, trials: int, seed: int, space: Space = SPACE) -> Trial:
-    """The best of so many trials, the first of the best if several score the same.
+    """Return the best trial, the first one in a tie.
 
-    objective  the score of values, 0 or more, higher being better; it is asked `trials` times.
-    start      the values of the first trial, in the space; nine others of the first population are drawn uniformly.
+    The first population has ten trials: `start` and nine sampled uniformly. In each later round, the trials of lowest
+    rank are replaced by copies of those of highest rank, with each value perturbed, or resampled with probability 0.1.
+    The rank follows the score divided by Σ max(0, 1 - (d / 0.1)^α) over the population, where d is the Euclidean
+    distance in the unit cube, so crowded trials rank lower. The authors trained the ten trials of a population in
+    parallel; running them one by one gives the same result.
 
-    Then, round by round, those of the lowest score make way for as many of the highest, each value moved to the next,
-    or drawn anew with probability 0.1. Who has others nearby counts for less: the rank goes by the score divided by
-    Σ max(0, 1 - (d / 0.1)^α) over the population, d being the Euclidean distance in the unit cube. A population of
-    ten at once is what the authors trained in parallel; here one comes after the other, with the same result.
+    The same seed and scores give the same trials.
 
-    The same seed and the same scores give the same trials. Raises `InvalidInput` without any trial, and for a start
-    outside the space.
+    Args:
+        objective: Returns the score of values, 0 or more, where higher is better. It is called `trials` times.
+        start: Values of the first trial, inside the space.
+        trials: Number of trials.
+        seed: Seed of all samples.
+        space: The search space.
+
+    Raises:
+        InvalidInput: `trials` is below 1, or `start` lies outside the space.
     """
     if trials < 1:
         raise InvalidInput("nothing to choose from", given=f"{trials} trials", expected="1 or more")
@@ -121,7 +128,7 @@ def tune(objective: Callable[[Values], float], start: Values, trials: int, seed:
 
 
 def _next_round(population: Sequence[Trial], space: Space, random: Generator) -> tuple[list[Trial], list[Values]]:
-    """Who stays, and what is to be tried in place of the others."""
+    """Return the trials that stay, and the values to try in place of the others."""
     shared = shared_scores(population, space)
     ranking = [population[row] for row in np.argsort(-shared, kind="stable")]
     replaced = ceil(MIXED * len(ranking))
@@ -129,7 +136,7 @@ def _next_round(population: Sequence[Trial], space: Space, random: Generator) ->
 
 
 def shared_scores(population: Sequence[Trial], space: Space) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(P,): the scores, divided by how crowded it is where each is (Goldberg and Richardson, 1987)."""
+    """Return the scores divided by how crowded their neighborhood is, (P,) (Goldberg and Richardson, 1987)."""
     places = np.array([[part.place(trial.values[name]) for name, part in space.items()] for trial in population])
     distance = np.linalg.norm(places[:, None] - places[None], axis=2)
     crowd = np.clip(1 - (distance / _NICHE) ** _SHARING, 0, None).sum(1)
