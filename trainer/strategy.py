@@ -55,7 +55,7 @@ ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
 
 @dataclass(frozen=True)
 class Policy:
-    """How positives are sampled (docs/method.md; paper, section 4.3), with the API's parameters.
+    """How positives are sampled (paper, sections 4.2 and 4.3; method.md B), with the API's parameters.
 
     Attributes:
         name: `first_order`, `random_walk` or `second_order`.
@@ -144,8 +144,7 @@ class Draws:
 
     Attributes:
         policy: Policy of the positives; None for no positives.
-        negatives: Shared negatives per batch. With 0, the positives of the other anchors serve as negatives, or a
-            queue.
+        negatives: Shared negatives per batch. With 0, the positives of other anchors or a queue serve as negatives.
         batch_size: Anchors per batch, which decides how many batches of shared negatives an epoch has.
         seed: Seed of all samples, 0 to 2^53 - 1.
         walks: Walks that sample two subgraphs around each anchor, each the other's positive; None for none.

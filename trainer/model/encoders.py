@@ -153,7 +153,7 @@ class Encoder(nn.Module):
     """A graph encoder: inputs, then `layers` blocks of convolution, batch normalization, ReLU and dropout.
 
     The last block has no ReLU, and its atom vectors are the output (JK = last). With 5 layers of width 300, GIN has
-    1,857,900 parameters, GCN and GraphSAGE 504,900 (paper, section 5.1; method.md C). Graphs without attributes use the
+    1,857,900 parameters, GCN and GraphSAGE 504,900 (method.md C). Graphs without attributes use the
     same encoder: every node is (119, 0) and every edge (0, 0).
 
     Args:

@@ -1,1 +1,1 @@
-"""Pre-training: what is minimised, how an epoch goes, and the run it leaves on the disk."""
+"""Pre-training: objectives, the training loop, and the run that it leaves on disk."""

@@ -1,4 +1,4 @@
-"""The baselines of Hu et al. (2020) that are no masking (docs/training.md), by name."""
+"""The baselines of Hu et al. (2020) that do not mask, by name (method.md E5; docs/training.md)."""
 
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model, Task
@@ -9,7 +9,7 @@ from graphkin.trainer.pretraining.objective import Objective
 
 
 def baseline(model: Model, task: Task, ranks: Ranks = ALONE) -> Objective:
-    """The objective of a task, with new weights by torch's seed."""
+    """Return the objective of a task, with new weights from torch's seed."""
     if task.context is not None:
         return ContextPrediction(model, task.context, ranks)
     return Infomax(model, ranks) if task.name == "infomax" else EdgePrediction(model, ranks)

@@ -1,4 +1,4 @@
-"""TensorBoard: the measured steps of metrics.jsonl, and how many embeddings a second there are."""
+"""TensorBoard curves of the measured steps of metrics.jsonl, and of embeddings per second."""
 
 import logging
 import warnings
@@ -14,19 +14,22 @@ _log = logging.getLogger(__name__)
 
 
 def measured(step: int, of: int) -> bool:
-    """Whether alignment and uniformity are measured in a step, and it is shown: the first, every 50th after it, and
-    the last. They are too slow for every step, and TensorBoard keeps a thousand points of a curve."""
+    """Return whether a step, from 1 to `of`, measures alignment and uniformity and appears in TensorBoard.
+
+    These are the first step, every 50th step after it, and the last one. Measuring is too slow for every step, and
+    TensorBoard keeps a thousand points per curve.
+    """
     return (step - 1) % _EVERY == 0 or step == of
 
 
 @contextmanager
 def open_board(folder: Path, done: int) -> Iterator[Listener]:
-    """Writes event files into a folder; what those of a killed run say of later steps than `done` is taken back.
+    """Yield a listener that writes event files into a folder, and discard events of steps after `done` by a killed run.
 
-    Without the package `tensorboard` it says so once, in the log, and writes nothing.
+    Without the package `tensorboard`, the log gets one warning and nothing is written.
     """
     try:
-        with warnings.catch_warnings():  # those of its imports
+        with warnings.catch_warnings():  # importing tensorboard emits warnings
             warnings.simplefilter("ignore")
             from torch.utils.tensorboard import SummaryWriter
     except ImportError:

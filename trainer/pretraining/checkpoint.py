@@ -1,13 +1,13 @@
-"""A training run on disk: its options, its metrics, and the newest point it can be continued from.
+"""A training run on disk: its options, its metrics, and its newest checkpoint.
 
 folder/
-  run.json            options and generation: what a continued run must have in common; or, of an encoder that was
-                      fine-tuned, which has no metrics, what it was pre-trained and fine-tuned with
-  metrics.jsonl       one object a step
-  step-000001000/     the newest checkpoint; it appears whole, by renaming, and only then does the older one go
+  run.json            options and generation, which a resumed run must share; or, for a fine-tuned encoder, which has
+                      no metrics, the settings of pre-training and fine-tuning
+  metrics.jsonl       one object per step
+  step-000001000/     the newest checkpoint; it is renamed into place when complete, before the older one is deleted
     model.safetensors, optimizer.safetensors
-    state.json        steps done, steps an epoch, bytes of metrics.jsonl that belong to them, checksums
-  tensorboard/        event files, where tensorboard is installed
+    state.json        completed steps, steps per epoch, bytes of metrics.jsonl up to this step, checksums
+  tensorboard/        event files, if tensorboard is installed
   .lock               held by the process that writes
 """
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout  # which torch brings
+from filelock import FileLock, Timeout  # a dependency of torch
 from torch import Tensor
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
@@ -35,7 +35,15 @@ _DRAFT = "run.partial"
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A run after `steps` steps, of which an epoch has `epoch_steps`. metrics_bytes: the length of metrics.jsonl."""
+    """The state of a run after `steps` steps.
+
+    Attributes:
+        steps: Completed steps.
+        epoch_steps: Steps of an epoch.
+        metrics_bytes: Length of metrics.jsonl.
+        model: State of the objective by name.
+        optimizer: State of the optimizer by name.
+    """
 
     steps: int
     epoch_steps: int
@@ -45,12 +53,16 @@ class Checkpoint:
 
 
 class Run:
-    """The folder of a run.
+    """The folder of a run. A missing run is started, also with `resume`.
 
-    options: everything that decides what it computes, as JSON objects.
+    Args:
+        folder: The folder.
+        options: Everything that decides the results, as JSON objects.
+        resume: Whether to continue a run.
 
-    Where there is none it is begun, also with `resume`. Raises `InvalidInput` if the folder has a run and `resume` is
-    False, if it has one with other options, or anything else, and if it cannot be written.
+    Raises:
+        InvalidInput: The folder has a run and `resume` is False, or it has a run with other options, holds anything
+            else, or cannot be written.
     """
 
     def __init__(self, folder: Path, options: Mapping[str, Any], resume: bool) -> None:
@@ -67,9 +79,10 @@ class Run:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Within it this process alone writes the run, where the file system has locks.
+        """Hold the lock of the run, if the file system supports locks.
 
-        Raises `InvalidInput` if another one does, such as one that outlived its torchrun.
+        Raises:
+            InvalidInput: Another process holds it, for example one that outlived its torchrun.
         """
         with ExitStack() as stack:
             with writing(self.folder), suppress(NotImplementedError):
@@ -82,14 +95,19 @@ class Run:
             yield
 
     def newest(self) -> Checkpoint | None:
-        """The newest checkpoint; None if there is none yet. Raises `Damaged`."""
+        """Return the newest checkpoint; None if there is none yet.
+
+        Raises:
+            Damaged: The checkpoint is damaged.
+        """
         found = newest_checkpoint(self.folder)
         return None if found is None else _load(found, optimizer=True)
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint, and delete older ones once it and its metrics are safe on the disk.
+        """Write a checkpoint, and delete older ones once it and the metrics are synced to disk.
 
-        Raises `InvalidInput` if they cannot be written; the older one stays.
+        Raises:
+            InvalidInput: The checkpoint cannot be written. The older one is kept.
         """
         with writing(self.folder):
             self._save(checkpoint)
@@ -119,7 +137,12 @@ class Run:
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """The options of the run in `folder`. Raises `NotFound` if there is none, and `Damaged`."""
+    """Return the options of the run in `folder`.
+
+    Raises:
+        NotFound: There is no run.
+        Damaged: The options are damaged.
+    """
     try:
         run = json.loads((folder / _RUN).read_text())
     except (FileNotFoundError, NotADirectoryError):
@@ -134,7 +157,12 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def read_model(folder: Path) -> Mapping[str, Tensor]:
-    """The weights of the newest checkpoint of the run in `folder`. Raises `NotFound` and `Damaged`."""
+    """Return the weights of the newest checkpoint of the run in `folder`.
+
+    Raises:
+        NotFound: There is no checkpoint.
+        Damaged: The checkpoint is damaged.
+    """
     found = newest_checkpoint(folder)
     if found is None:
         raise NotFound("this run has no checkpoint yet", given=str(folder))
@@ -142,7 +170,7 @@ def read_model(folder: Path) -> Mapping[str, Tensor]:
 
 
 def newest_checkpoint(folder: Path) -> Path | None:
-    """Where the newest checkpoint of the run in `folder` is; None if there is none."""
+    """Return the path of the newest checkpoint of the run in `folder`; None if there is none."""
     return max((each for each in folder.glob("step-*") if each.suffix != ".partial"), default=None)
 
 
@@ -167,7 +195,7 @@ def _load(folder: Path, optimizer: bool) -> Checkpoint:
 
 
 def _renamed(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """By the names of today: before 0.2 an encoder's inputs were no module of their own."""
+    """Return tensors under their current names. Before 0.2 the inputs of an encoder had no module of their own."""
     moved = {f"encoder.{name}.": f"encoder.inputs.{name}." for name in ("atom_type", "chirality")}
     found = dict(tensors)
     for before, now in moved.items():
@@ -193,16 +221,16 @@ def _require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any], r
 
 
 def _completed(run: dict[str, Any]) -> dict[str, Any]:
-    """With the options that there were not yet when it was begun, which are as they were then."""
+    """Return the options with defaults for those that did not exist when the run was started."""
     try:
         config = PretrainConfig.from_json(run["config"]).as_json()
-    except (InvalidInput, LookupError, TypeError):  # it has none, or of another kind
+    except (InvalidInput, LookupError, TypeError):  # the run has no options of pre-training
         return run
     return {**run, "config": json.loads(json.dumps(config))}
 
 
 def _leaves(options: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
-    """What nested options say, under dotted names."""
+    """Yield nested options under dotted names."""
     for name, value in options.items():
         if isinstance(value, dict):
             yield from _leaves(value, f"{within}{name}.")
@@ -222,7 +250,7 @@ def _require_empty(folder: Path) -> None:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """What the system says against writing the run in `folder` is raised as `InvalidInput`."""
+    """Translate operating system errors while the run in `folder` is written into `InvalidInput`."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Every option of pre-training with its default, from the tables of the paper (T6, T7) and its text."""
+"""All options of pre-training with their defaults, from the paper's tables (T6, T7) and text."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -23,7 +23,7 @@ from graphkin.trainer.strategy import (
 
 T = TypeVar("T")
 
-_EPOCHS = 100  # of strategies without contrast
+_EPOCHS = 100  # for strategies without contrast
 
 ScheduleShape = Literal["linear", "restarting", "constant"]
 ContrastLoss = Literal["hgc", "nt-xent"]
@@ -32,7 +32,7 @@ TaskName = Literal["edge-pred", "infomax", "context-pred"]
 
 @dataclass(frozen=True)
 class Nodes:
-    """What an encoder is told of each node of a subgraph of a big graph: the options of `NodeInputs`."""
+    """Node features of subgraphs of a big graph: the options of `NodeInputs`."""
 
     eigenvectors: int = EIGENVECTORS
     degree_width: int = 16
@@ -47,7 +47,15 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Model:
-    """Which encoder, of how many layers and what width, with what dropout; of atoms, or of the nodes of big graphs."""
+    """Architecture of an encoder.
+
+    Attributes:
+        encoder: `gin`, `gcn` or `sage`.
+        layers: Number of layers.
+        width: Width of all vectors.
+        dropout: Dropout after each layer, in [0, 1).
+        nodes: Node features for nodes of big graphs; None for atoms.
+    """
 
     encoder: Encoder = "gin"
     layers: int = 5
@@ -62,7 +70,11 @@ class Model:
 
     @classmethod
     def of(cls, kind: str, encoder: Encoder = "gin") -> Self:
-        """The published one for items of this kind. Raises `Conflict` if nothing is learned from them."""
+        """Return the published model for items of this kind.
+
+        Raises:
+            Conflict: Items of this kind cannot be trained on.
+        """
         return cls(encoder, width=64, nodes=Nodes()) if _usual(kind).queue else cls(encoder)
 
     @classmethod
@@ -72,10 +84,11 @@ class Model:
 
 @dataclass(frozen=True)
 class Momentum:
-    """Momentum contrast (He et al., 2020): keys of an encoder that follows slowly, and a queue of them as negatives.
+    """Momentum contrast (MoCo: He et al., 2020): a slow encoder of keys, and a queue of keys as negatives.
 
-    momentum  share that the following encoder keeps of itself in a step, 0 to 1.
-    queue     keys that are kept, not fewer than a batch has.
+    Attributes:
+        momentum: Share of its own parameters that the key encoder keeps in a step, in [0, 1].
+        queue: Number of keys in the queue, at least the batch size.
     """
 
     momentum: float = 0.999
@@ -88,15 +101,16 @@ class Momentum:
 
 @dataclass(frozen=True)
 class Contrast:
-    """The contrast with positives: HGC's losses, or one against a queue.
+    """Options of the contrastive loss, HGC's or one against a queue (method.md C).
 
-    loss            hgc: those of `hgc.first_order_loss` and `high_order_loss`; nt-xent: `hgc.nt_xent_loss`, for two
-                    copies of each anchor.
-    head            what is compared has gone through two more layers, which are left behind after training.
-    temperature     τ, > 0.
-    mask_neighbors  negatives that are known to be neighbours are masked: of the whole hierarchy where its edges are
-                    given, else those that the draw itself shows.
-    momentum        None: negatives are of the batch.
+    Attributes:
+        temperature: τ, above 0.
+        mask_neighbors: Whether known neighbors are masked as negatives: neighbors in the similarity graph if its edges
+            are available, else neighbors that the step's own samples show.
+        momentum: Options of the queue; None for negatives from the batch.
+        loss: `hgc` for `hgc.first_order_loss` and `high_order_loss`; `nt-xent` for `hgc.nt_xent_loss`, with two views
+            of each anchor.
+        head: Whether the compared vectors pass two more layers, which are dropped after training.
     """
 
     temperature: float = 0.07
@@ -113,12 +127,13 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Context:
-    """Around a centre atom, what is its substructure and what its context, by distance in bonds (Hu et al., 2020).
+    """Radii of substructure and context around a center atom, in bonds (Context_Pred: Hu et al., 2020).
 
-    hops    the substructure are the atoms at distance 0 to `hops`.
-    inner   the context are those beyond `inner`, which is less than `hops`, so that there is an overlap,
-    outer   and not beyond `outer`.
-    layers  of the encoder of contexts.
+    Attributes:
+        hops: The substructure consists of the atoms at distance 0 to `hops`.
+        inner: The context consists of the atoms beyond `inner`, which is less than `hops`, so that both overlap.
+        outer: The context ends at distance `outer`.
+        layers: Layers of the encoder of contexts.
     """
 
     hops: int = 5
@@ -134,15 +149,21 @@ class Context:
 
     @classmethod
     def of(cls, layers: int) -> Self:
-        """The published one for an encoder of so many layers: what it sees, and three bonds from its last one on."""
+        """Return the published radii for an encoder with `layers` layers.
+
+        The substructure is the encoder's field of view. The context begins at its outermost bond and is three bonds
+        wide.
+        """
         return cls(layers, layers - 1, layers + 2, 3)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A baseline of Hu et al. (2020), whose loss tells what belongs together from what does not.
+    """A baseline of Hu et al. (2020) whose loss discriminates matching pairs from others.
 
-    context  of context-pred alone.
+    Attributes:
+        name: Name of the baseline.
+        context: Options of context-pred; None for the others.
     """
 
     name: TaskName
@@ -160,12 +181,18 @@ class Task:
 
 @dataclass(frozen=True)
 class Optimization:
-    """Adam, its schedule, and clipping.
+    """Options of Adam, the learning rate schedule and gradient clipping (paper, section 5.1, T6; method.md C).
 
-    schedule       linear: warm-up over a share `warmup` of all steps, then down to 0 at the last; restarting: as the
-                   authors' code, which restarts it every epoch; constant.
-    clip           the norm that gradients are cut to; None: not at all.
-    free_head      the atom head of a joint strategy has a constant rate and is not clipped, as in the authors' code.
+    Attributes:
+        learning_rate: Maximum learning rate.
+        betas: Adam's betas.
+        weight_decay: Weight decay.
+        schedule: `linear`, warm-up over a share of all steps, then decay to 0 at the last step; `restarting`, the
+            authors' code, which restarts the schedule in every epoch; or `constant`.
+        warmup: Share of all steps that are warm-up.
+        clip: Maximum norm of the gradients; None for no clipping.
+        free_head: Whether the atom head of a joint strategy has a constant rate without clipping, as in the authors'
+            code.
     """
 
     learning_rate: float = 1e-3
@@ -185,12 +212,14 @@ class Optimization:
 
 
 class Published(NamedTuple):
-    """How one kind of item is trained on (T6).
+    """Published settings for one kind of item (T6).
 
-    epochs        with contrast, by preset; without it they are 100.
-    shuffled      the authors' code shuffles the anchors of HGC.
-    optimization  but for what the authors' code does else with molecules and graphs.
-    queue         its length, for momentum contrast; None: negatives are of the batch.
+    Attributes:
+        batch_size: Anchors per batch.
+        epochs: Epochs with contrast, by preset; strategies without contrast take 100.
+        shuffled: Whether the authors' code shuffles the anchors of HGC.
+        optimization: Options of the optimizer, apart from the authors' code's deviations for molecules and graphs.
+        queue: Length of the queue of momentum contrast; None for negatives from the batch.
     """
 
     batch_size: int
@@ -211,19 +240,27 @@ PUBLISHED: Mapping[str, Published] = {
         queue=256,
     ),
 }
-"""By kind of item."""
+"""Published settings by kind of item."""
 
 
 @dataclass(frozen=True)
 class PretrainConfig:
-    """A pre-training run. `of` fills in what a strategy and a preset say; explicit options override it.
+    """All options of a pre-training run. `of` fills in the settings of a strategy and a preset, which options override.
 
-    contrast   None for strategies without HGC.      masking  None for strategies without masking.
-    task       None but for the baselines of Hu et al., which have neither of these.
-    draws      what is drawn from the store, with batch size and seed; the seed is that of everything else too.
-    epochs     passes over the anchors.              max_steps  where to stop instead; warm-up and decay span it then.
-    shuffle    anchors come in another order every epoch.
-    limit      anchors that an epoch has at most, the first in its order; None: all.
+    Attributes:
+        strategy: Name of the strategy.
+        preset: Name of the preset.
+        model: Architecture of the encoder.
+        draws: Samples of each epoch, with batch size and seed. The seed is that of all other random numbers too.
+        contrast: Options of HGC's loss; None for strategies without it.
+        masking: Options of masking; None for strategies without it.
+        optimization: Options of the optimizer.
+        epochs: Passes over the anchors.
+        max_steps: Number of steps, instead of `epochs`; warm-up and decay span these steps.
+        shuffle: Whether the order of the anchors changes every epoch.
+        limit: Maximum number of anchors per epoch, the first in its order; None for all.
+        bf16: Whether to train in bfloat16 autocast.
+        task: Task of a baseline of Hu et al., which has neither contrast nor masking; None for other strategies.
     """
 
     strategy: Strategy
@@ -270,17 +307,21 @@ class PretrainConfig:
         positives: Positives = "exact",
         bf16: bool = False,
     ) -> "PretrainConfig":
-        """The published run of a strategy on a kind of items, Adam at 1e-3; other options override it.
+        """Return the published run of a strategy on a kind of items, with Adam at 1e-3; other arguments override it.
 
-        Molecules: batch 256, 20 epochs with HGC and 100 without. Graphs: batch 32, 35 epochs with HGC, which on the
-        published collection are 171,465 steps, and 100 with `rc` or without HGC. Nodes: batch 32, 100 epochs, momentum
-        contrast, Adam at 0.005 with weight decay 1e-5; there the presets differ in the walks on the hierarchy alone.
-        `paper` chooses and scores masks per graph as the text does. `rc` does what the authors' code does: its
-        schedule, no shuffling and a free atom head with HGC; a constant rate without clipping, and scoring that moves
-        the running statistics, for masking; 100 epochs for hgc-adam-fo. It does shuffle graphs. The baselines of Hu et
-        al., rdm being one, are the same in all presets.
+        Molecules have batch 256, 20 epochs with HGC and 100 without. Graphs have batch 32, 35 epochs with HGC (171,465
+        steps on the published collection), and 100 with `rc` or without HGC. Nodes have batch 32, 100 epochs, momentum
+        contrast, and Adam at 0.005 with weight decay 1e-5; their presets differ only in the walks on the similarity
+        graph.
 
-        Raises `InvalidInput`, and `Conflict` for a kind that this strategy, or none, can learn from.
+        The preset `paper` chooses and scores masks per graph, as the text does. `rc` follows the authors' code: with
+        HGC its schedule, no shuffling except for graphs, and a free atom head; with masking a constant rate without
+        clipping, and scoring that updates the running statistics; 100 epochs for hgc-adam-fo. The baselines of Hu et
+        al., including rdm, are the same in all presets (method.md C, D).
+
+        Raises:
+            InvalidInput: An option is out of range or does not fit the strategy.
+            Conflict: The strategy, or every strategy, cannot train on this kind of items.
         """
         require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES))
         require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
@@ -328,7 +369,12 @@ class PretrainConfig:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:
-        """What `as_json` gave, through JSON. Raises `TypeError` or `LookupError` for anything else."""
+        """Return the options that `as_json` described, after JSON encoding and decoding.
+
+        Raises:
+            TypeError: The mapping has another form.
+            LookupError: A key is missing.
+        """
         optimization = {**said["optimization"], "betas": tuple(said["optimization"]["betas"])}
         contrast = said["contrast"]
         parts = {
@@ -343,12 +389,12 @@ class PretrainConfig:
 
 
 def _made(options: type[T], said: Mapping[str, Any] | None) -> T | None:
-    """Options as they were said; runs of before 0.2 say less."""
+    """Return options from JSON, or None. Runs from before 0.2 lack some keys."""
     return None if said is None else options(**said)
 
 
 def _require_fitting(contrast: Contrast, draws: Draws) -> None:
-    """Raises `InvalidInput` unless what is drawn is what this contrast compares."""
+    """Raise `InvalidInput` unless the samples fit the contrast."""
     policy, momentum = draws.policy, contrast.momentum
     if policy is None:
         require(not contrast.mask_neighbors, "contrast to mask neighbours in", "two copies", "one with neighbours")
@@ -366,11 +412,11 @@ _UNFIT: Mapping[Strategy, str] = {
     "gcc": "there is no big graph to walk on",
     **dict.fromkeys(BASELINES, _WHOLE),
 }
-"""Why a strategy does not fit; the others mask."""
+"""Reasons why a strategy does not fit a kind. All other strategies need atoms to mask."""
 
 
 def _require_learned(strategy: Strategy, kind: str) -> None:
-    """Raises `Conflict` unless items of this kind are learned from by this strategy."""
+    """Raise `Conflict` unless the strategy can train on items of this kind."""
     if strategy not in LEARNED_BY[kind]:
         raise Conflict(
             _UNFIT.get(strategy, "there is nothing to mask: these items have no attributes that could be predicted"),
@@ -386,7 +432,7 @@ def _usual(kind: str) -> Published:
 
 
 def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | None) -> Contrast | None:
-    """GraphCL's temperature and head are those of its authors (docs/training.md)."""
+    """Return the contrast of a strategy. GraphCL's temperature and head are those of its authors (docs/training.md)."""
     match strategy:
         case "graphcl":
             return Contrast(0.1, loss="nt-xent", head=True)
@@ -398,15 +444,21 @@ def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | Non
 
 
 def _epochs(strategy: Strategy, usual: int, contrast: Contrast | None) -> int:
-    """GraphCL's weights of epoch 80 are those compared with (docs/training.md)."""
+    """Return the number of epochs.
+
+    GraphCL has 80, because the paper compares with its weights of epoch 80 (method.md E5).
+    """
     if strategy == "graphcl":
         return 80
     return _EPOCHS if contrast is None else usual
 
 
 def _masking(strategy: Strategy) -> Masking | None:
-    """Mask times T of T6: 5 alone, 3 with first order, 5 with high order. By the authors' score masks cluster over the
-    first 400 steps, by `kl` they never do (docs/results.md, "Where AdaM masks")."""
+    """Return the masking of a strategy, with T of T6: 5 for AdaM alone, 3 with first order, 5 with high order.
+
+    With the authors' score, masks cluster over the first 400 steps; with `kl` they never do (docs/results.md, "Where
+    AdaM masks").
+    """
     match strategy:
         case "rdm":
             return uniform()
@@ -436,7 +488,7 @@ def _as_written(config: PretrainConfig) -> PretrainConfig:
 
 def _as_coded(config: PretrainConfig, epochs: int | None, shuffled: bool) -> PretrainConfig:
     if config.strategy == "rdm" or config.task is not None:
-        return config  # these baselines are Hu et al.'s, not the authors'
+        return config  # the authors' code has no variants of Hu et al.'s baselines
     if config.masking is not None:
         config = replace(config, masking=replace(config.masking, score="softmax", freeze=False))
     if config.contrast is None:

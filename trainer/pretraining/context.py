@@ -1,4 +1,4 @@
-"""Context_Pred: which surroundings are whose (Hu et al., 2020; docs/training.md)."""
+"""Context_Pred: matching of substructures and contexts (Hu et al., 2020; method.md E5; docs/training.md)."""
 
 from dataclasses import dataclass, replace
 
@@ -15,16 +15,16 @@ from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
 
 
 class ContextPrediction(Objective):
-    """The dot product of two vectors tells whether a substructure and a context are of the same centre atom.
+    """Discriminates by a dot product whether a substructure and a context surround the same center atom.
 
-    A centre is drawn uniformly from each graph's atoms. Its substructure and its context are rings around it, as
-    `Context` says, and graphs of their own; they overlap. The encoder encodes the substructure, and gives the vector of
-    the centre in it. A second encoder, which is not kept for later, encodes the context; the vector is the mean of its
-    vectors of the atoms of the overlap. Each centre is compared with its own context, and with that of the next centre
-    of the batch, the first coming after the last.
+    A center is sampled uniformly from each graph's atoms. Its substructure and its context are the rings of `Context`,
+    which overlap, and each is encoded as a graph of its own. The encoder provides the vector of the center in its
+    substructure. A second encoder, which is dropped after training, provides the mean vector of the overlap's atoms in
+    the context. Each center is paired with its own context and with that of the next center of the batch; the first
+    center follows the last.
 
-    Centres that see no context are left out, and not encoded. Of fewer than two nothing can be told: the loss is 0, and
-    so is its gradient.
+    Centers without a context are left out and not encoded. With fewer than two centers, the loss and its gradient are
+    0.
     """
 
     def __init__(self, model: Model, context: Context, ranks: Ranks = ALONE) -> None:
@@ -36,7 +36,7 @@ class ContextPrediction(Objective):
         spread(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
-        """`positives` and `negatives`, as `discrimination`. The generator draws the centres, those of all ranks."""
+        """Return `positives` and `negatives` of `discrimination`. The generator samples the centers of all ranks."""
         ranks, own = self._ranks, self._ranks.share(step.anchors)
         batch = step.batch.first(own.stop - own.start)
         uniform = torch.rand(step.anchors, dtype=torch.float64, device=batch.graph.device, generator=generator)
@@ -52,13 +52,13 @@ class ContextPrediction(Objective):
         return discrimination(positives, negatives, ranks)
 
     def _centres(self, batch: Batch, rings: "Rings") -> Tensor:
-        """(K, D): the vectors of the centres, each in its substructure."""
+        """Return the vectors of the centers, each in its substructure, (K, D)."""
         places = rings.substructure.cumsum(0) - 1
         vectors: Tensor = self.encoder(batch.induced(rings.substructure))
         return vectors[places[rings.centres]]
 
     def _contexts(self, batch: Batch, rings: "Rings") -> Tensor:
-        """(K, D): the means over the overlaps."""
+        """Return the mean vectors of the overlaps, (K, D)."""
         vectors = self.context_encoder(batch.induced(rings.context))[rings.overlap[rings.context]]
         counts = torch.bincount(batch.graph[rings.overlap], minlength=batch.graphs)[rings.kept]
         pointer = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
@@ -67,11 +67,14 @@ class ContextPrediction(Objective):
 
 @dataclass(frozen=True, eq=False)
 class Rings:
-    """What lies around the centres of a batch, (B,) graphs with (N,) atoms.
+    """Atoms around the centers of a batch of B graphs with N atoms.
 
-    kept     (B,) bool  whether a graph's centre sees a context; the rest is of these K graphs alone
-    centres  (K,)       their atoms
-    substructure, context, overlap  (N,) bool  which atoms are of it; the overlap is what the others share
+    Attributes:
+        kept: (B,) bool. Whether a graph's center has a context. All other attributes cover only these K graphs.
+        centres: (K,) Center atoms.
+        substructure: (N,) bool. Atoms of the substructures.
+        context: (N,) bool. Atoms of the contexts.
+        overlap: (N,) bool. Atoms of both.
     """
 
     kept: Tensor
@@ -82,7 +85,10 @@ class Rings:
 
     @classmethod
     def of(cls, batch: Batch, context: Context, uniform: Tensor) -> "Rings":
-        """The centre of graph g, of n atoms, is its atom floor(n * uniform[g]); uniform (B,) float64 in [0, 1)."""
+        """Choose centers and find the atoms around them.
+
+        The center of a graph of n atoms is its atom floor(n * uniform[g]), where uniform is (B,) float64 in [0, 1).
+        """
         centres = batch.atom_ptr[:-1] + (uniform * batch.atom_ptr.diff()).long()
         distance = distances(batch, centres, max(context.hops, context.outer))
         inside, around = distance <= context.hops, (distance > context.inner) & (distance <= context.outer)
@@ -93,7 +99,10 @@ class Rings:
 
 
 def distances(batch: Batch, centres: Tensor, most: int) -> Tensor:
-    """(N,): how many bonds each atom is from the centre of its graph, centres (B,); most + 1 for all farther ones."""
+    """Return the distance in bonds of each atom from the center of its graph, (N,); most + 1 for all farther atoms.
+
+    `centres` is (B,).
+    """
     source, target = batch.edge_index
     distance = torch.full_like(batch.graph, most + 1)
     distance[centres] = 0

@@ -1,4 +1,4 @@
-"""Edge_Pred: which atoms are bonded (Hamilton et al., 2017, as Hu et al., 2020, pre-train with it)."""
+"""Edge_Pred: prediction of bonds (Hamilton et al., 2017; pre-training as in Hu et al., 2020; method.md E5)."""
 
 import torch
 from torch import Tensor
@@ -12,7 +12,10 @@ from graphkin.trainer.pretraining.pairs import bonded_pairs, unbonded_pairs
 
 
 class EdgePrediction(Objective):
-    """The dot product of two atoms' vectors tells bonded pairs from as many pairs of the same graph without a bond."""
+    """Discriminates bonded from unbonded pairs of atoms by the dot product of their vectors.
+
+    Each graph provides as many unbonded pairs as it has bonds, if there are that many.
+    """
 
     def __init__(self, model: Model, ranks: Ranks = ALONE) -> None:
         super().__init__()
@@ -21,7 +24,10 @@ class EdgePrediction(Objective):
         spread(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
-        """`positives` and `negatives`, as `discrimination`. The generator draws the pairs, those of all ranks."""
+        """Return `positives` and `negatives` of `discrimination`.
+
+        The generator samples the unbonded pairs of all ranks.
+        """
         atoms, whole = self.encoder(step.batch), step.everyone()
         own = self._ranks.share(step.anchors)
         first, stop = whole.atom_ptr[own.start], whole.atom_ptr[own.stop]

@@ -1,4 +1,7 @@
-"""HGC: contrast with graphs that are similar, not with augmented copies (docs/training.md)."""
+"""HGC: contrast with similar graphs instead of augmented views (paper, sections 4.2 and 4.3; method.md C).
+
+See also docs/training.md.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,29 +17,34 @@ _FIRST = 2**31  # above every id: a pair of ids is one number
 
 
 class EdgeSet:
-    """Some edges of a hierarchy, to ask which pairs are joined; 16 bytes an edge."""
+    """A set of edges of a similarity graph, for membership tests; 16 bytes per edge."""
 
     def __init__(self, ends: Tensor) -> None:
-        """ends (E, 2), on the device where it will be asked; edges may be given in any order, and twice."""
+        """Create the set from the ends of its edges, (E, 2), in any order and possibly repeated.
+
+        `ends` is on the device of later tests.
+        """
         one, other = ends.long().unbind(1)
         last = torch.full((1,), torch.iinfo(torch.long).max, device=ends.device)
         self._keys = torch.cat([one * _FIRST + other, other * _FIRST + one, last]).sort().values
 
     def joins(self, rows: Tensor, columns: Tensor) -> Tensor:
-        """bool of the broadcast shape of rows and columns: whether these two ids are neighbours."""
+        """Return whether each pair of ids is joined, bool of the broadcast shape of rows and columns."""
         keys = rows * _FIRST + columns
         return self._keys[torch.searchsorted(self._keys, keys)] == keys
 
     @classmethod
     def sampled(cls, anchors: Tensor, positives: Tensor) -> "EdgeSet":
-        """Those known from a draw alone: of anchors (B,) to their positives (S, B)."""
+        """Return the edges that a sample shows: those from anchors (B,) to their positives (S, B)."""
         return cls(torch.stack([anchors.expand_as(positives), positives], -1).view(-1, 2))
 
 
 def twins(size: int, pairs: NDArray[Any]) -> NDArray[np.int64]:
-    """(size,): the lowest id among the items that are as good as each item.
+    """Return the lowest id among the items of similarity 1 to each item, transitively: (size,).
 
-    pairs (P, 2): the pairs of similarity 1, such as stereoisomers with equal fingerprints.
+    Args:
+        size: Number of items.
+        pairs: (P, 2) Pairs of similarity 1, such as stereoisomers with equal fingerprints.
     """
     lowest = np.arange(size)
     while True:
@@ -49,13 +57,17 @@ def twins(size: int, pairs: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def in_batch_masks(anchors: Tensor, positives: Tensor, edges: EdgeSet | None = None) -> tuple[Tensor, Tensor]:
-    """Which negatives of a first-order step are none, because they are the row itself or its positive.
+    """Return which entries of a first-order step are no negatives, because they are the row's item or its positive.
 
-    anchors (B,), positives (S, B) are ids, or rather the ids of their twins (`twins`): items of similarity 1 count as
-    one. With `edges` a negative that is a neighbour of the row is masked too (off by default, docs/method.md).
+    Entry [s, i, j] of the two (S, B, B) masks is about anchor i and positive (s, j). In the first mask it says that
+    column j is no negative of row i; in the second, for the opposite direction, that row i is no negative of column j.
+    The diagonal is the positive and is never masked (method.md B and I).
 
-    Two (S, B, B), [s, i, j] being about anchor i and positive (s, j): that column j is no negative of row i, and, for
-    the opposite direction, that row i is no negative of column j. The diagonal is the positive and never masked.
+    Args:
+        anchors: (B,) Ids of the lowest twins (`twins`), so that items of similarity 1 count as one.
+        positives: (S, B) Ids of the lowest twins.
+        edges: Edges of the similarity graph. If given, neighbors of the row are masked too (off by default,
+            docs/method.md).
     """
     of_anchor, of_positive = anchors.view(1, -1, 1), positives.unsqueeze(1)
     same = of_anchor == of_positive
@@ -69,9 +81,13 @@ def in_batch_masks(anchors: Tensor, positives: Tensor, edges: EdgeSet | None = N
 
 
 def shared_mask(anchors: Tensor, positives: Tensor, negatives: Tensor, edges: EdgeSet | None = None) -> Tensor:
-    """(B, M): which of the shared negatives are none for an anchor: itself, or one of its positives.
+    """Return which shared negatives are no negatives of each anchor, (B, M) bool: the anchor itself and its positives.
 
-    anchors (B,), positives (S, B), negatives (M,), ids as in `in_batch_masks`.
+    Args:
+        anchors: (B,) Ids, as in `in_batch_masks`.
+        positives: (S, B) Ids.
+        negatives: (M,) Ids.
+        edges: Edges of the similarity graph. If given, neighbors of the anchor are masked too.
     """
     mask = (anchors.unsqueeze(1) == negatives) | (positives.unsqueeze(2) == negatives).any(0)
     return mask if edges is None else mask | edges.joins(anchors.unsqueeze(1), negatives)
@@ -80,13 +96,17 @@ def shared_mask(anchors: Tensor, positives: Tensor, negatives: Tensor, edges: Ed
 def first_order_loss(
     anchors: Tensor, positives: Tensor, temperature: float = 0.07, masks: tuple[Tensor, Tensor] | None = None
 ) -> Tensor:
-    """Σ over slots s of CE(Z K_sᵀ / τ, diagonal) + CE(K_s Zᵀ / τ, diagonal), each a mean over the batch.
+    """Return Σ_s [CE(Z K_sᵀ / τ, diagonal) + CE(K_s Zᵀ / τ, diagonal)] over slots s, each a mean over the batch.
 
-    anchors (B, D), positives (S, B, D): unit vectors. The negatives of an anchor are the other anchors' positives in
-    the same slot, and those of a positive the other anchors; `masks`, of `in_batch_masks`, takes some out.
+    Negatives of an anchor are the other anchors' positives in the same slot. Negatives of a positive are the other
+    anchors. With orthonormal anchors equal to their positives, each direction is -log(e^(1/τ) / (e^(1/τ) + B - 1)).
+    With all embeddings equal, it is log B (method.md C, H5).
 
-    With orthonormal anchors equal to their positives each direction is -log(e^(1/τ) / (e^(1/τ) + B - 1)); with all
-    embeddings equal it is log B.
+    Args:
+        anchors: (B, D) Unit vectors Z.
+        positives: (S, B, D) Unit vectors K_s, slot by slot.
+        temperature: τ.
+        masks: Two (S, B, B) bool masks of `in_batch_masks`, of entries to leave out.
     """
     with _full_precision(anchors):
         anchors, positives = _at_least_float32(anchors), _at_least_float32(positives)
@@ -101,11 +121,17 @@ def first_order_loss(
 def high_order_loss(
     anchors: Tensor, positives: Tensor, negatives: Tensor, temperature: float = 0.07, mask: Tensor | None = None
 ) -> Tensor:
-    """The mean over anchors i and slots s of -log[e^(z_i·k_is/τ) / (e^(z_i·k_is/τ) + Σ_n e^(z_i·z_n/τ))], plus the
-    same with k_is for z_i in every product with a negative.
+    """Return the loss with shared negatives (method.md C).
 
-    anchors (B, D), positives (S, B, D), negatives (M, D): unit vectors, the negatives shared by all anchors. `mask`,
-    (B, M) of `shared_mask`, takes negatives of an anchor, and of its positives, out.
+    It is the mean over anchors i and slots s of -log[e^(z_i·k_is/τ) / (e^(z_i·k_is/τ) + Σ_n e^(z_i·z_n/τ))], plus the
+    same with k_is in place of z_i in every product with a negative.
+
+    Args:
+        anchors: (B, D) Unit vectors z_i.
+        positives: (S, B, D) Unit vectors k_is, slot by slot.
+        negatives: (M, D) Unit vectors z_n, shared by all anchors.
+        temperature: τ.
+        mask: (B, M) bool mask of `shared_mask`, of negatives to leave out for an anchor and its positives.
     """
     with _full_precision(anchors):
         anchors, positives, negatives = map(_at_least_float32, (anchors, positives, negatives))
@@ -120,10 +146,16 @@ def high_order_loss(
 def queue_loss(
     anchors: Tensor, positives: Tensor, negatives: Tensor, temperature: float = 0.07, mask: Tensor | None = None
 ) -> Tensor:
-    """One direction of it alone, with one positive: the mean over anchors i of
-    -log[e^(z_i·k_i/τ) / (e^(z_i·k_i/τ) + Σ_n e^(z_i·z_n/τ))] (He et al., 2020: MoCo).
+    """Return MoCo's loss: one positive, a queue of negatives, one direction (He et al., 2020; method.md C, AP_NF).
 
-    anchors, positives (B, D), negatives (M, D): unit vectors; `mask` (B, M) takes negatives of an anchor out.
+    It is the mean over anchors i of -log[e^(z_i·k_i/τ) / (e^(z_i·k_i/τ) + Σ_n e^(z_i·z_n/τ))].
+
+    Args:
+        anchors: (B, D) Unit vectors z_i.
+        positives: (B, D) Unit vectors k_i.
+        negatives: (M, D) Unit vectors z_n.
+        temperature: τ.
+        mask: (B, M) bool mask of negatives to leave out for an anchor.
     """
     with _full_precision(anchors):
         anchors, positives, negatives = map(_at_least_float32, (anchors, positives, negatives))
@@ -132,11 +164,16 @@ def queue_loss(
 
 
 def nt_xent_loss(one: Tensor, other: Tensor, temperature: float = 0.07, kin: Tensor | None = None) -> Tensor:
-    """The normalised, temperature-scaled cross-entropy of Chen et al. (2020): the mean over all 2 B copies of
-    -log[e^(z·z'/τ) / Σ e^(z·w/τ)], z' being the other copy of the same graph and w every copy but z itself.
+    """Return NT-Xent, the normalized, temperature-scaled cross-entropy of Chen et al. (2020).
 
-    one, other (B, D): unit vectors, row i of both being copies of graph i. kin (B,): ids of the graphs, where some may
-    be equal; copies of equal ones are no negatives of each other.
+    It is the mean over all 2 B views z of -log[e^(z·z'/τ) / Σ_w e^(z·w/τ)], where z' is the other view of the same
+    graph and w runs over all views but z (method.md E5).
+
+    Args:
+        one: (B, D) Unit vectors of the first views.
+        other: (B, D) Unit vectors of the second views, in the same order.
+        temperature: τ.
+        kin: (B,) Ids of the graphs. Views of equal ids are no negatives of each other.
     """
     with _full_precision(one):
         copies = torch.cat([_at_least_float32(one), _at_least_float32(other)])
@@ -151,14 +188,14 @@ def nt_xent_loss(one: Tensor, other: Tensor, temperature: float = 0.07, kin: Ten
 
 
 def _against(hits: Tensor, logits: Tensor, mask: Tensor | None) -> Tensor:
-    """The mean cross-entropy of positives, hits (..., B), against negatives, logits (..., B, M)."""
+    """Return the mean cross-entropy of positive logits `hits` (..., B) against negative logits (..., B, M)."""
     if mask is not None:
         logits = logits.masked_fill(mask, -torch.inf)
     return (torch.cat([hits.unsqueeze(-1), logits], -1).logsumexp(-1) - hits).mean()
 
 
 def unit(graphs: Tensor) -> Tensor:
-    """Rows made unit vectors, in float32 or wider."""
+    """Scale rows to unit vectors, in float32 or wider."""
     with _full_precision(graphs):
         return F.normalize(_at_least_float32(graphs), dim=-1)
 
@@ -169,7 +206,7 @@ def _at_least_float32(values: Tensor) -> Tensor:
 
 @contextmanager
 def _full_precision(values: Tensor) -> Iterator[None]:
-    """Neither autocast nor TF32: a cosine's tenth bit is worth 0.7 % of e^(cosine / 0.07)."""
+    """Disable autocast and TF32, because the tenth bit of a cosine changes e^(cosine / 0.07) by 0.7 %."""
     precision = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:

@@ -1,4 +1,4 @@
-"""Infomax: which atoms are of which graph (Velickovic et al., 2019, as Hu et al., 2020, pre-train with it)."""
+"""Infomax: matching of atoms and graphs (Velickovic et al., 2019; pre-training as in Hu et al., 2020; method.md E5)."""
 
 import torch
 from torch import Tensor, nn
@@ -12,10 +12,10 @@ from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
 
 
 class Infomax(Objective):
-    """v · (W s) tells whether an atom's vector v is of the graph with the summary s = σ(mean of its atoms' vectors).
+    """Discriminates by v · (W s) whether an atom's vector v belongs to the graph with the summary s.
 
-    Each atom is compared with the summary of its own graph, and with that of the next graph of the batch, the first
-    coming after the last. W begins uniform in ±1/√width.
+    s is the sigmoid of the mean of the graph's atom vectors. Each atom is paired with the summary of its own graph and
+    with that of the next graph of the batch; the first graph follows the last. W is initialized uniformly in ±1/√width.
     """
 
     def __init__(self, model: Model, ranks: Ranks = ALONE) -> None:
@@ -26,7 +26,7 @@ class Infomax(Objective):
         spread(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
-        """`positives` and `negatives`, as `discrimination`; nothing in it is random."""
+        """Return `positives` and `negatives` of `discrimination`. They need no random numbers."""
         atoms, own = self.encoder(step.batch), self._ranks.share(step.anchors)
         summaries = self.bilinear(graph_mean(atoms, step.batch).sigmoid())
         everyones = self._ranks.rows(summaries, own.start, step.anchors)

@@ -1,4 +1,4 @@
-"""HGC, masking, or both on one encoder (docs/training.md)."""
+"""HGC, masking, or both on one shared encoder (paper, sections 4.2 to 4.4; method.md C, D; docs/training.md)."""
 
 from contextlib import nullcontext
 
@@ -24,7 +24,7 @@ from graphkin.trainer.pretraining.metrics import measures
 from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
 
 ELEMENTS = 119
-"""Atom types that the atom head tells apart: all but the mask."""
+"""Atom types that the atom head predicts: all but the mask."""
 
 
 def _projection(width: int) -> nn.Module:
@@ -32,9 +32,12 @@ def _projection(width: int) -> nn.Module:
 
 
 class JointObjective(Objective):
-    """Contrast with other anchors' positives or with shared negatives, and a head that predicts masked atoms.
+    """Contrast with other anchors' positives or with shared negatives, and prediction of masked atoms.
 
-    edges: of the hierarchy, for `Contrast.mask_neighbors`.
+    Args:
+        config: Options of the run.
+        edges: Edges of the similarity graph, for `Contrast.mask_neighbors`.
+        ranks: The processes that train together.
     """
 
     def __init__(self, config: PretrainConfig, edges: EdgeSet | None = None, ranks: Ranks = ALONE) -> None:
@@ -51,7 +54,7 @@ class JointObjective(Objective):
         spread(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:
-        """`hgc`, `masking` or both, of weight 1 each. The generator draws the masks."""
+        """Return the losses `hgc` and `masking`, each with weight 1. The generator samples the masks."""
         losses, told = {}, {}
         if self._contrast is not None:
             embedded = self._embedded(step)
@@ -75,9 +78,11 @@ class JointObjective(Objective):
         return first_order_loss(z_anchor, z_positive, contrast.temperature, masks)
 
     def _embedded(self, step: Step) -> tuple[Tensor, Tensor, Tensor]:
-        """Unit vectors of the whole draw: (B, D), (S, B, D) and (M, D)."""
+        """Return unit vectors of the samples of all ranks: anchors (B, D), positives (S, B, D), negatives (M, D)."""
         ranks, own, shared = self._ranks, self._ranks.share(step.anchors), self._ranks.share(step.negatives)
-        graphs = graph_mean(self.encoder(step.batch), step.batch)  # one forward: one population of batch statistics
+        graphs = graph_mean(
+            self.encoder(step.batch), step.batch
+        )  # one forward pass, so that all graphs share batch statistics
         z = unit(self.projection(graphs))
         anchors = own.stop - own.start
         z_anchor, z_positive, z_negative = torch.split(z, [anchors, anchors * step.slots, shared.stop - shared.start])
@@ -99,7 +104,7 @@ class JointObjective(Objective):
         return [] if self.head is None or not self._free_head else list(self.head.parameters())
 
     def atoms(self, batch: Batch) -> Tensor:
-        """(N, 119): the logits of every atom's type."""
+        """Return the logits of every atom's type, (N, 119)."""
         assert self.head is not None
         logits: Tensor = self.head(self.encoder(batch))
         return logits

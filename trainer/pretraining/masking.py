@@ -1,4 +1,7 @@
-"""AdaM: masks that spread over the graph, and uniform masks to compare with (docs/training.md)."""
+"""AdaM: masks that spread over the graph, and uniform masks as a baseline.
+
+Sources: paper, section 4.4 and appendix A.4.2; method.md D; docs/training.md.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,23 +21,24 @@ Score = Literal["softmax", "one_minus_ce", "kl"]
 LossOver = Literal["all", "masked"]
 Predict = Callable[[Batch], Tensor]
 
-_FLOOR = 1e-12  # of a probability whose logarithm is taken
+_FLOOR = 1e-12  # lower bound of a probability before its logarithm
 _LEAST_SCORE = 1e-6
 
 
 @dataclass(frozen=True)
 class Masking:
-    """How the atoms to mask are chosen, and which of them the loss counts (docs/training.md).
+    """How the atoms to mask are chosen, and which atoms the loss counts (method.md D and I; docs/training.md).
 
-    ratio        share of the atoms to mask, in (0, 1); the budget is floor(ratio * n) + 1
-    times        T, the steps that the budget is spread over; 1 is uniform masking
-    unit         whose n it is: that of the whole `batch`, or `per_graph` of each graph
-    score        softmax: p ∝ exp(-c / temperature), c being the disturbance, as the authors' code does;
-                 one_minus_ce: p ∝ max(1 - c, 1e-6), as the paper writes; kl: softmax with KL divergence for c
-    temperature  of the softmax, > 0
-    loss         cross-entropy over `all` atoms or over the `masked` ones. AdaM needs all: its score compares
-                 predictions at atoms that are not masked
-    freeze       scoring leaves the running statistics of batch normalisation as they are
+    Attributes:
+        ratio: Share of the atoms to mask, in (0, 1). The budget is floor(ratio * n) + 1.
+        times: T, the number of steps that the budget is spread over; 1 is uniform masking.
+        unit: The n atoms of the budget: `batch` for the whole batch, `per_graph` for each graph.
+        score: `softmax`, the authors' code, p ∝ exp(-c / temperature), where c is the disturbance; `one_minus_ce`, the
+            paper's text, p ∝ max(1 - c, 1e-6); `kl`, softmax with the KL divergence as c.
+        temperature: Temperature of the softmax, above 0.
+        loss: Cross-entropy over `all` atoms or over the `masked` ones. AdaM needs `all`, because its score compares
+            predictions at atoms that are not masked.
+        freeze: Whether scoring leaves the running statistics of batch normalization unchanged.
     """
 
     ratio: float = 0.15
@@ -54,15 +58,18 @@ class Masking:
             raise InvalidInput("no temperature", given=self.temperature, expected="above 0")
 
     def budget(self, atoms: Tensor) -> Tensor:
-        """floor(ratio * n) + 1 of every n, exact where the ratio is a decimal."""
+        """Return floor(ratio * n) + 1 for every n, exact if the ratio is a decimal."""
         ratio = Fraction(repr(self.ratio))
         return atoms * ratio.numerator // ratio.denominator + 1
 
     def steps(self, atoms: Tensor) -> Iterator[Tensor]:
-        """How many atoms of each unit, (U,), every step masks; atoms (U,) are the units' sizes.
+        """Yield the number of atoms that each step masks in each unit, (U,).
 
-        batch: floor(M / T) T times and the rest in one step more; all at once if M < T.
-        per_graph: floor(M / T), and one more in the first M mod T steps.
+        batch: floor(M / T) atoms T times, and the remainder in one more step; all at once if M < T.
+        per_graph: floor(M / T) atoms, and one more in the first M mod T steps.
+
+        Args:
+            atoms: (U,) Sizes of the units.
         """
         budget = self.budget(atoms)
         share, rest = budget // self.times, budget % self.times
@@ -76,7 +83,7 @@ class Masking:
 
 
 def uniform(ratio: float = 0.15) -> Masking:
-    """RdM: floor(ratio * n) + 1 atoms of every molecule, uniformly; loss over the masked ones."""
+    """Return RdM: floor(ratio * n) + 1 uniform atoms of every molecule, with a loss over them (method.md D)."""
     return Masking(ratio, times=1, unit="per_graph", loss="masked")
 
 
@@ -88,14 +95,20 @@ def choose(
     ranks: Ranks = ALONE,
     everyone: Batch | None = None,
 ) -> Tensor:
-    """The atoms of the batch to mask, (N,) bool.
+    """Choose the atoms of the batch to mask, (N,) bool (paper, section 4.4; method.md D).
 
-    `predict` gives the atom-type logits (N, 119) of a (masked) batch; it is asked without gradients, and not at all if
-    T = 1. The first step is uniform. Each later one compares the predictions with all atoms masked so far, S, and with
-    those masked a step earlier, S' (none at the second step): c_v = -Σ_a y_va(S') log max(y_va(S), 1e-12), and atoms
-    whose prediction was little disturbed are likely to be masked next.
+    The first step is uniform. Each later step compares the predictions with S masked, all atoms masked so far, and with
+    S' masked, the atoms masked one step earlier (none at the second step): c_v = -Σ_a y_va(S') log max(y_va(S), 1e-12).
+    Atoms whose prediction was disturbed little are likely to be masked next.
 
-    With several ranks, `batch` is this one's share of the graphs of `everyone`; atoms are chosen among those of all.
+    Args:
+        masking: Options.
+        batch: This rank's share of the graphs of `everyone`.
+        predict: Returns the atom-type logits (N, 119) of a batch. It is called without gradients, and not at all if T =
+            1.
+        generator: Source of random numbers.
+        ranks: The processes that train together.
+        everyone: The graphs of all ranks, among whose atoms the choice is made; None for `batch`.
     """
     whole = batch if everyone is None else everyone
     units, own = Units.of(masking.unit, whole), _atoms(whole, ranks.share(whole.graphs))
@@ -115,15 +128,20 @@ def choose(
 
 
 def _atoms(batch: Batch, graphs: slice) -> slice:
-    """The atoms of some graphs in a row."""
+    """Return the range of atoms of consecutive graphs."""
     ends = [0, *batch.atom_ends]
     return slice(int(ends[graphs.start]), int(ends[graphs.stop]))
 
 
 def log_weights(masking: Masking, before: Tensor, now: Tensor) -> Tensor:
-    """log p of every atom, up to a constant, from its predictions (N, 119) before and after the last step's masking.
+    """Return log p of every atom, up to a constant, (N,).
 
-    The authors' score max c + min c - c_v differs from -c_v by a constant, which the softmax does not see.
+    The authors' score max c + min c - c_v differs from -c_v by a constant, which cancels in the softmax.
+
+    Args:
+        masking: Options.
+        before: (N, 119) Predicted probabilities before the last step's masking.
+        now: (N, 119) Predicted probabilities after it.
     """
     disturbance = -(before * now.clamp_min(_FLOOR).log()).sum(1)
     if masking.score == "one_minus_ce":
@@ -136,7 +154,15 @@ def log_weights(masking: Masking, before: Tensor, now: Tensor) -> Tensor:
 def masking_loss(
     logits: Tensor, atom_type: Tensor, mask: Tensor, over: LossOver = "all", ranks: Ranks = ALONE
 ) -> Tensor:
-    """The mean cross-entropy of logits (N, 119) against the original types (N,), over all atoms or the masked ones."""
+    """Return the mean cross-entropy of atom types over all atoms or the masked ones (method.md D and I).
+
+    Args:
+        logits: (N, 119) Logits.
+        atom_type: (N,) Original atom types.
+        mask: (N,) bool. Masked atoms.
+        over: Which atoms count.
+        ranks: The processes that train together.
+    """
     losses = F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), atom_type, reduction="none")
     counted = torch.ones_like(losses) if over == "all" else mask.to(losses)
     return ranks.sum((losses * counted).sum()) / ranks.sum(counted.sum())
@@ -149,7 +175,7 @@ def _probabilities(predict: Predict, batch: Batch) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Runs of atoms that atoms are picked from: owner (N,), first (U,) atom, sizes (U,)."""
+    """Ranges of atoms to choose from: owner (N,), first atom (U,), sizes (U,)."""
 
     owner: Tensor
     first: Tensor
@@ -157,20 +183,22 @@ class Units:
 
     @classmethod
     def of(cls, unit: Unit, batch: Batch) -> "Units":
-        """The whole batch as one, or each of its graphs."""
+        """Return the whole batch as one unit, or each of its graphs."""
         if unit == "per_graph":
             return cls(batch.graph, batch.atom_ptr[:-1], batch.atom_ptr.diff())
-        # the sizes of a whole batch are known to the host, and so are the steps
+        # The host knows the size of a whole batch, so the number of steps needs no transfer from the device.
         return cls(torch.zeros_like(batch.graph), torch.zeros_like(batch.graph[:1]), torch.tensor([batch.atoms]))
 
     def pick(self, log_weights: Tensor, counts: Tensor, generator: torch.Generator) -> Tensor:
-        """(N,) bool: counts (U,) of each unit, one after the other in proportion to the weights of those left.
+        """Sample counts[u] atoms of each unit u in proportion to their weights, without replacement: (N,) bool.
 
-        The largest of log w plus Gumbel noise are just such a draw (Yellott, 1977).
+        The largest values of log w plus Gumbel noise are such a sample (Yellott, 1977).
         """
         noise = torch.empty_like(log_weights).exponential_(generator=generator).clamp_min(1e-30).log()
         order = (log_weights - noise).argsort(descending=True, stable=True)
         order = order[self.owner[order].argsort(stable=True)]
         place = torch.arange(len(order), device=order.device) - self.first[self.owner]
-        limit = counts.to(order.device, non_blocking=True)[self.owner]  # as owners ascend, order does not change them
+        limit = counts.to(order.device, non_blocking=True)[
+            self.owner
+        ]  # owners ascend, so sorting by owner does not change them
         return torch.zeros_like(order, dtype=torch.bool).scatter_(0, order, place < limit)

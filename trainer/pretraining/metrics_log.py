@@ -1,4 +1,7 @@
-"""metrics.jsonl: one object a step, written now and then, for every look at a loss waits for the device."""
+"""Writer of metrics.jsonl, with one object per step.
+
+Records are written about once a second, because reading a loss waits for the device.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,19 +18,27 @@ from graphkin.protocol.errors import Damaged
 from graphkin.trainer.errors import Diverged
 from graphkin.trainer.pretraining.checkpoint import writing
 
-_AT_LEAST_EVERY = 1.0  # seconds; so a terminal shows what happens, and the device is rarely waited for
+_AT_LEAST_EVERY = 1.0  # seconds: frequent enough for a progress display, and rarely waits for the device
 
 Record = dict[str, float]
-"""One step: step (from 1), the losses and loss, their sum, alignment and uniformity where they were measured, lr and
-wait_share."""
+"""Metrics of one step.
+
+The keys are step (from 1), the losses by name, loss (their sum), alignment and uniformity if they were measured, lr and
+wait_share.
+"""
 
 
 class Update(NamedTuple):
-    """A step that has been done: the `step`-th of `of`, an epoch having `epoch_steps`.
+    """A completed step.
 
-    losses      on the device, and what else was measured there; `loss` is what was minimised
-    lr          its learning rate                   embeddings  the graphs that were encoded
-    wait_share  of the time since the first step was begun, how much went by waiting
+    Attributes:
+        step: Number of the step, from 1.
+        of: Number of steps of the run.
+        epoch_steps: Steps of an epoch.
+        losses: Losses and measures, on the device; `loss` was minimized.
+        lr: Learning rate of the step.
+        embeddings: Number of encoded graphs.
+        wait_share: Share of the time since the loop began that was spent waiting for data.
     """
 
     step: int
@@ -40,7 +51,7 @@ class Update(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The records of the steps that were done since the last report; the last of them will be step `of`."""
+    """Records of the steps since the last report, in a run of `of` steps."""
 
     records: list[Record]
     of: int
@@ -51,9 +62,12 @@ Listener = Callable[[Report], object]
 
 
 class MetricsLog:
-    """Appends records to a file after its first `keep` bytes; what a killed run wrote beyond its checkpoint goes.
+    """Appends records to a file after its first `keep` bytes, and passes them to the listeners.
 
-    The listeners are told what was written. Raises `Damaged` if the file is shorter than that.
+    Bytes after the first `keep` come from a killed run, after its last checkpoint, and are discarded.
+
+    Raises:
+        Damaged: The file has fewer than `keep` bytes.
     """
 
     def __init__(self, path: Path, keep: int, *listeners: Listener) -> None:
@@ -74,13 +88,18 @@ class MetricsLog:
         self._flushed = perf_counter()
 
     def add(self, update: Update) -> None:
-        """Raises `Diverged` if an earlier loss turns out not to be finite, and `InvalidInput` as `writing` does."""
+        """Append a step.
+
+        Raises:
+            Diverged: An earlier loss is not finite.
+            InvalidInput: The file cannot be written.
+        """
         self._pending.append(update)
         if perf_counter() - self._flushed >= _AT_LEAST_EVERY:
             self.flush()
 
     def flush(self) -> int:
-        """Write what is pending; the length of the file then. Raises as `add`."""
+        """Write all pending records and return the length of the file. Raises the errors of `add`."""
         pending, self._pending = self._pending, []
         if pending:
             self._write(pending)
@@ -121,7 +140,7 @@ def not_finite(what: str, given: str) -> Diverged:
 
 
 def _records(updates: list[Update]) -> list[Record]:
-    """All losses come from the device at once."""
+    """Return the records of several steps, with one transfer of all losses from the device."""
     losses = iter(torch.stack([loss for update in updates for loss in update.losses.values()]).tolist())
     return [
         {

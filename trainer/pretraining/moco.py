@@ -1,4 +1,4 @@
-"""Momentum contrast (He et al., 2020; Qiu et al., 2020: GCC; docs/training.md, "Nodes of big graphs")."""
+"""Momentum contrast (MoCo: He et al., 2020; GCC: Qiu et al., 2020; method.md C, AP_NF; docs/training.md)."""
 
 from copy import deepcopy
 
@@ -18,7 +18,7 @@ _NOBODY = -1
 
 
 class Queue(nn.Module):
-    """The last K keys, unit vectors (K, D), and whose they are: (K,) ids, -1 where there is no key yet."""
+    """The last K keys, unit vectors (K, D) float32, and the ids of their items, (K,) int64, -1 for empty places."""
 
     def __init__(self, size: int, width: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Queue(nn.Module):
         self.register_buffer("oldest", torch.zeros((), dtype=torch.long))
 
     def push(self, keys: Tensor, kin: Tensor) -> None:
-        """Put keys (B, D), at most K, in the place of the oldest."""
+        """Replace the oldest keys by `keys` (B, D), B ≤ K, of the items `kin` (B,)."""
         places = (self.oldest + torch.arange(len(kin), device=kin.device)) % len(self.kin)
         self.keys[places] = keys
         self.kin[places] = kin
@@ -38,17 +38,22 @@ class Queue(nn.Module):
 
 
 class MoCo(Objective):
-    """An anchor's query against the key of its one positive and those of a queue, which are of earlier steps.
+    """Contrast of an anchor's query with the key of its one positive and with a queue of keys of earlier steps.
 
-    Keys are made by an encoder that no gradient reaches: after each step its parameters become m times their own plus
-    1 - m times those of the encoder. Its buffers are not copied. They are the running statistics of batch
-    normalisation, which describe what its own layers are given; and it normalises by the batch, so nothing reads them.
+    A second encoder, which gets no gradients, computes the keys. After each step its parameters become m times their
+    own plus 1 - m times those of the encoder. Its buffers are not copied: they are running statistics of batch
+    normalization, which describe the inputs of its own layers, and nothing reads them because it normalizes by the
+    batch.
 
-    Keys of the anchor itself, of its positive, and of items that are as good as either are no negatives.
-    Places of the queue that are still empty are masked too: nothing is made up to fill them, so the first step, which
-    meets an empty queue, has loss 0.
+    Keys of the anchor, of its positive, and of items of similarity 1 to either are no negatives. Empty places of the
+    queue are masked as well, so the first step, which meets an empty queue, has loss 0.
 
-    edges: of the hierarchy, for `Contrast.mask_neighbors`.
+    Args:
+        model: Architecture of the encoder.
+        contrast: Options of the contrast.
+        momentum: Options of the queue.
+        edges: Edges of the similarity graph, for `Contrast.mask_neighbors`.
+        ranks: The processes that train together.
     """
 
     def __init__(
@@ -71,7 +76,7 @@ class MoCo(Objective):
         spread(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
-        """`moco` alone; nothing in it is random."""
+        """Return the loss `moco`. It needs no random numbers."""
         own = self._ranks.share(step.anchors)
         count = own.stop - own.start
         queries = self._embedded(self.encoder, step.batch.first(count), own.start, step.anchors)
@@ -91,11 +96,11 @@ class MoCo(Objective):
             self._made = None
 
     def _embedded(self, encoder: Encoder, batch: Batch, start: int, count: int) -> Tensor:
-        """(count, D): unit vectors of the graphs of all ranks, those of this one beginning at `start`."""
+        """Return unit vectors of the graphs of all ranks, (count, D). This rank's rows begin at `start`."""
         return self._ranks.rows(unit(encoder.graphs(batch)), start, count)
 
     def _mask(self, anchor: Tensor, positive: Tensor) -> Tensor:
-        """(B, K): which of the queue are no negatives."""
+        """Return which keys of the queue are no negatives of each anchor, (B, K) bool."""
         edges = None
         if self._contrast.mask_neighbors:
             edges = self._edges or EdgeSet.sampled(anchor, positive.unsqueeze(0))

@@ -1,5 +1,7 @@
-"""What a step is given, and what it minimises: the port that `joint.py`, `moco.py` and the baselines implement
-(docs/training.md)."""
+"""The port between the training loop and objectives, which `joint.py`, `moco.py` and the baselines implement.
+
+See docs/training.md.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,12 +21,14 @@ from graphkin.trainer.pretraining.config import Model
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """The ids of one step.
+    """The ids of one step's samples.
 
-    anchors    (B,), none of them isolated if there are positives
-    positives  (B, S), S = 0 for strategies without
-    negatives  (M,) shared by all anchors; M = 0: the other anchors' positives serve, or a queue
-    epoch      which it is of
+    Attributes:
+        anchors: (B,) int32. None of them is isolated if there are positives.
+        positives: (B, S) int32. S is 0 for strategies without positives.
+        negatives: (M,) int32, shared by all anchors. With M = 0, the other anchors' positives or a queue are the
+            negatives.
+        epoch: Number of the epoch.
     """
 
     anchors: NDArray[np.int32]
@@ -33,16 +37,16 @@ class Draw:
     epoch: int = 0
 
     def ids(self) -> NDArray[np.int32]:
-        """All of them in the order of a step's batch: anchors, positives slot by slot, negatives."""
+        """Return all ids in the order of a step's batch: anchors, positives slot by slot, negatives."""
         return np.concatenate([self.anchors, self.positives.T.reshape(-1), self.negatives])
 
     @property
     def graphs(self) -> int:
-        """How many are encoded, each as often as it comes."""
+        """The number of graphs to encode, counting repetitions."""
         return len(self.anchors) + self.positives.size + len(self.negatives)
 
     def share(self, ranks: Ranks) -> "Draw":
-        """What this rank encodes of it."""
+        """Return the part that this rank encodes."""
         own = ranks.share(len(self.anchors))
         shared = ranks.share(len(self.negatives))
         return Draw(self.anchors[own], self.positives[own], self.negatives[shared], self.epoch)
@@ -50,13 +54,16 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A draw, ready to be trained on.
+    """The samples of one step, ready for training.
 
-    batch     of `Draw.ids` of this rank's share
-    kin       the ids of the whole draw in that order, as the contrast compares them: of the lowest twins
-              (`hgc.twins`) where these are known
-    anchors, slots, negatives  B, S and M of the whole draw
-    everyone  gives the anchors of all ranks
+    Attributes:
+        batch: The graphs of `Draw.ids` of this rank's share.
+        kin: Ids of all ranks' samples in the order of `Draw.ids`, for comparison by the contrast; ids of the lowest
+            twins (`hgc.twins`) if twins are known.
+        anchors: B of all ranks' samples.
+        slots: S of all ranks' samples.
+        negatives: M of all ranks' samples.
+        everyone: Returns the anchors' graphs of all ranks.
     """
 
     batch: Batch
@@ -80,33 +87,36 @@ class Step:
 
 
 class Objective(nn.Module, ABC):
-    """The encoder with what its pre-training strategy puts on it, and what that remembers from step to step.
+    """An encoder with the loss of its pre-training strategy, and the state that the strategy keeps between steps.
 
-    encoder  what is pre-trained; checkpoints know it by this name.
+    State:
+        Parameters and buffers are the whole state. A checkpoint stores them, and a restored objective continues as if
+        it had not been interrupted.
 
-    Its parameters and buffers are all that a checkpoint keeps of it: restored, it goes on as if it had never ended.
+    Attributes:
+        encoder: The encoder to pre-train. Checkpoints refer to it by this name.
     """
 
     encoder: Encoder
 
     @abstractmethod
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:
-        """The losses of the whole draw by name, and `loss`, their sum. The generator draws what is random.
+        """Return the losses over all ranks by name, and their sum `loss`. The generator samples everything random.
 
-        With `measure` also alignment and uniformity of what was contrasted, where something is: of the anchors to
-        their positives, and of the anchors.
+        With `measure`, contrastive objectives also return alignment, of anchors and their positives, and uniformity, of
+        anchors.
         """
 
     def trained(self) -> dict[str, nn.Parameter]:
-        """What the optimizer moves, by name: every parameter that takes a gradient."""
+        """Return the parameters that the optimizer updates, by name: all that require a gradient."""
         return {name: parameter for name, parameter in self.named_parameters() if parameter.requires_grad}
 
     def free(self) -> list[nn.Parameter]:
-        """Those of them that no schedule slows and no norm cuts. By default none."""
+        """Return the trained parameters without schedule and clipping. The default is none."""
         return []
 
     def after_step(self) -> None:
-        """Called when the optimizer has moved the parameters, once for every forward in training."""
+        """Update state after an optimizer step. It is called once for every forward pass in training."""
 
 
 def make_encoder(model: Model) -> Encoder:

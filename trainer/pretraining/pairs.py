@@ -1,4 +1,4 @@
-"""Pairs of atoms: those that are bonded, and as many that are not, at random."""
+"""Bonded pairs of atoms, and as many random pairs without a bond."""
 
 import torch
 from torch import Tensor
@@ -7,16 +7,18 @@ from graphkin.trainer.model.batch import Batch
 
 
 def bonded_pairs(batch: Batch) -> Tensor:
-    """(2, M): the ends of every bond, once, the lower first; ascending by the higher, then by the lower."""
+    """Return the ends of every bond once, (2, M), the lower atom first, sorted by the higher atom, then the lower."""
     source, target = batch.edge_index
     return batch.edge_index[:, source < target]
 
 
 def unbonded_pairs(batch: Batch, generator: torch.Generator) -> Tensor:
-    """(2, K): of each graph as many pairs of different atoms without a bond as it has bonds, or all if it has fewer.
+    """Sample as many unbonded pairs of each graph as it has bonds, or all if it has fewer.
 
-    Uniform, without replacement, the lower atom first. Pairs are counted, not listed: pair (i, j), i < j, of a graph's
-    atoms is its number j (j - 1) / 2 + i. So a graph of n atoms costs what its bonds cost, not n².
+    The result is (2, K), the lower atom first.
+
+    Sampling is uniform and without replacement. Pairs are numbered, not listed: the pair (i, j), i < j, of a graph's
+    atoms has the number j (j - 1) / 2 + i. A graph of n atoms therefore costs time in proportion to its bonds, not n².
     """
     bonds, sizes = bonded_pairs(batch), batch.atom_ptr.diff()
     pairs = sizes * (sizes - 1) // 2
@@ -25,17 +27,22 @@ def unbonded_pairs(batch: Batch, generator: torch.Generator) -> Tensor:
     bonded = torch.bincount(graph, minlength=batch.graphs)
     free = pairs - bonded
     chosen = drawn(torch.minimum(bonded, free), free, generator)
-    # the number of the chosen-th free pair: the taken ones before it come on top
+    # The number of a free pair is its rank among the free pairs plus the number of taken pairs before it.
     numbers = chosen + torch.searchsorted(taken - torch.arange(len(taken), device=taken.device), chosen, right=True)
     graph = torch.searchsorted(pairs.cumsum(0), numbers, right=True)
     return _pairs(numbers - _before(pairs)[graph]) + batch.atom_ptr[graph]
 
 
 def drawn(counts: Tensor, sizes: Tensor, generator: torch.Generator) -> Tensor:
-    """(Σ counts,), ascending: of the sizes[u] numbers of each unit u, counts[u] different ones, all sets as likely.
+    """Sample counts[u] different numbers out of the sizes[u] numbers of each unit u, uniformly: (Σ counts,), ascending.
 
-    counts, sizes (U,), 0 <= counts <= sizes; the units' numbers follow one another from 0 to Σ sizes - 1. Numbers that
-    were drawn before are drawn again, so of units of which more than half is wanted the others are drawn.
+    The units' numbers follow one another from 0 to Σ sizes - 1. Repeated numbers are sampled again. If more than half
+    of a unit's numbers are needed, the complement is sampled instead.
+
+    Args:
+        counts: (U,) Numbers to sample of each unit, 0 <= counts <= sizes.
+        sizes: (U,) Numbers of each unit.
+        generator: Source of random numbers.
     """
     first, most = _before(sizes), 2 * counts > sizes
     wanted = torch.where(most, sizes - counts, counts)
@@ -57,17 +64,20 @@ def _unit(numbers: Tensor, sizes: Tensor) -> Tensor:
 
 
 def _before(sizes: Tensor) -> Tensor:
-    """(U,): the sum of those before each."""
+    """Return the sum of the sizes before each unit, (U,)."""
     return sizes.cumsum(0) - sizes
 
 
 def _numbers(pairs: Tensor) -> Tensor:
-    """Of pairs (2, M), the lower first."""
+    """Return the numbers of pairs (2, M), the lower atom first."""
     low, high = pairs
     return high * (high - 1) // 2 + low
 
 
 def _pairs(numbers: Tensor) -> Tensor:
-    """(2, M): those of these numbers; exact for numbers below 2^49, for the root of a double is rounded correctly."""
+    """Return the pairs of numbers, (2, M).
+
+    The result is exact for numbers below 2^49, because the square root of a double is rounded correctly.
+    """
     high = ((1 + (1 + 8 * numbers.double()).sqrt()) / 2).long()
     return torch.stack([numbers - high * (high - 1) // 2, high])

@@ -1,4 +1,4 @@
-"""Which anchors an epoch has, in what order, and what each of its steps is given."""
+"""The anchors of an epoch, their order, and the samples of each step."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,19 @@ from graphkin.trainer.pretraining.objective import Draw
 
 
 class Plan:
-    """The steps of one epoch: every anchor once, in batches, or the first `PretrainConfig.limit` of them.
+    """The steps of one epoch: every anchor once, in batches, or the first `PretrainConfig.limit` anchors.
 
-    The last batch may be smaller; one of fewer than two anchors, who have nothing to be told apart from, or of fewer
-    than `least`, is left out. Isolated items are no anchors. The order depends on seed and epoch alone.
+    The last batch may be smaller. It is left out if it has fewer than two anchors, which have no negatives, or fewer
+    than `least`. Isolated items are no anchors. The order depends only on seed and epoch.
 
-    Raises `InvalidInput` if there is no batch at all, or if whole batches are smaller than `least`.
+    Args:
+        config: Options of the run.
+        epoch: Number of the epoch.
+        drawn: Samples of the epoch.
+        least: Minimum number of anchors in a batch.
+
+    Raises:
+        InvalidInput: There is no batch at all, or complete batches have fewer than `least` anchors.
     """
 
     def __init__(self, config: PretrainConfig, epoch: int, drawn: Epoch, least: int = 2) -> None:
@@ -44,9 +51,9 @@ class Plan:
             )
 
     def draw(self, place: int) -> Draw:
-        """What step `place` of the epoch, 0 to steps - 1, is given.
+        """Return the samples of the step at position `place` of the epoch, 0 to steps - 1.
 
-        Where none is drawn, the positive of an anchor is the anchor itself: another subgraph around it, another copy.
+        If no positives are sampled, each anchor is its own positive: another subgraph around it, or another view of it.
         """
         anchors = self._anchors[place * self._batch_size : (place + 1) * self._batch_size].astype(np.int32)
         positives = anchors[:, None] if self._itself else self._drawn.positives[anchors]

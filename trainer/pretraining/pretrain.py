@@ -1,8 +1,8 @@
 """The pre-training loop (docs/training.md).
 
-A run is a function of its options, the generation and the machine: every random draw is keyed by the seed and the
-step. So a run that was killed continues as if it had not been, bit for bit on the same CPU, build of torch and number
-of threads. On CUDA that is promised of the batches only.
+A run depends only on its options, the generation and the machine: all random numbers are keyed by seed and step. A
+killed run therefore continues as if it had not been interrupted, bit for bit on the same CPU, build of torch and number
+of threads. On CUDA only the batches are reproducible.
 """
 
 from collections import deque
@@ -40,8 +40,8 @@ from graphkin.trainer.pretraining.walked import WalkedGraphs
 
 T = TypeVar("T")
 
-_MASKS, _DROPOUT = 1, 2  # streams of random numbers; of dropout every rank has its own
-_ADAM = ("step", "exp_avg", "exp_avg_sq")  # its state of every parameter
+_MASKS, _DROPOUT = 1, 2  # streams of random numbers; every rank has its own stream for dropout
+_ADAM = ("step", "exp_avg", "exp_avg_sq")  # Adam's state of each parameter
 
 
 def pretrain(
@@ -55,14 +55,24 @@ def pretrain(
     report: Listener = lambda _: None,
     ranks: Ranks = ALONE,
 ) -> None:
-    """Train, and leave the run in `folder` (`checkpoint.py` says how).
+    """Train, and leave the run in `folder` in the format of `checkpoint.py`.
 
-    A checkpoint is written every `checkpoint_steps` steps and after the last. `resume` continues from the newest, or
-    begins where there is none. `report` is told what was done, about once a second. Of several ranks, each with a
-    source of its own, the first writes and reports.
+    Raises the errors of `source`, too.
 
-    Raises `InvalidInput` as `Run` and `Plan` do, `Conflict` where the strategy does not fit the collection,
-    `Diverged` once the loss or a weight is not finite, leaving the last checkpoint, and whatever `source` raises.
+    Args:
+        config: Options of the run.
+        source: The data. Each rank has its own source.
+        folder: Folder of the run.
+        device: The device to compute on.
+        resume: Whether to continue from the newest checkpoint. Without a checkpoint a new run starts.
+        checkpoint_steps: Steps between checkpoints. One is also written after the last step.
+        report: Called about once a second with the completed steps.
+        ranks: The processes that train together. The first one writes and reports.
+
+    Raises:
+        InvalidInput: `Run` or `Plan` rejects the folder or the options.
+        Conflict: The strategy does not fit the collection.
+        Diverged: The loss or a weight is not finite. The last checkpoint is kept.
     """
     options = {"config": config.as_json(), "generation": asdict(source.generation)}
     if source.beside is not None:
@@ -73,7 +83,7 @@ def pretrain(
 
 @contextmanager
 def _claimed(folder: Path, options: Mapping[str, object], resume: bool, ranks: Ranks) -> Iterator[Run]:
-    """The run: the first rank makes it and holds it, then the others find it."""
+    """Yield the run. The first rank creates and locks it before the others open it."""
     if ranks.rank:
         ranks.wait()
         yield Run(folder, options, resume=True)
@@ -125,7 +135,7 @@ def _trainer(config: PretrainConfig, source: Source, device: torch.device | str,
 
 
 def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) -> Graphs:
-    """The items' own, with copies that are made of them, or subgraphs that are drawn around them."""
+    """Return the source of graphs: the items, the items with augmented views, or subgraphs sampled around nodes."""
     if config.draws.walks is not None:
         network = Network.of(source.links(), source.generation.size)
         return WalkedGraphs(network, config.draws.walks, config.draws.seed, device)
@@ -138,7 +148,7 @@ def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) 
 
 
 def _objective(config: PretrainConfig, edges: EdgeSet | None, ranks: Ranks) -> Objective:
-    """What the options ask for, with new weights by torch's seed."""
+    """Return the objective that the options select, with new weights from torch's seed."""
     contrast = config.contrast
     if contrast is not None and contrast.momentum is not None:
         return MoCo(config.model, contrast, contrast.momentum, edges, ranks)
@@ -158,14 +168,14 @@ def _updates(trainer: "Trainer", config: PretrainConfig, source: Source, done: C
 
 
 def _steps(config: PretrainConfig, epoch_steps: int) -> int:
-    """Those of the whole run."""
+    """Return the number of steps of the whole run."""
     return config.max_steps or config.epochs * epoch_steps
 
 
 def _draws(
     config: PretrainConfig, source: Source, done: Checkpoint | None, least: int
 ) -> Iterator[tuple[int, int, Draw]]:
-    """The steps that are left, from 0; the steps of an epoch; and what the step is given."""
+    """Yield the remaining steps, from 0: the step, the steps of its epoch, and the step's samples."""
     step = done.steps if done else 0
     epoch, place = divmod(step, done.epoch_steps) if done else (0, 0)
     while True:
@@ -188,10 +198,10 @@ def _draws(
 
 
 class Clock:
-    """Which share of the time since its making went by waiting for ids, the first included, or for a batch of them.
+    """Measures the share of time spent waiting for ids and batches, since its creation.
 
-    The loop makes it when it asks for the first ids. What is made once per generation and kept in the cache, features
-    and pairs, is there by then, and counts neither as waiting nor as time.
+    The loop creates it when it requests the first ids. Features and pairs, which are computed once per generation and
+    cached, exist by then and count neither as waiting nor as time.
     """
 
     def __init__(self) -> None:
@@ -202,7 +212,7 @@ class Clock:
         return self._waited / (perf_counter() - self._started)
 
     def wait(self, get: Callable[[], T]) -> T:
-        """What `get` returns; the time until then counts as waiting."""
+        """Return the result of `get`, and count its duration as waiting."""
         begun = perf_counter()
         try:
             return get()
@@ -210,7 +220,7 @@ class Clock:
             self._waited += perf_counter() - begun
 
     def waiting(self, items: Iterable[T]) -> Iterator[T]:
-        """The items; the time until each comes counts as waiting."""
+        """Yield the items, and count the time until each arrives as waiting."""
         iterator = iter(items)
         while True:
             try:
@@ -220,12 +230,12 @@ class Clock:
 
 
 def _seed(*key: int) -> int:
-    """A seed for torch, which takes 63 bits."""
+    """Return a seed for torch, which accepts 63 bits."""
     return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0]) >> 1
 
 
 class Trainer:
-    """The model, its optimizer, and one step of both."""
+    """The model, its optimizer, and the training step."""
 
     def __init__(
         self,
@@ -259,7 +269,10 @@ class Trainer:
             torch.set_float32_matmul_precision("high")  # TF32
 
     def step(self, step: int, rate: float, draw: Draw, clock: Clock, measure: bool = False) -> Mapping[str, Tensor]:
-        """One update at this learning rate; the losses before it, and measures as of `Objective`."""
+        """Update the model once at this learning rate.
+
+        Return the losses before the update, and the objective's measures.
+        """
         self._generator.manual_seed(_seed(self._config.draws.seed, step, _MASKS))
         torch.manual_seed(_seed(self._config.draws.seed, step, _DROPOUT + self.ranks.rank))
         assembled = clock.wait(lambda: Step.of(draw, self._graphs, self._twins, self.ranks))
@@ -277,7 +290,11 @@ class Trainer:
         return {name: loss.detach() for name, loss in losses.items()}
 
     def checkpoint(self, steps: int, epoch_steps: int, metrics_bytes: int) -> Checkpoint:
-        """Raises `Diverged` if a weight is not finite."""
+        """Return the state of the model and the optimizer.
+
+        Raises:
+            Diverged: A weight is not finite.
+        """
         moments = {
             f"{kind}.{name}": self._optimizer.state[parameter][kind]
             for name, parameter in self._trained.items()
@@ -290,7 +307,11 @@ class Trainer:
         return Checkpoint(steps, epoch_steps, metrics_bytes, model, moments)
 
     def restore(self, done: Checkpoint) -> None:
-        """Continue from a checkpoint of the same options. Raises `Damaged` if it does not fit them."""
+        """Continue from a checkpoint of the same options.
+
+        Raises:
+            Damaged: The checkpoint is of another model.
+        """
         try:
             self.objective.load_state_dict(done.model)
             for name, parameter in self._trained.items():

@@ -1,4 +1,4 @@
-"""Encoders from checkpoints, and into those that hold nothing else."""
+"""Loading encoders from checkpoints, and saving checkpoints that hold only an encoder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,10 +16,14 @@ _PREFIX = "encoder."
 
 @dataclass(frozen=True, eq=False)
 class Pretrained:
-    """An encoder, on the CPU, in evaluation mode, and where it comes from.
+    """An encoder on the CPU, in evaluation mode, with its history.
 
-    config     what it was pre-trained with; None if it was not
-    finetuned  what it was fine-tuned on since, which says under `before` what it was fine-tuned on until then; or None
+    Attributes:
+        encoder: The encoder.
+        model: Its architecture.
+        config: Options of its pre-training; None if it was not pre-trained.
+        finetuned: Setting of its last fine-tuning, whose key `before` holds the setting of the one before; None if it
+            was not fine-tuned.
     """
 
     encoder: Encoder
@@ -29,9 +33,11 @@ class Pretrained:
 
 
 def load_encoder(folder: Path) -> Pretrained:
-    """The encoder of a run's newest checkpoint.
+    """Load the encoder of a run's newest checkpoint.
 
-    Raises `NotFound` where there is no run, or none with a checkpoint, and `Damaged`.
+    Raises:
+        NotFound: There is no run, or it has no checkpoint.
+        Damaged: The checkpoint is damaged or holds another model.
     """
     run, weights = read_run(folder), read_model(folder)
     try:
@@ -46,6 +52,6 @@ def load_encoder(folder: Path) -> Pretrained:
 
 
 def encoder_checkpoint(encoder: Encoder, steps: int, epoch_steps: int) -> Checkpoint:
-    """A copy of an encoder as it is now, which `load_encoder` reads; nothing can be continued from it."""
+    """Return a copy of an encoder's current weights, which `load_encoder` can read. Training cannot resume from it."""
     weights = {_PREFIX + name: value.detach().cpu().clone() for name, value in encoder.state_dict().items()}
     return Checkpoint(steps, epoch_steps, 0, weights, {})

@@ -1,8 +1,8 @@
-"""Single options of a run by name: from a file, from a command line, and back into a file.
+"""Single options of a run by name, read from a file or a command line, and written back to a file.
 
-An option's name is its path in `PretrainConfig` (`masking.score`, `draws.policy.k`), or as much of its end as no other
-option of this strategy ends with (`score`, `policy.k`). Its value is as TOML has it, and "none" for what TOML has not.
-Which parts there are is the strategy's: without contrast there is no `contrast.temperature` to choose.
+The name of an option is its path in `PretrainConfig` (`masking.score`, `draws.policy.k`), or any suffix that is unique
+among the options of the strategy (`score`, `policy.k`). Values are TOML, with "none" for null, which TOML lacks. The
+strategy decides which options exist: without contrast there is no `contrast.temperature`.
 """
 
 import tomllib
@@ -21,7 +21,7 @@ from graphkin.trainer.pretraining.config import PretrainConfig
 
 Options = TypeVar("Options")
 Assignment = tuple[str, Any]
-"""A name and a value, as TOML reads it."""
+"""A name and a value that was parsed as TOML."""
 
 _NONE = "none"
 _LITERALLY = ConfigDict(strict=True, allow_inf_nan=False)
@@ -31,7 +31,7 @@ _CHOSEN = {
     "task.name": "--strategy",
     "draws.positives": "--positives",
 }
-"""What decides which parts there are, and by which option it is chosen."""
+"""Settings that decide which other settings exist, with the command-line option that selects them."""
 
 
 class _Setting(NamedTuple):
@@ -40,7 +40,11 @@ class _Setting(NamedTuple):
 
 
 def assigned(text: str) -> Assignment:
-    """What `name=value` says; a value that is no TOML is text. Raises `InvalidInput` without a name or `=`."""
+    """Parse `name=value`. A value that is not TOML is a string.
+
+    Raises:
+        InvalidInput: The name or the `=` is missing.
+    """
     name, sign, value = text.partition("=")
     if not (name and sign):
         raise InvalidInput("not an assignment", given=text, expected="name=value", hint="such as --set score=softmax")
@@ -51,7 +55,12 @@ def assigned(text: str) -> Assignment:
 
 
 def read_settings(path: Path) -> list[Assignment]:
-    """What a TOML file says. Raises `NotFound` and `InvalidInput`."""
+    """Return the settings of a TOML file.
+
+    Raises:
+        NotFound: There is no such file.
+        InvalidInput: The file is not TOML.
+    """
     try:
         with path.open("rb") as file:
             return [*_flat(tomllib.load(file))]
@@ -62,10 +71,11 @@ def read_settings(path: Path) -> list[Assignment]:
 
 
 def changed(config: PretrainConfig, assignments: Iterable[Assignment]) -> PretrainConfig:
-    """The run with other values, the last one of each name.
+    """Return the run with other values; the last assignment to a name wins.
 
-    Raises `InvalidInput` for a name that no option, or more than one, goes by, for a value of another type or out of
-    range, for values that do not fit together, and for what an option of the command chooses.
+    Raises:
+        InvalidInput: A name matches no setting or several settings, a value has another type or is out of range, the
+            values contradict each other, or a command-line option selects the setting.
     """
     settings = dict(_settings(config))
     values: dict[str, Any] = {}
@@ -76,7 +86,7 @@ def changed(config: PretrainConfig, assignments: Iterable[Assignment]) -> Pretra
 
 
 def as_toml(config: PretrainConfig) -> str:
-    """All that can be chosen, as `read_settings` reads it."""
+    """Return all settings in the format that `read_settings` reads."""
     import tomli_w
 
     tables: dict[str, Any] = {}
@@ -90,7 +100,7 @@ def as_toml(config: PretrainConfig) -> str:
 
 
 def _settings(options: Any, within: str = "") -> Iterator[tuple[str, _Setting]]:
-    """Every option by its whole name; not those of parts that this strategy has not."""
+    """Yield every setting with its full name, except those of parts that the strategy lacks."""
     types = get_type_hints(type(options))
     for field in fields(options):
         name, type_, value = within + field.name, types[field.name], getattr(options, field.name)
@@ -101,7 +111,7 @@ def _settings(options: Any, within: str = "") -> Iterator[tuple[str, _Setting]]:
 
 
 def _named(given: str, settings: Mapping[str, _Setting], strategy: str) -> str:
-    """The whole name of an option."""
+    """Return the full name of a setting."""
     found = [name for name in settings if name == given] or [name for name in settings if name.endswith(f".{given}")]
     if not found:
         known = get_close_matches(given, settings, len(settings), cutoff=0)
@@ -112,7 +122,10 @@ def _named(given: str, settings: Mapping[str, _Setting], strategy: str) -> str:
 
 
 def _valued(name: str, value: Any, setting: _Setting) -> Any:
-    """The value as an option of this type has it: lists as tuples, whole numbers as such or as others."""
+    """Validate a value against the type of its setting.
+
+    Lists become tuples, and integers become floats where needed.
+    """
     if value == _NONE and NoneType in get_args(setting.type):
         return None
     try:
@@ -126,7 +139,7 @@ def _valued(name: str, value: Any, setting: _Setting) -> Any:
 
 
 def _replaced(options: Options, values: Mapping[str, Any], within: str = "") -> Options:
-    """All at once, so that what is checked is what comes out."""
+    """Return the options with all values replaced at once, so that validation sees only the result."""
     parts = {field.name: getattr(options, field.name) for field in fields(options)}  # type: ignore[arg-type]
     new = {
         name: _replaced(part, values, f"{within}{name}.") if is_dataclass(part) else values.get(within + name, part)

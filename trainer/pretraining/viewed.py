@@ -1,4 +1,4 @@
-"""Damaged copies of graphs that are drawn anew in every epoch (You et al., 2020: GraphCL; docs/training.md)."""
+"""Augmented views of graphs, sampled anew in every epoch (GraphCL: You et al., 2020; docs/training.md)."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from graphkin.trainer.strategy import Operation, Views
 
 
 class ViewedGraphs(Graphs):
-    """The graphs of a corpus, and copies of them that follow from seed, epoch and graph.
+    """The graphs of a corpus, and augmented views of them that depend only on seed, epoch and graph.
 
-    Where an item comes in a batch first it is the graph itself, or a copy with `Views.anchors`; every time it comes
-    again it is another copy.
+    The first occurrence of an item in a batch is the graph itself, or a view if `Views.anchors` is set. Each further
+    occurrence is another view.
     """
 
     def __init__(self, corpus: Corpus, views: Views, seed: int, device: torch.device | str = "cpu") -> None:
@@ -46,7 +46,7 @@ class ViewedGraphs(Graphs):
     def _copies(
         self, ids: NDArray[Any], turn: NDArray[np.int64], operation: Operation | None, key: tuple[int, int]
     ) -> Corpus:
-        """By one operation; None leaves the graphs as they are."""
+        """Return views made by one operation; None leaves the graphs unchanged."""
         sizes = self._edges if operation == "drop-edges" else self._nodes
         share = 0.0 if operation is None else self._views.ratio
         counts = (sizes[ids] * share).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Subgraphs of a big graph that are drawn anew in every epoch (Qiu et al., 2020: GCC)."""
+"""Subgraphs of a big graph, sampled anew in every epoch (GCC: Qiu et al., 2020)."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ from graphkin.trainer.strategy import Walks
 
 
 class WalkedGraphs(Graphs):
-    """The subgraphs around the nodes of a network, which follow from seed, epoch and node.
+    """Subgraphs around the nodes of a network, which depend only on seed, epoch and node.
 
-    A node that comes in a batch more than once has another subgraph every time: the first, the second and so on.
+    Each occurrence of a node in a batch is another subgraph: its first sample, its second sample, and so on.
     """
 
     def __init__(self, network: Network, walks: Walks, seed: int, device: torch.device | str = "cpu") -> None:
