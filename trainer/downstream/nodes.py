@@ -73,7 +73,7 @@ class NodeDataset(Classified):
 def read_nodes(edges: Path, labels: Path) -> NodeDataset:
     """Read the labeled nodes of a graph, in the order of the labels. Walks also visit nodes without labels.
 
-    The corpus's identity is the SHA-256 of both files. Raises the errors of `read_edges` and `read_labels`, too.
+    The corpus's identity is the SHA-256 of both files. Also raises the errors of `read_edges` and `read_labels`.
 
     Raises:
         InvalidInput: A labeled node has no edge.

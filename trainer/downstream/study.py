@@ -75,7 +75,7 @@ class Study:
             first_fold         the summary of the first of several splits
             published          the paper's scores
 
-        Raises the errors of `finetune`, `frozen` and `tune`, too.
+        Also raises the errors of `finetune`, `frozen` and `tune`.
 
         Raises:
             InvalidInput: There are no seeds, `path` cannot be written, there is not exactly one encoder to save, or the

@@ -33,7 +33,7 @@ class Collection(Protocol):
 def features(collection: Collection, workers: int = 1) -> Corpus:
     """Return the features of all items in id order, with the generation's id as identity.
 
-    Raises the errors of `featurize`, `featurize_graphs` and `featurize_nodes`, too.
+    Also raises the errors of `featurize`, `featurize_graphs` and `featurize_nodes`.
 
     Args:
         collection: The collection to featurize.

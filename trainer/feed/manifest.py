@@ -1,4 +1,4 @@
-"""The manifest of an offline folder: what was fetched, and the SHA-256 of every file and of the manifest itself."""
+"""The manifest of an offline folder: its contents, and the SHA-256 of every file and of the manifest itself."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

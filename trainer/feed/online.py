@@ -89,7 +89,7 @@ def online(
 class OnlineSource(Source):
     """A source that reads from the server at `url` and stores the results in `cache`.
 
-    Raises the errors of `Graphkin.collection`, too.
+    Also raises the errors of `Graphkin.collection`.
 
     Args:
         url: Address of the server.

@@ -1,1 +1,1 @@
-"""Encoders and what they compute with: batches, sums, norms, ranks, weights on the disk."""
+"""Encoders and their parts: batches, sums, normalization, ranks, and weights on disk."""

@@ -57,7 +57,7 @@ def pretrain(
 ) -> None:
     """Train, and leave the run in `folder` in the format of `checkpoint.py`.
 
-    Raises the errors of `source`, too.
+    Also raises the errors of `source`.
 
     Args:
         config: Options of the run.
