@@ -1,24 +1,25 @@
-"""Faults, one after the other, while the server is used; after each all that was acknowledged is compared.
+"""Chaos test: apply faults one by one while the server is used, and check all acknowledged data after each.
 
     python -m tests.rigs.chaos [--rounds 100] [--seed 0] [--faults api,worker,...] [--molecules 1200] [--witnesses 4]
                                [--workers 2] [--neo4j] [--json FILE]
 
-    api      the server is killed with all its processes, or its first process alone, and started again
+    api      the server is killed, all its processes or the first one, and restarted
     worker   one of its processes is killed
-    ingest   an ingest is killed, alone or with its workers, and run again; so is
-    append   an append
-    trainer  `graphkin pretrain` is killed and resumed: its weights are those of one that was not
-    disk     an ingest finds the disk full, and is run again when it is not
-    damage   a bit of a file of the store is another when the server starts: it is told, and no answer is made of it
-    clock    the time of day of all processes is set forward and back by up to 30 days, with an append meanwhile
-    neo4j    with --neo4j: an ingest to a Neo4j server that is killed meanwhile, which is then started again
+    ingest   an ingest is killed, alone or with its worker processes, and run again
+    append   an append is killed in the same way, and run again
+    trainer  `graphkin pretrain` is killed and resumed, and must end with the weights of a run without faults
+    disk     an ingest runs on a full disk, and again with free space
+    damage   a bit of a file of the store is flipped before the server starts, which must report it and not use it
+    clock    the time of day of all processes moves forward and back by up to 30 days, with an append meanwhile
+    neo4j    with --neo4j: a Neo4j server is killed during an ingest, and restarted
 
-Witnesses ask the server without a pause: what never changes must be answered as before the first fault, neighbours in
-what does as RDKit finds them. After each round every generation that was acknowledged is read and compared with RDKit's
-edges, and everything is asked once more. An error is no wrong answer: the connection may break, and the server may say
-that it is busy, or that a file is damaged. Ctrl-C ends it with what was measured so far.
+Witnesses send requests without a pause. Responses about the collection that never changes must equal those before the
+first fault, and neighbors in changing collections must equal RDKit's. After each round every acknowledged generation is
+read and compared with RDKit's edges, and every request is sent once more. An error is not a wrong response: the
+connection may break, and the server may report that it is busy or that a file is damaged. Ctrl-C ends the test with a
+report of the rounds so far.
 
-The exit code is 1 where something was lost, wrong, failed or did not recover.
+The exit code is 1 if data was lost, a response was wrong, a request failed, or the server did not recover.
 """
 
 import argparse
@@ -105,7 +106,7 @@ async def _chaos(options: argparse.Namespace, done: Chaos) -> None:
 
 
 def _drawn(seed: int, number: int, faults: Sequence[str]) -> str:
-    """Each as often as the others, in an order of the seed's."""
+    """Return the fault of a round. All faults are equally frequent, in an order that depends on the seed."""
     turn, place = divmod(number, len(faults))
     return Random(f"{seed} turn {turn}").sample(faults, len(faults))[place]
 

@@ -1,4 +1,4 @@
-"""A Neo4j server that is killed while an ingest writes to it and the API reads from it, as `tests.rigs.chaos` does."""
+"""The Neo4j fault of `tests.rigs.chaos`: the server is killed while an ingest writes and the API reads."""
 
 import asyncio
 import os
@@ -16,23 +16,26 @@ from tests.rigs.faults import OTHER, STILL, Place
 from tests.rigs.site import Site
 from tests.rigs.truth import Ledger
 
-_SIZE = 200  # molecules of an ingest
+_SIZE = 200  # molecules per ingest
 
 
 @asynccontextmanager
 async def struck(folder: Path, place: Place) -> AsyncIterator[Callable[[Random], Awaitable[tuple[bool, float]]]]:
-    """The fault, of a server whose data is in `folder`. It holds the collection that never changes, copied from the
-    store of `place`, and must answer as that does, byte for byte."""
+    """Yield the fault for a Neo4j server with its data in `folder`.
+
+    The server holds a copy of the collection that never changes, from the store of `place`. The API over it must give
+    the same responses, byte for byte.
+    """
     await asyncio.to_thread(Neo4jServer.build)
     server = await asyncio.to_thread(Neo4jServer, folder / "server")
     account = {USER: server.user, PASSWORD: server.password}
     os.environ |= account
     ledger = Ledger(place.ledger.truth)
     site = Site(server.url, folder / "cache", 1, account)
-    usual = 5.0  # seconds of an ingest
+    usual = 5.0  # seconds of an ingest without a fault
 
     async def publish(members: list[int]) -> None:
-        """An ingest that nobody disturbs."""
+        """Run an ingest without a fault."""
         nonlocal usual
         ended = await site.run(*place.ingesting(OTHER, members))
         if ended.code:
@@ -51,7 +54,7 @@ async def struck(folder: Path, place: Place) -> AsyncIterator[Callable[[Random],
         begin = perf_counter()
         await witnesses.well()
         recovered = perf_counter() - begin
-        await writing  # which may have waited for the server, or has given up
+        await writing  # the ingest may have waited for the server, or may have failed
         await publish(members)
         if not await witnesses.everything():
             place.wrong.append("not everything was answered rightly over Neo4j")

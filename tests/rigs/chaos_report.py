@@ -1,4 +1,4 @@
-"""The report of `tests.rigs.chaos` as Markdown."""
+"""The Markdown report of `tests.rigs.chaos`."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,14 +9,17 @@ import numpy as np
 
 @dataclass
 class Round:
-    """One fault and what came of it.
+    """One fault and its consequences.
 
-    met        whether it met what it was meant for: a command may have ended before it is killed
-    recovered  seconds from the fault, or from when what made it was taken away, until all goes on; None: it did not
-    asked      replies that were compared with what they should be
-    lost       what was acknowledged and is not there
-    wrong      what was answered, written or learned otherwise than without the fault
-    failed     requests that were neither answered nor told to come back
+    Attributes:
+        fault: Name of the fault.
+        met: Whether the fault hit its target; a command may have ended before it was killed.
+        recovered: Seconds from the fault, or from the removal of its cause, until everything works; None if it does
+            not.
+        asked: Number of responses that were compared with the expected ones.
+        lost: Acknowledged data that is missing.
+        wrong: Responses, data and weights that differ from those without the fault.
+        failed: Requests that got neither a correct response nor a request to retry.
     """
 
     fault: str
@@ -35,7 +38,7 @@ class Round:
 
 @dataclass
 class Chaos:
-    """`how`: of faults that this machine allows in one way alone, or not at all."""
+    """A campaign. `how` lists faults that this machine allows only in one way, or not at all."""
 
     seed: int
     seconds: float

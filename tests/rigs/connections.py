@@ -1,7 +1,8 @@
-"""Malformed, oversized, slow and half-open connections to a real server, with a key, without one, and with a wrong one.
+"""Open malformed, oversized, slow and half-open connections to a real server, with, without and with a wrong key.
 
-While they are open another process asks `/livez`. Afterwards every connection must be closed by its deadline, the
-server's memory near that of the idle server, each refusal in the access log, and nothing in the log of the process.
+Meanwhile another process requests `/livez`. Afterwards every connection must have been closed by its deadline, the
+server's memory must be near that of the idle server, each refusal must be in the access log, and the process must have
+logged nothing.
 
     python -m tests.rigs.connections --rounds 200 --seed 0
 """
@@ -36,15 +37,15 @@ from graphkin.store import open_store
 from tests.fuzz.process import COMMAND, Watched
 
 MOST_MEMORY = 150 * 2**20
-SLOWEST = 0.2  # seconds: the 99th percentile of /livez
-GRACE = 60.0  # seconds after its deadline in which a connection on a busy machine must be closed
+SLOWEST = 0.2  # seconds: limit of the 99th percentile of /livez
+GRACE = 60.0  # seconds after the deadline, because a busy machine closes connections late
 PATH = "/v1/collections/nci"
 _REPLY = re.compile(rb"HTTP/1\.1 (\d{3}) [^\r\n]*\r\n(.*?)\r\n\r\n", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Deadlines:
-    """Seconds, as `graphkin.api.settings` has them."""
+    """Deadlines in seconds, as in `graphkin.api.settings`."""
 
     head: float = 10.0
     body: float = 30.0
@@ -57,7 +58,7 @@ class Deadlines:
 
 @dataclass
 class Outcome:
-    """seconds: of each request for /livez; memory: bytes beyond the idle server's."""
+    """Results of a campaign. `seconds` has the latency of each request to /livez, `memory` the growth in bytes."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -80,7 +81,7 @@ class Outcome:
 
 
 class Server(Watched):
-    """`graphkin serve` with an access log."""
+    """A `graphkin serve` process with an access log."""
 
     def __init__(self, store: Path, folder: Path, workers: int, deadlines: Deadlines) -> None:
         self.access_log = folder / "access.jsonl"
@@ -97,12 +98,12 @@ class Server(Watched):
         super().__enter__()
         url = urlsplit(self.line().split()[1])
         self.address = (str(url.hostname), int(url.port or 0))
-        while get(self.address, "/readyz")[0] == 503:  # kernels are still being compiled
+        while get(self.address, "/readyz")[0] == 503:  # the server is compiling kernels
             time.sleep(0.05)
         return self
 
     def peers(self) -> set[int]:
-        """Ports of all clients that a process of the server still has a connection with."""
+        """Return the ports of all clients that are connected to a process of the server."""
         ports = set()
         for process in family(self.process.pid):
             with suppress(psutil.NoSuchProcess):
@@ -110,7 +111,7 @@ class Server(Watched):
         return ports
 
     def lines(self) -> dict[str, int]:
-        """Status by request id, of all that is in the access log."""
+        """Return the status by request id of every line of the access log."""
         lines = map(json.loads, self.access_log.read_text().splitlines())
         return {line["id"]: line["status"] for line in lines}
 
@@ -135,7 +136,7 @@ class Client:
         self._key = b"" if key is None else f"Authorization: Bearer {key}\r\n".encode()
         self.received = b""
         self.port = 0
-        self.begin = 0.0  # when it was connected
+        self.begin = 0.0  # time of the connection
 
     def head(self, line: bytes = b"GET /livez") -> bytes:
         return line + b" HTTP/1.1\r\nHost: localhost\r\n" + self._key
@@ -156,7 +157,7 @@ class Client:
                 await writer.wait_closed()
 
     async def send(self, *pieces: bytes, pause: float = 0.0) -> None:
-        """Send all of it, then wait until the server ends the connection. A server may end it before that."""
+        """Send all pieces, then wait until the server ends the connection, which it may do earlier."""
         async with self._connected() as (reader, writer):
             reading = asyncio.create_task(self._read(reader))
             with suppress(OSError):
@@ -175,7 +176,7 @@ class Client:
                 self.received += data
 
     async def take_nothing(self, requests: bytes, is_open: Callable[[int], Awaitable[bool]]) -> None:
-        """Send requests, and read none of the replies until the server has given the connection up."""
+        """Send requests, and read no response until the server has given up the connection."""
         loop = asyncio.get_running_loop()
         with socket.socket() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -186,7 +187,7 @@ class Client:
             while await is_open(self.port):
                 pass
 
-    # One method for each kind of connection: each returns the seconds after which the server must have closed it.
+    # Each of these methods makes one kind of connection, and returns the seconds within which the server must close it.
 
     async def silent(self) -> float:
         await self.send()
@@ -257,7 +258,7 @@ KINDS = (
 
 
 def prepare(folder: Path) -> tuple[Path, str]:
-    """A store of 400 molecules that has a key, and the key."""
+    """Create a store of 400 molecules with a key, and return the store and the key."""
     lines = (Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi").read_text().splitlines()[:400]
     folder.joinpath("nci.smi").write_text("\n".join(lines))
     store = folder / "store"
@@ -267,7 +268,7 @@ def prepare(folder: Path) -> tuple[Path, str]:
 
 
 def add_key(store: Path) -> str:
-    """Make a key of a store that opens everything."""
+    """Add a key with all permissions to a store."""
     secret, key = made("all", ["admin"])
     with open_store(store) as opened:
         opened.keys().add(key)
@@ -277,7 +278,7 @@ def add_key(store: Path) -> str:
 def campaign(
     store: Path, key: str, folder: Path, *, rounds: int, seed: int, workers: int, deadlines: Deadlines
 ) -> Outcome:
-    """Open so many connections at once to a server of its own, and see how they and the server end."""
+    """Open `rounds` connections at once to a new server, and check how they and the server end."""
     outcome = Outcome()
     with Server(store, folder, workers, deadlines) as server:
         idle = _settled(server)
@@ -302,7 +303,7 @@ async def _all(
     peers, seen = set[int](), 0.0
 
     async def is_open(port: int) -> bool:
-        """Share one look among all clients that wait for it: to list connections keeps a processor busy."""
+        """Return whether a port is connected; all waiting clients share one listing, which is expensive."""
         nonlocal peers, seen
         await asyncio.sleep(0.5)
         called = time.monotonic()
@@ -328,7 +329,9 @@ async def _all(
     clients = []
     async with asyncio.TaskGroup() as group:
         for kind in cases:
-            keys = [key] if kind == "take_nothing" else [key, None, "gk_" + "x" * 43]  # only a key has large replies
+            keys = (
+                [key] if kind == "take_nothing" else [key, None, "gk_" + "x" * 43]
+            )  # only requests with a key get large responses
             client = Client(server.address, deadlines, Random(random.random()), random.choice(keys))
             clients.append(client)
             group.create_task(one(kind, client))
@@ -344,7 +347,7 @@ def _check_closed(server: Server, ports: set[int], outcome: Outcome) -> None:
 
 
 def _check_log(server: Server, received: list[bytes], outcome: Outcome) -> None:
-    """Every reply that came has its line in the access log."""
+    """Check that every received response has a line in the access log."""
     replies = {}
     for status, headers in (match.groups() for each in received for match in _REPLY.finditer(each)):
         outcome.statuses[int(status)] += 1
@@ -360,7 +363,7 @@ def _check_log(server: Server, received: list[bytes], outcome: Outcome) -> None:
 
 
 def _settled(server: Server) -> int:
-    """The server's memory, once it no longer falls."""
+    """Return the server's memory once it no longer falls."""
     memory = proportional(server.process.pid)
     while True:
         time.sleep(0.5)
@@ -371,13 +374,13 @@ def _settled(server: Server) -> int:
 
 @contextmanager
 def probing(address: tuple[str, int], outcome: Outcome) -> Iterator[None]:
-    """Ask `/livez` from another process meanwhile."""
+    """Send requests to `/livez` from another process."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_probe, args=(address, theirs))
     process.start()
     try:
-        ours.recv()  # it has begun
+        ours.recv()  # the probe has started
         yield
     finally:
         ours.send("end")

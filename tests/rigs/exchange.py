@@ -1,6 +1,7 @@
-"""HTTP exchanges over one connection, at as little cost to the machine that is measured as Python allows.
+"""HTTP exchanges over one connection, with as little processor time as Python allows.
 
-Replies are parsed by httptools and thrown away as they come; nothing is decoded.
+Measurements share the machine with the server. Responses are therefore parsed by httptools and discarded on arrival,
+without decoding.
 """
 
 import asyncio
@@ -15,10 +16,14 @@ _SAID = 300
 
 @dataclass
 class Exchange:
-    """status       0: the connection broke before the reply was whole
-    first, last  seconds from asking to the first and the last byte of the reply
-    retry_after  seconds, where the server says so
-    said         how the body of a reply that is no success begins
+    """A response.
+
+    Attributes:
+        status: HTTP status; 0 if the connection broke before the response was complete.
+        first: Seconds from the request to the first byte.
+        last: Seconds from the request to the last byte.
+        retry_after: Value of Retry-After in seconds; None without the header.
+        said: Start of the body of an error response.
     """
 
     status: int = 0
@@ -34,10 +39,10 @@ class Exchange:
 
 
 class Connection(asyncio.Protocol):
-    """One TCP connection; one request at a time."""
+    """One TCP connection with one request at a time."""
 
     used = False
-    """Whether it has brought a whole reply."""
+    """Whether it has delivered a complete response."""
 
     _end: asyncio.Future[None] | None = None
 
@@ -47,7 +52,7 @@ class Connection(asyncio.Protocol):
         return connection
 
     async def ask(self, request: bytes) -> Exchange:
-        """The reply to these bytes. Who stops waiting for it closes the connection."""
+        """Send a request and return its response. Cancelling the wait closes the connection."""
         self._exchange = Exchange()
         self._end = asyncio.get_running_loop().create_future()
         self._parser = httptools.HttpResponseParser(self)
@@ -68,7 +73,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transport is not a subclass
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._finish()

@@ -1,4 +1,4 @@
-"""The faults of `tests.rigs.chaos`, and the rounds that they come in."""
+"""The faults of `tests.rigs.chaos`, and the rounds that apply them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -18,18 +18,21 @@ from tests.rigs.witnesses import Witnesses
 FAULTS = ("api", "worker", "ingest", "append", "trainer", "disk", "damage", "clock")
 
 STILL, GROWN, OTHER = "still", "grown", "other"
-"""Collections: one never changes, one is appended to, one is ingested anew."""
+"""Collections: one never changes, one is appended to, one is replaced by new ingests."""
 
-_APPENDED = 20  # molecules at a time
+_APPENDED = 20  # molecules per append
 _KEPT = 3  # generations of each collection
-PATIENCE = 300.0  # seconds until what does not recover is given up
+PATIENCE = 300.0  # seconds after which a recovery counts as failed
 _MONTH = 30 * 86_400
-_STEPS, _CHECKPOINT = 24, 3  # of a training run
+_STEPS, _CHECKPOINT = 24, 3  # steps of a training run, and between its checkpoints
 _RECIPE = ("--format", "smi", "--threshold", str(THRESHOLD), "--top-k", "0", "--workers", "2")
 
 
 class Place:
-    """Where it happens. Each fault gives whether it met what it was meant for, and seconds until all went on."""
+    """The store and the server under test.
+
+    Each fault is a method that returns whether it hit its target, and the seconds until recovery.
+    """
 
     witnesses: Witnesses
 
@@ -42,17 +45,17 @@ class Place:
         self._disk = disk
         self._clock = clock
         self._files = 0
-        self._usual: dict[str, float] = {}  # seconds of a command that nobody disturbs
+        self._usual: dict[str, float] = {}  # seconds of a command without a fault
 
     async def begin(self) -> None:
-        """The collections."""
+        """Create the collections."""
         size = len(self.ledger.truth.smiles)
         self._first, self._fresh = [*range(size // 3, size // 2)], range(size // 2, size)
         for name, members in ((STILL, range(size // 3)), (GROWN, self._first), (OTHER, range(0, size, 3))):
             await self._acknowledged(name, members, *self.ingesting(name, members))
 
     async def prepare(self, faults: Iterable[str]) -> None:
-        """What must be done before the first of some faults: a training run that nobody disturbs."""
+        """Prepare the faults: the fault of the trainer needs a training run without faults to compare with."""
         if "trainer" in faults:
             ended = await self._site.run(*self._training(self._folder / "run"), store=False)
             if ended.code:
@@ -60,7 +63,7 @@ class Place:
             self._usual["pretrain"] = ended.seconds
 
     async def round(self, fault: str, strike: Callable[[], Awaitable[tuple[bool, float]]]) -> Round:
-        """A fault, and what the oracle says afterwards."""
+        """Apply a fault, and check all acknowledged data and all responses afterwards."""
         witnesses = self.witnesses
         before = witnesses.counted.copy()
         done = Round(fault)
@@ -162,17 +165,17 @@ class Place:
         self._clock.set(0)
         return True, await self._until(asyncio.sleep(0))
 
-    # what they are made of
+    # helpers
 
     async def _until(self, there: Awaitable[object]) -> float:
-        """Seconds until that is there, and the server answers rightly."""
+        """Wait for `there` and then for correct responses, and return the seconds."""
         begin = perf_counter()
         await there
         await self.witnesses.well()
         return perf_counter() - begin
 
     async def _again(self) -> None:
-        """All as it should run, after what did not recover."""
+        """Restore the clock and restart the server after a failed recovery."""
         self._clock.set(0)
         await self._site.kill_server()
         await self._site.serve()
@@ -180,8 +183,10 @@ class Place:
     async def _struck(
         self, random: Random, collection: str, members: Sequence[int], *command: str | Path
     ) -> tuple[bool, float]:
-        """A command is killed and run again."""
-        usual = self._usual.get(f"{command[0]}", self._usual["ingest"] / 2)  # an append takes no longer than that
+        """Kill a command at a random time, and run it again."""
+        usual = self._usual.get(
+            f"{command[0]}", self._usual["ingest"] / 2
+        )  # an append takes at most half the time of an ingest
         after = usual * random.random()
         killed = await self._site.killed(after, *command, alone=random.random() < 0.5)
         if killed.code == 0:
@@ -190,7 +195,11 @@ class Place:
         return killed.code < 0, again.seconds
 
     async def _acknowledged(self, collection: str, members: Sequence[int], *command: str | Path) -> Ended:
-        """A command that publishes, and what it has replaced is deleted. Raises `RuntimeError` if it fails."""
+        """Run a command that publishes a generation, record it, and prune older generations.
+
+        Raises:
+            RuntimeError: The command fails.
+        """
         ended = await self._site.run(*command)
         if ended.code:
             raise RuntimeError(f"{command[0]} of {collection} failed: {_last(ended)}")
@@ -209,7 +218,7 @@ class Place:
         return "ingest", "molecules", self._file(members), *_RECIPE, "--collection", collection
 
     def _appending(self, random: Random) -> tuple[list[int], tuple[str | Path, ...]]:
-        """What the collection that grows will hold, and the command. Once it has everything it begins anew."""
+        """Return the future members of the growing collection, and the command. A complete collection starts over."""
         older = self.ledger.members(GROWN)
         left = sorted({*self._fresh} - {*older})
         if not left:
@@ -224,7 +233,7 @@ class Place:
         return file
 
     def _current_files(self, collection: str) -> list[Path]:
-        """Those that a collection's current generation is read from."""
+        """Return the files of a collection's current generation."""
         with open_store(self.store) as store:
             manifest = store.manifest(collection)
         folders = [each.folder for each in manifest.fragments] or [manifest.generation]
@@ -232,7 +241,7 @@ class Place:
         return sorted(file for file in found if file.stat().st_size)
 
     def _is_told(self, collection: str) -> bool:
-        """Whether who looks for damage finds some."""
+        """Return whether a check of the collection reports damage."""
         try:
             with open_store(self.store) as store, store.open(collection) as generation:
                 return bool(generation.check())
@@ -247,7 +256,7 @@ class Place:
 
 
 def _learned(output: Path) -> list[bytes]:
-    """All that a training run has come to."""
+    """Return the final weights of a training run."""
     return [file.read_bytes() for file in sorted((output / f"step-{_STEPS:09}").glob("*.safetensors"))]
 
 

@@ -1,4 +1,4 @@
-"""Flip single bits of `keys.sqlite`: none may open the store, revive a revoked key or change what a key is for.
+"""Flip single bits of `keys.sqlite`. No flip may open the store, revive a revoked key or change the scope of a key.
 
 `python -m tests.rigs.key_bits --flips 10000 --seed 0`
 """
@@ -29,8 +29,10 @@ _LIFETIMES: Lifetimes = (("valid", None), ("revoked", None), ("expired", timedel
 
 
 def flip(folder: Path, flips: int, seed: int) -> Counter[str]:
-    """Count the outcomes of flips, one at a time: half of them in the key database of a store with one key, half in
-    that of a store with three."""
+    """Count the outcomes of single-bit flips of key databases.
+
+    Half of the flips are in the key database of a store with one key, half in that of a store with three keys.
+    """
     one, three = folder / "one", folder / "three"
     return _flip(one, _LIFETIMES[:1], flips // 2, seed) + _flip(three, _LIFETIMES, flips - flips // 2, seed)
 
@@ -51,7 +53,7 @@ def _flip(folder: Path, lifetimes: Lifetimes, flips: int, seed: int) -> Counter[
 
 
 def _fill(store: EmbeddedStore, lifetimes: Lifetimes) -> dict[str, str]:
-    """Secrets of new keys that read one collection."""
+    """Add keys that may read one collection, and return their secrets."""
     secrets = {}
     for name, lifetime in lifetimes:
         secrets[name], key = made(name, ["read"], ["mine"], lifetime)
@@ -62,7 +64,7 @@ def _fill(store: EmbeddedStore, lifetimes: Lifetimes) -> dict[str, str]:
 
 
 def _positions(content: bytes, flips: int, seed: int) -> Iterator[int]:
-    """Bits to flip: first of the beginning of each page, where SQLite keeps its counts, then random ones."""
+    """Yield the bits to flip: first the head of each page, where SQLite keeps its counts, then random bits."""
     heads = [
         8 * (page + byte) + bit for byte in range(108) for page in range(0, len(content), 4096) for bit in range(8)
     ]

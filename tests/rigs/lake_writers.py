@@ -1,4 +1,4 @@
-"""Let two processes write one lake at the same time, into a folder and on S3: exactly one of them wins.
+"""Let two processes write one lake concurrently, in a folder and on S3. Exactly one of them must succeed.
 
 `python -m tests.rigs.lake_writers --rounds 50 --seed 0`
 """
@@ -31,12 +31,12 @@ from graphkin.store.lake.store import LakeStore
 
 _WRITTEN = {"molecules": MOLECULES, "graphs": GRAPHS}
 NAMES = tuple(_WRITTEN)
-_SKEW = 0.02  # seconds by which one of them begins later, at most
+_SKEW = 0.02  # maximum seconds between the starts of both writers
 
 
 @contextmanager
 def s3_bucket() -> Iterator[str]:
-    """The URL of an empty bucket on an S3 server of this process, which its environment names."""
+    """Yield the URL of an empty bucket on an S3 server in this process, and point the environment to that server."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     server.start()
@@ -45,12 +45,12 @@ def s3_bucket() -> Iterator[str]:
     with patch.dict(os.environ, {**keys, "AWS_ENDPOINT_URL_S3": url}):
         assert httpx.put(f"{url}/bucket").status_code == 200
         yield "s3://bucket"
-    S3FileSystem.clear_instance_cache()  # of one that knows this server
+    S3FileSystem.clear_instance_cache()  # a cached instance refers to this server
     server.stop()
 
 
 def race(root: str, cache: Path, rounds: int, seed: int) -> Counter[str]:
-    """Count the outcomes of rounds, each in a folder of its own below a URL."""
+    """Count the outcomes of the rounds. Each round has its own folder below the URL."""
     chance = random.Random(seed)
     outcomes: Counter[str] = Counter()
     spawning = multiprocessing.get_context("spawn")
@@ -73,7 +73,7 @@ def race(root: str, cache: Path, rounds: int, seed: int) -> Counter[str]:
 
 
 def _write(name: str, cache: Path, barrier: Barrier, orders: Connection) -> None:
-    """Publish a collection of this name wherever the other end asks; reply the exit code and the message."""
+    """Publish a collection of this name at each requested URL, and reply with the exit code and the message."""
     while (order := orders.recv()) is not None:
         url, wait = order
         store = LakeStore(url, create=True, cache=cache)

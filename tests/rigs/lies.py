@@ -1,4 +1,4 @@
-"""Lies that a trainer must refuse: altered replies of a server, altered offline folders and altered files of epochs."""
+"""Lies that a trainer must reject: altered responses, offline folders and epoch files."""
 
 import hashlib
 import io
@@ -21,14 +21,18 @@ FIRST, HIGH, MASKED = (
     ("--strategy", "hgc-ho", "--set", "draws.negatives=8"),
     ("--strategy", "hgc-fo", "--mask-neighbors"),
 )
-"""Trainings: of positives alone, with shared negatives, and with the edges."""
+"""Options of trainings: with positives alone, with shared negatives, and with edges."""
 
 
 class ReplyLie(NamedTuple):
-    """A reply that holds something else than was requested.
+    """A response with other contents than requested.
 
-    request  what the path and query of the request have in them.     alter     body and headers to another body.
-    options  of the training that sends this request.                 names     the message has this in it.
+    Attributes:
+        name: Name of the lie.
+        request: Part of the path and query of the altered requests.
+        alter: Returns another body, given body and headers.
+        options: Options of a training that sends the request.
+        names: Text that the error message must contain.
     """
 
     name: str
@@ -39,18 +43,18 @@ class ReplyLie(NamedTuple):
 
 
 class FolderLie(NamedTuple):
-    """A folder that holds something else than was fetched. `names`: the message has this in it."""
+    """A folder with other contents than fetched. `names` is text that the error message must contain."""
 
     name: str
     alter: Callable[[Path], object]
     names: str
 
 
-# --- tables
+# tables
 
 
 def arrow(alter: Callable[[pa.Table], pa.Table]) -> Callable[[bytes, Headers], bytes]:
-    """Alter a reply that is an Arrow stream."""
+    """Alter a response that is an Arrow stream."""
 
     def altered(body: bytes, _: Headers) -> bytes:
         table = alter(pa.ipc.open_stream(body).read_all().combine_chunks())
@@ -63,7 +67,10 @@ def arrow(alter: Callable[[pa.Table], pa.Table]) -> Callable[[bytes, Headers], b
 
 
 def column(name: str, make: Callable[[np.ndarray], Any], type: pa.DataType | None = None) -> Any:
-    """Replace a column of numbers, or of lists of them, by what `make` gives; of its type unless another is named."""
+    """Replace a column of numbers, or of lists of numbers, by the result of `make`.
+
+    The type stays the same unless `type` is set.
+    """
 
     def alter(table: pa.Table) -> pa.Table:
         own = table.schema.field(name).type
@@ -94,7 +101,7 @@ def without(name: str) -> Callable[[pa.Table], pa.Table]:
 
 
 def of(name: str, value: str) -> Callable[[pa.Table], pa.Table]:
-    """Metadata that say something else."""
+    """Set a metadata entry to another value."""
     return lambda table: table.replace_schema_metadata({**(table.schema.metadata or {}), name.encode(): value})
 
 
@@ -103,7 +110,7 @@ def rows(take: Callable[[int], Any]) -> Callable[[pa.Table], pa.Table]:
 
 
 def linked(numbers: np.ndarray) -> int:
-    """The first anchor."""
+    """Return the first anchor."""
     return int(np.flatnonzero(numbers[:, 0] >= 0)[0])
 
 
@@ -177,7 +184,7 @@ POSITIVES: list[tuple[str, Callable[[pa.Table], pa.Table]]] = [
     ("another policy", of("policy", '{"name": "second_order", "k": 3}')),
     ("no provenance", lambda table: table.replace_schema_metadata(None)),
 ]
-"""Lies about the positives of an epoch, for replies and files alike: name and alteration."""
+"""Lies about the positives of an epoch, for both responses and files: name and alteration."""
 
 NEGATIVES: list[tuple[str, Callable[[pa.Table], pa.Table]]] = [
     ("negative id", column("ids", put((0, 0), -1))),
@@ -210,7 +217,7 @@ ITEMS: list[tuple[str, Callable[[pa.Table], pa.Table]]] = [
 
 
 def detail(**changes: Any) -> Callable[[bytes, Headers], bytes]:
-    """Alter what the collection says of itself; `counts__kept=-1` is inside."""
+    """Alter the description of the collection. Double underscores separate nested keys, as in `counts__kept=-1`."""
 
     def altered(body: bytes, _: Headers) -> bytes:
         values = json.loads(body)
@@ -236,7 +243,7 @@ def no_generation(body: bytes, headers: Headers) -> bytes:
 
 
 def reply_lies() -> list[ReplyLie]:
-    """Every lie of a server."""
+    """Return every lie of a server."""
     epoch, collection = "/v1/collections/nci/positives/epochs/0", "/v1/collections/nci"
     lies = [ReplyLie(f"positives: {n}", "positives/epochs/0", arrow(a), FIRST, epoch) for n, a in POSITIVES]
     lies += [ReplyLie(f"negatives: {n}", "/negatives", arrow(a), HIGH, f"{collection}/negatives") for n, a in NEGATIVES]
@@ -262,11 +269,11 @@ def reply_lies() -> list[ReplyLie]:
     return lies
 
 
-# --- folders
+# folders
 
 
 def npz(name: str, array: str, make: Callable[[np.ndarray], np.ndarray]) -> Callable[[Path], None]:
-    """Alter an array of an offline folder, with a SHA-256 and a seal that fit."""
+    """Alter an array of an offline folder, with matching SHA-256 and seal."""
 
     def alter(folder: Path) -> None:
         with np.load(folder / name) as held:
@@ -279,7 +286,7 @@ def npz(name: str, array: str, make: Callable[[np.ndarray], np.ndarray]) -> Call
 
 
 def resealed(what: str, alter: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
-    """Alter a manifest, with a seal that fits."""
+    """Alter a manifest, with a matching seal."""
 
     def altered(folder: Path) -> None:
         values = json.loads((folder / "manifest.json").read_bytes())[what]
@@ -290,7 +297,7 @@ def resealed(what: str, alter: Callable[[dict[str, Any]], object]) -> Callable[[
 
 
 def flipped(name: str, share: float) -> Callable[[Path], None]:
-    """Flip a bit of a file, so far into it."""
+    """Flip a bit of a file at a relative position."""
 
     def alter(folder: Path) -> None:
         content = bytearray((folder / name).read_bytes())
@@ -301,7 +308,7 @@ def flipped(name: str, share: float) -> Callable[[Path], None]:
 
 
 def cut_short(name: str) -> Callable[[Path], None]:
-    """Take the last bytes of a file away."""
+    """Remove the last bytes of a file."""
 
     def alter(folder: Path) -> None:
         (folder / name).write_bytes((folder / name).read_bytes()[:-9])
@@ -314,7 +321,7 @@ def missing(name: str) -> Callable[[Path], None]:
 
 
 def offline_lies() -> list[FolderLie]:
-    """Every lie of an offline folder that was fetched for `HIGH`."""
+    """Return every lie of an offline folder that was fetched for `HIGH`."""
     manifest, corpus, epoch, twins = "manifest.json", "corpus.npz", "epoch-00000.npz", "twins.npz"
     lies = [FolderLie(f"{n}: a bit at {s}", flipped(n, s), n) for n in (corpus, epoch, twins) for s in (0.1, 0.5, 0.9)]
     lies += [FolderLie(f"{manifest}: a bit at {s}", flipped(manifest, s), manifest) for s in (0.1, 0.4, 0.7)]
@@ -346,7 +353,7 @@ def offline_lies() -> list[FolderLie]:
 
 
 def epoch_lies() -> list[FolderLie]:
-    """Every lie of a folder of epochs, drawn for `FIRST` in one part."""
+    """Return every lie of a folder of epochs that was sampled for `FIRST` in one part."""
     part, manifest = "epoch=0/part-00000.parquet", "manifest.json"
 
     def parquet(alter: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:

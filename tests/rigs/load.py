@@ -1,17 +1,17 @@
-"""Many users at once: what they wait for, and what the server takes of the machine.
+"""Load test: latency for many concurrent users, and resources of the server.
 
     python -m tests.rigs.load [--clients 200] [--seconds 60] [--molecules 85271] [--json FILE]
     python -m tests.rigs.load --tree FOLDER                       the server of another checkout
-    python -m tests.rigs.load --url URL --collection NAME [--pid PID]     a server that runs already
+    python -m tests.rigs.load --url URL --collection NAME [--pid PID]     a running server
 
-Three phases, after one request of each kind that is not heavy. Alone: one user asks for an item and for an item's
-neighbours in turn. Load: all users draw from the mix of `tests.rigs.mix` without a pause; a twentieth of them is hasty
-and closes the connection after 0.2 to 1 s. Then nobody asks for half a minute. Beside heavy: 20 users ask for drawings
-and heavy replies only, and one more as in the first phase.
+After one warm-up request of each kind that is not heavy, there are three phases. Alone: one user requests an item and
+an item's neighbors in turn. Load: all users sample from the mix of `tests.rigs.mix` without a pause; a twentieth of
+them closes the connection after 0.2 to 1 s. Then the server idles for half a minute. Beside heavy: 20 users send only
+drawing and heavy requests, and one more user behaves as in the first phase.
 
-Times are those of whole replies, to their last byte. Percentiles include what was still waiting at the end, with the
-time that it had waited. The store is made once and kept in --cache; positive sets are drawn anew. The users share the
-machine with the server, so the processor time of both is told.
+Times cover whole responses, to their last byte. Percentiles include requests that were pending at the end, with their
+waiting time. The store is created once and kept in --cache; positive sets are sampled again. The users share the
+machine with the server, so the report has the processor time of both.
 """
 
 import argparse
@@ -37,10 +37,10 @@ from tests.rigs.load_report import Phase, Results, report
 from tests.rigs.mix import SHARES, Mix
 from tests.rigs.users import Draw, Users
 
-_ALONE = 5.0  # seconds at most
+_ALONE = 5.0  # maximum seconds of the first phase
 _SATURATING = {"drawing": 0.5, "heavy": 0.5}
 _SATURATING_USERS = 20
-_STRUCTURES = 500  # items whose structures are asked for
+_STRUCTURES = 500  # items whose structures are requested
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def measured(address: Address, pid: int | None, options: argparse.Namespace) -> 
 
 
 def mixed(address: Address, collection: str, random: Random) -> Mix:
-    """The mix for a collection, which is asked what it holds."""
+    """Return the mix for a collection, whose contents are requested from the server."""
     base = f"/v1/collections/{collection}"
     manifest = _read(address, base)[1]["manifest"]
     items = manifest["counts"]["kept"]

@@ -1,4 +1,4 @@
-"""The report of `tests.rigs.load` as Markdown."""
+"""The Markdown report of `tests.rigs.load`."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,9 +16,14 @@ _COUNTED: tuple[Outcome, ...] = ("refused", "abandoned", "unfinished", "failed")
 
 @dataclass
 class Phase:
-    """seconds        wall clock
-    server, users  processor seconds of the server with its children, and of those who ask
-    highest        memory of the server with its children
+    """One phase of the load test.
+
+    Attributes:
+        seconds: Wall clock time.
+        server: Processor seconds of the server and its children.
+        users: Processor seconds of the users.
+        highest: Maximum memory of the server and its children.
+        log: The requests.
     """
 
     seconds: float
@@ -73,7 +78,7 @@ def _lines(results: Results) -> Iterator[str]:
 
 
 def _table(*phases: Phase) -> Iterator[str]:
-    """A row a class of each phase."""
+    """Yield a table with a row for each class of each phase."""
     yield from columns()
     for phase in phases:
         for name in _CLASSES:
@@ -82,14 +87,14 @@ def _table(*phases: Phase) -> Iterator[str]:
 
 
 def columns() -> Iterator[str]:
-    """The head of a table of `row`s."""
+    """Yield the head of a table of `row`s."""
     titles = ("answered/s", "median", "90 %", "99 %", "longest", "first byte, 99 %", *_COUNTED)
     yield f"| | {' | '.join(titles)} |"
     yield "|---" * (len(titles) + 1) + "|"
 
 
 def row(name: str, records: list[Record], seconds: float) -> str:
-    """What became of some requests in so many seconds."""
+    """Return a table row with the outcomes and latencies of requests."""
     outcomes = Counter(record.outcome for record in records)
     cells = [f"{outcomes['answered'] / seconds:.1f}"]
     waited = [record for record in records if record.outcome in ("answered", "unfinished")]

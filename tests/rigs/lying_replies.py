@@ -1,10 +1,10 @@
-"""A trainer between lies: every reply, offline folder and file of epochs that was altered is refused by name.
+"""Check that a trainer rejects altered responses, offline folders and epoch files, and names them.
 
     python -m tests.rigs.lying_replies [--rounds N] [--seed S]
 
-A real server replies, and a proxy alters one kind of reply on the way; folders are altered after they were written,
-most of them with checksums that fit. Each lie must end `graphkin pretrain` with exit code 4 and a message that names
-the reply or the file, before a step is trained. `--rounds`: as many lies, in an order that follows from the seed.
+A real server responds, and a proxy alters one kind of response. Folders are altered after they were written, most of
+them with matching checksums. Each lie must end `graphkin pretrain` with exit code 4 and a message that names the
+response or the file, before the first step. `--rounds` limits the number of lies, sampled by the seed.
 """
 
 import argparse
@@ -45,18 +45,21 @@ class Outcome(NamedTuple):
 
 
 def graphkin(*arguments: object) -> Outcome:
-    """The command in this process."""
+    """Run the command in this process."""
     output = io.StringIO()
     with redirect_stderr(output), redirect_stdout(output):
         try:
             code = run([str(argument) for argument in arguments])
-        except Exception:  # a user would see the same, and exit code 1
+        except Exception:  # a user would see the same traceback and exit code 1
             return Outcome(1, traceback.format_exc())
     return Outcome(code, output.getvalue())
 
 
 class _Liar(ThreadingHTTPServer):
-    """Passes requests on to the server at `beyond`, and alters the replies that `lie` is about. `told`: how many."""
+    """A proxy of the server at `beyond` that alters the responses selected by `lie`.
+
+    `told` counts altered responses.
+    """
 
     daemon_threads = True
 
@@ -71,7 +74,7 @@ class _Liar(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Write nothing: a client that has seen enough closes its connection."""
+        """Write nothing: a client closes its connection once it has detected the lie."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -82,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = urllib.request.Request(self.server.beyond + self.path, headers={"Accept": self.headers["Accept"]})
         try:
             reply = urllib.request.urlopen(request)
-        except urllib.error.HTTPError as error:  # such as 503 while positives are drawn
+        except urllib.error.HTTPError as error:  # for example 503 while positives are sampled
             reply = error
         with reply:
             body = reply.read()
@@ -102,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Rig:
-    """A store, a server over it, a liar before that, an offline folder and a folder of epochs, all of them right."""
+    """A store, its server, a proxy that lies, an offline folder and a folder of epochs. All data is correct."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -132,7 +135,7 @@ class Rig:
                 thread.join()
 
     def _write_folders(self, url: str) -> None:
-        """Write both folders from the server and the store as they are."""
+        """Write both folders from the unaltered server and store."""
         self.offline, self.epochs = self.folder / "offline", self.folder / "epochs"
         where = ("--api", url, "--collection", "nci", "--cache-dir", self.folder / "cache")
         self._right("fetch", *where, *HIGH, "--batch-size", 16, "--epochs", 1, "--output", self.offline)
@@ -146,7 +149,7 @@ class Rig:
             raise RuntimeError(f"{arguments[0]}: {ended.message}")
 
     def train(self, *options: object) -> tuple[Outcome, int]:
-        """A training in a new folder with a new cache, and how many steps it wrote."""
+        """Run a training in a new folder with a new cache, and return its outcome and the number of recorded steps."""
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
             output = Path(name) / "run"
             ended = graphkin("pretrain", *options, *SMALL, "--output", output)
@@ -155,7 +158,7 @@ class Rig:
         return ended, steps
 
     def served(self, lie: ReplyLie | None, options: tuple[str, ...], *more: object) -> tuple[Outcome, int]:
-        """A training from the server through the liar."""
+        """Run a training with the server behind the proxy."""
         self.liar.lie, self.liar.told = lie, 0
         with tempfile.TemporaryDirectory(dir=self.folder) as cache:
             where = ("--api", self.liar.url, "--collection", "nci", "--cache-dir", cache)
@@ -165,7 +168,7 @@ class Rig:
         return ended
 
     def altered(self, whole: Path, lie: FolderLie, train: Callable[[Path], tuple[Outcome, int]]) -> tuple[Outcome, int]:
-        """A training from a copy of a folder that was altered."""
+        """Run a training with an altered copy of a folder."""
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
             copy = Path(name) / "copy"
             shutil.copytree(whole, copy)
@@ -174,7 +177,7 @@ class Rig:
 
 
 class Trial(NamedTuple):
-    """A lie: its kind, its name, what the message must name, and the training that meets it."""
+    """A lie: its kind, its name, the name that the message must contain, and a training that encounters it."""
 
     kind: str
     name: str
@@ -183,7 +186,7 @@ class Trial(NamedTuple):
 
 
 def campaign(rig: Rig) -> list[Trial]:
-    """Every lie."""
+    """Return a trial for every lie."""
 
     def offline(copy: Path) -> tuple[Outcome, int]:
         return rig.train("--offline", copy, *HIGH)
@@ -205,7 +208,7 @@ def campaign(rig: Rig) -> list[Trial]:
 
 
 def violations(folder: Path, rounds: int | None = None, seed: int = 0) -> tuple[Counter[str], list[str]]:
-    """How many lies of each kind were refused by name, and what went wrong with the others."""
+    """Return the number of correctly rejected lies by kind, and descriptions of all violations."""
     refused, wrong = Counter[str](), []
     with Rig(folder).serving() as rig:
         wrong += _unbelieved("the offline folder", rig.train("--offline", rig.offline, *HIGH))

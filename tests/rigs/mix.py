@@ -1,12 +1,12 @@
-"""What the users of `tests.rigs.load` ask for.
+"""Requests of the users of `tests.rigs.load`.
 
-    instant  70 %  an item; its neighbours; an item by its SMILES or a name; the collections; livez
-    search   15 %  a search; a structure; a neighbourhood of two hops; a path; components at one of 50 thresholds
-    drawing  10 %  an item; an item with what it shares with another; a structure
+    instant  70 %  an item; its neighbors; an item by its SMILES or a name; the collections; livez
+    search   15 %  a search; a structure; a neighborhood of two hops; a path; components at one of 50 thresholds
+    drawing  10 %  depiction of an item, of an item with what it shares with another item, of a structure
     heavy     5 %  an export of all items (CSV, SDF, Parquet) or edges (CSV, GraphML); one of 12 epochs of positives
                    (Arrow, JSON Lines); a million negatives; the positives of 4,096 anchors
 
-Within a class each request is as likely as the others; structures and ids are drawn evenly from the collection.
+Requests of a class are equally likely. Structures and ids are sampled uniformly from the collection.
 """
 
 import json
@@ -22,7 +22,7 @@ _ROWS = ("application/vnd.apache.arrow.stream", "application/x-ndjson")
 
 
 class Ask(NamedTuple):
-    """A request as it is sent, and what it counts as."""
+    """An encoded request and its kind."""
 
     kind: str
     content: bytes
@@ -30,8 +30,16 @@ class Ask(NamedTuple):
 
 @dataclass(frozen=True)
 class Mix:
-    """Requests to one collection. `smiles`: of some of its items. `host`: the value of the Host header. `key`: of the
-    API, if it asks for one."""
+    """Requests to one collection.
+
+    Attributes:
+        host: Value of the Host header.
+        collection: Name of the collection.
+        items: Number of its items.
+        smiles: SMILES of some items.
+        threshold: Threshold of its recipe.
+        key: API key, if the server requires one.
+    """
 
     host: str
     collection: str
@@ -41,7 +49,7 @@ class Mix:
     key: str | None = None
 
     def draw(self, random: Random, shares: Mapping[str, float] = SHARES) -> tuple[str, Ask]:
-        """(class, request)"""
+        """Sample a class and a request of it."""
         (name,) = random.choices([*shares], [*shares.values()])
         return name, random.choice(self.classes[name])(random)
 

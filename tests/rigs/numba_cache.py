@@ -1,4 +1,4 @@
-"""Damage the cache of compiled kernels: each damaged file is compiled again, and no run ends for it.
+"""Damage the cache of compiled kernels. Each damaged file must be compiled again, and no run may fail.
 
 `python -m tests.rigs.numba_cache --rounds 200 --seed 0`
 """
@@ -13,9 +13,14 @@ from tempfile import TemporaryDirectory
 
 
 def damage(cache: Path, rounds: int, seed: int) -> Counter[str]:
-    """Count the outcomes of rounds, by kind of damage. The cache must be that of this process (`NUMBA_CACHE_DIR`).
+    """Count the outcomes of the rounds by kind of damage.
 
-    Each round has a process of its own, forked from this one before it has loaded a kernel.
+    Each round runs in a process forked from this one before it has loaded a kernel.
+
+    Args:
+        cache: The cache of this process (`NUMBA_CACHE_DIR`).
+        rounds: Number of rounds.
+        seed: Seed of the damage.
     """
     chance = random.Random(seed)
     _run()
@@ -52,7 +57,7 @@ def _damaged(content: bytes, chance: random.Random) -> tuple[str, bytes]:
 
 
 def _run() -> int:
-    """The exit code of a process that runs two kernels and compares their results; negative if a signal ends it."""
+    """Run two kernels in a child process and return its exit code, which is negative if a signal ends it."""
     pid = os.fork()
     if pid == 0:
         status = 2
@@ -88,7 +93,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        os.environ["NUMBA_CACHE_DIR"] = folder  # before numba is imported, which reads it then
+        os.environ["NUMBA_CACHE_DIR"] = folder  # numba reads it when it is imported
         import graphkin.similarity.popcount
         import graphkin.store.sampling.ranking  # noqa: F401 - imported before the forks, compiled in them
 

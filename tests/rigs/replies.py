@@ -1,17 +1,17 @@
-"""Send the same requests to the servers of two checkouts and compare the replies byte by byte.
+"""Send the same requests to the servers of two checkouts, and compare the responses byte by byte.
 
     python -m tests.rigs.replies ../base [--neo4j]
 
 Both servers read one store, which this checkout builds: the collections of the fuzz corpus, and one of each other kind
 of item. The requests are those of the fuzz corpus and, for every operation, valid ones: each media type, HEAD, Range,
-conditional and compressed requests. The status, all headers and the body are compared; `_steady` names the few values
-that no two servers share. A request whose replies differ is sent again, because the outcome of a few depends on how
-many seconds of a processor they take: it passes if one checkout gives a reply that the other gives too. The exit code
-is 1 if a reply differs, or if an operation of the OpenAPI document was never answered with content. With `--neo4j` the
-requests are sent a second time, to servers over a real Neo4j.
+conditional and compressed requests. Status, all headers and body are compared, except the few values that differ
+between any two servers (`_steady`). A request with different responses is repeated, because some outcomes depend on
+processor time; it passes if one checkout gives a response that the other gives too. The exit code is 1 if a response
+differs, or if an operation of the OpenAPI document never had a 2xx response. With `--neo4j` the requests are sent a
+second time, to servers over a real Neo4j.
 
-The other checkout needs nothing but a `graphkin` package that `python -m graphkin serve` starts, and the web page built
-as in this one. A store takes some four minutes.
+The other checkout needs only a `graphkin` package that `python -m graphkin serve` starts, and the same build of the web
+page. Each store takes about four minutes.
 """
 
 import argparse
@@ -47,24 +47,25 @@ from tests.karate import publish_karate
 from tests.rigs.valid_requests import valid_requests
 
 _COLLECTIONS = ("nci", "keyed", "standardised", "social", "karate", "bits", "vectors")
-_BUILDING_SECONDS = 30  # until a server that replies "not yet" counts as hung
-_ATTEMPTS = 4  # to get the same reply from both
-_SECONDS = 60  # for one reply; a longer one is cut, and compared as a broken connection
+_BUILDING_SECONDS = 30  # limit for 503 responses of a server that is building
+_ATTEMPTS = 4  # attempts to get equal responses
+_SECONDS = 60  # limit of one response; a longer one is cut and compared as a broken connection
 
-_MOMENTS = {"date", "last-modified"}  # the second is when the server wrote the file of an export
+_MOMENTS = {"date", "last-modified"}  # last-modified is the time when the server wrote an export's file
 _GENERATED_ID = re.compile("[0-9a-f]{32}")
 _BOUNDARY = re.compile("(multipart/byteranges; boundary=)([0-9a-f]+)")
 _SAMPLE = re.compile(rb"^([^#\s]+(?: \w+=.*\})?) \S+.*$", re.MULTILINE)
 
 Outcome = tuple[str, ...]
-"""A reply as lines: status, headers by name, body. One line for a connection that broke."""
+"""A response as lines: status, headers by name, body; or one line for a broken connection."""
 
 
 class Side:
-    """The server of one checkout, and the cursors that it gives.
+    """The server of one checkout, with its cursors.
 
     Args:
-        store: the store of the corpus, also for a server over Neo4j: its generations are named beside it.
+        address: Host and port.
+        store: The store of the corpus, also for a server over Neo4j, because requests name its generations.
     """
 
     def __init__(self, address: Address, store: Path) -> None:
@@ -72,14 +73,14 @@ class Side:
         self._values = placeholders(store, lambda target: self._reply(Request("", "GET", target)).body)
 
     def outcome(self, request: Request) -> Outcome:
-        """Return status, headers and body as lines, or the way in which the connection broke."""
+        """Return status, headers and body as lines, or the error that broke the connection."""
         try:
             return _steady(request, self._reply(request, self._values))
         except (OSError, HTTPException) as error:
             return (type(error).__name__,)
 
     def _reply(self, request: Request, values: Mapping[str, str] | None = None) -> Reply:
-        """Return the reply, once the server has built everything that it needs."""
+        """Return the response, repeating the request while the server is building."""
         deadline = time.monotonic() + _BUILDING_SECONDS
         while True:
             reply = exchange(self.address, request.bytes(values or {}), request.method, _SECONDS)
@@ -89,8 +90,10 @@ class Side:
 
 
 def _steady(request: Request, reply: Reply) -> Outcome:
-    """Return a reply as lines, without the values that no two servers share: the moments, an id that the server made
-    up, the boundary between parts of a file, and what metrics have counted."""
+    """Return a response as lines, without the values that differ between any two servers.
+
+    These are timestamps, generated request ids, the boundary between parts of a file, and the counts of metrics.
+    """
     body = reply.body
     headers = []
     for name, value in reply.headers.items():
@@ -108,14 +111,14 @@ def _steady(request: Request, reply: Reply) -> Outcome:
 
 @dataclass
 class Comparison:
-    """What came of a corpus.
+    """The result of comparing a corpus.
 
-    Args:
-        different: ids of requests whose replies differ.
-        unsteady: ids of requests whose replies differed at first, and agreed when they were sent again.
-        statuses: how many replies of the other checkout had each status.
-        answered: operations, as method and path of the OpenAPI document, that both answered alike with 2xx.
-        seconds: for the whole corpus.
+    Attributes:
+        different: Ids of requests with different responses.
+        unsteady: Ids of requests with responses that differed at first, and agreed when the request was repeated.
+        statuses: Number of the other checkout's responses by status.
+        answered: Operations, as method and path of the OpenAPI document, with equal 2xx responses.
+        seconds: Duration of the whole corpus.
     """
 
     different: list[str] = field(default_factory=list)
@@ -126,7 +129,7 @@ class Comparison:
 
 
 def compare(other: Side, ours: Side, corpus: Sequence[Request]) -> Comparison:
-    """Send each request to both, and print each difference."""
+    """Send each request to both servers, and print each difference."""
     result, begin = Comparison(), time.monotonic()
     for request in corpus:
         theirs, mine = [other.outcome(request)], [ours.outcome(request)]
@@ -167,7 +170,7 @@ def build(folder: Path) -> Path:
 
 
 def _write_report(folder: Path, generation: str) -> None:
-    """Write the files that a server shows of a report."""
+    """Write the files of a report that a server displays."""
     folder.mkdir()
     report = {"report": "hops", "title": "Hops", "command": "hops", "seeds": [0], "notes": [], "generation": generation}
     (folder / "hops.json").write_text(json.dumps(report))
@@ -192,7 +195,7 @@ def _neo4j(store: Path, folder: Path) -> Iterator[str]:
 
 
 def _report(place: str | Path, result: Comparison) -> bool:
-    """Print what came of a corpus, and return whether it violates anything."""
+    """Print the result of a corpus, and return whether it has violations."""
     unanswered = [" ".join(operation) for operation in operations() if operation not in result.answered]
     print(f"{place}: {result.statuses.total()} requests in {result.seconds:.0f} s")
     print(f"  by status: {dict(sorted(result.statuses.items()))}")

@@ -1,4 +1,4 @@
-"""A store with a server of several processes, the commands that write to it, and the disk that it lies on."""
+"""A store with a server of several processes, the commands that write to it, and the disk that holds it."""
 
 import asyncio
 import os
@@ -19,13 +19,16 @@ from benchmarks.machine import family
 from tests.rigs.exchange import Connection
 
 _TREE = Path(__file__).parents[2]
-_SIZE = 2 << 30  # bytes of a disk in memory, at most
-_PAUSE = 0.05  # seconds between two looks
+_SIZE = 2 << 30  # maximum bytes of the file system in memory
+_PAUSE = 0.05  # seconds between two polls
 
 
 class Disk:
-    """A file system in memory at `folder`, where this process may mount one; it goes with the block. Where not, the
-    folder lies on the machine's disk, and `full` bounds the files of the commands instead."""
+    """A file system in memory, mounted at `folder` until `close`.
+
+    If this process may not mount file systems, the folder stays on the machine's disk, and `full` limits the file sizes
+    of commands instead.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -34,7 +37,12 @@ class Disk:
 
     @contextmanager
     def full(self, left: int, largest: int) -> Iterator[Sequence[str]]:
-        """But for so many bytes. What commands are run by meanwhile; `largest`: bytes of their largest file."""
+        """Fill the disk until `left` bytes are free, and yield a command prefix that imposes the limit.
+
+        Args:
+            left: Free bytes.
+            largest: Bytes of the largest file that commands write.
+        """
         if not self.mounted:
             yield "prlimit", f"--fsize={min(left, largest - 1)}"
             return
@@ -53,7 +61,7 @@ class Disk:
 
 @dataclass
 class Ended:
-    """How a command ended: its exit code, or minus the signal that killed it."""
+    """The result of a command. `code` is its exit code, or minus the signal that killed it."""
 
     code: int
     out: str
@@ -62,7 +70,14 @@ class Ended:
 
 
 class Site:
-    """`store` is a folder or a URL. Processes get `environment`."""
+    """A server and commands on one store.
+
+    Args:
+        store: A folder or a URL.
+        cache: Cache folder of the server.
+        workers: Number of server processes.
+        environment: Environment variables of all processes.
+    """
 
     def __init__(self, store: Path | str, cache: Path, workers: int, environment: Mapping[str, str]) -> None:
         self.store = store
@@ -80,8 +95,10 @@ class Site:
     # the server
 
     async def serve(self, *, ready: bool = True) -> None:
-        """Until it is ready, or there, as over a damaged store, which never is; one that ends is started again, as a
-        supervisor does."""
+        """Start the server and wait until it is ready, or only alive if `ready` is False.
+
+        A server over a damaged store never becomes ready. A server that exits is restarted, as a supervisor would do.
+        """
         while True:
             if self._server is None or self._server.returncode is not None:
                 await self._launch()
@@ -111,8 +128,10 @@ class Site:
         return asked.status == 200
 
     async def kill_server(self, whole: bool = True) -> None:
-        """The server with all its processes, as a machine that is out of memory may; or its first process alone, with
-        which the others end."""
+        """Kill all processes of the server, as the kernel may when memory runs out, or only the first one.
+
+        The other processes end with the first one.
+        """
         assert self._server is not None
         members = family(self._server.pid)
         for each in members if whole else members[:1]:
@@ -121,7 +140,7 @@ class Site:
         await self._server.wait()
 
     def listening(self) -> list[psutil.Process]:
-        """Those of the server's processes that do."""
+        """Return the server's processes that listen on a socket."""
         assert self._server is not None
         found = []
         for each in family(self._server.pid):
@@ -137,7 +156,7 @@ class Site:
     # commands
 
     async def run(self, *arguments: str | Path, within: Sequence[str] = (), store: bool = True) -> Ended:
-        """A command, to its end."""
+        """Run a command to its end."""
         return await self.killed(None, *arguments, within=within, store=store)
 
     async def killed(
@@ -148,7 +167,7 @@ class Site:
         within: Sequence[str] = (),
         store: bool = True,
     ) -> Ended:
-        """A command that is killed after so many seconds, `alone` or with all that it has started."""
+        """Run a command and kill it after a number of seconds, `alone` or with all its child processes."""
         where = ["--store", self.store] if store else []
         begin = perf_counter()
         process = await asyncio.create_subprocess_exec(
@@ -174,7 +193,7 @@ class Site:
         return Ended(process.returncode, out.decode(), err.decode(errors="replace"), perf_counter() - begin)
 
     async def close(self) -> None:
-        """Kill what runs."""
+        """Kill all running processes."""
         for each in self._running:
             with suppress(ProcessLookupError):
                 os.killpg(each.pid, signal.SIGKILL)

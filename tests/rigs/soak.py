@@ -1,19 +1,20 @@
-"""A server that a team leaves running: what trainers and chemists wait for, and what it holds of the machine.
+"""Soak test of a server that a team leaves running: latency for trainers and chemists, and use of resources.
 
     python -m tests.rigs.soak [--minutes 120] [--chemists 50] [--trainers 3] [--molecules 20000] [--seed 0]
                               [--cycle 24] [--json FILE]
 
-Chemists draw from the mix of `tests.rigs.mix` but for its heavy part, and look at each reply for some seconds; one of
-five asks a collection that grows. Trainers ask for epochs, batches of positives and negatives, and take a step with
-each. A writer meanwhile appends to the collection that grows, ingests another one anew, prunes both, and begins again
-some seconds later. Half-way through each cycle of such rounds it compacts what has grown, and at its end removes again
-what the cycle has appended, so that the collections do not grow for good. In the end every current generation is
-verified, and the one that grew is compared with one ingest of the files that are left of it.
+Chemists sample from the mix of `tests.rigs.mix` without its heavy part, and pause for some seconds after each
+response. One in five requests concerns a collection that grows. Trainers request epochs, batches of positives and
+negatives, and compute a step with each. Meanwhile a writer appends to the growing collection, replaces another one by
+a new ingest, prunes both, and repeats this some seconds later. Half-way through each cycle of such rounds it compacts
+the growing collection. At the end of the cycle it removes everything that the cycle appended, so that collections do
+not grow forever. Finally every current generation is verified, and the growing collection is compared with one ingest
+of the remaining files.
 
-For the first twelfth of the time chemists hurry, and look at a reply a tenth as long: so what the server remembers of
-its answers, up to so many bytes, is there when its memory is judged. Percentiles are of whole replies after that.
-Memory and descriptors are those of the server with its children; the users and the writer share the machine with it.
-The exit code is 1 where a request or the writer failed, or something was lost.
+For the first twelfth of the time, chemists pause a tenth as long, so that the server's bounded caches are full before
+its memory is judged. Percentiles cover whole responses after that time. Memory and descriptors include the server's
+children; the users and the writer share the machine with it. The exit code is 1 if a request or the writer failed, or
+data was lost.
 """
 
 import argparse
@@ -42,15 +43,15 @@ from tests.rigs.users import Record, Users
 
 _STILL, _GROWN, _OTHER = "still", "grown", "other"
 _SHARES = {"instant": 0.75, "search": 0.15, "drawing": 0.10}
-_GROWN_SHARE = 0.2  # of the chemists' requests
-_PAUSE = 3.0  # seconds that a chemist looks at a reply, on average
-_AT_FIRST = 1 / 12  # of the time
-_HURRY = 0.1  # of the chemists' pause, at first
-_STEP = 0.2  # seconds that a trainer computes with a reply, on average
-_APPENDED = 20  # molecules at a time
-_REST = 10.0  # seconds of the writer, after each round
-_KEPT = 3  # generations
-_STATES = 60  # of the server, evenly over the time
+_GROWN_SHARE = 0.2  # share of the chemists' requests
+_PAUSE = 3.0  # mean seconds between a response and a chemist's next request
+_AT_FIRST = 1 / 12  # share of the time
+_HURRY = 0.1  # factor of the chemists' pause at first
+_STEP = 0.2  # mean seconds that a trainer computes with a response
+_APPENDED = 20  # molecules per append
+_REST = 10.0  # seconds between two rounds of the writer
+_KEPT = 3  # generations that prune keeps
+_STATES = 60  # states of the server, evenly spaced in time
 
 
 def main() -> int:
@@ -72,7 +73,7 @@ def main() -> int:
 
 
 class Writer:
-    """Who writes to the store while it is served: the commands, each with the seconds that it took."""
+    """Writes to the store while it is served. `log` has each command with its seconds."""
 
     def __init__(self, folder: Path, size: int, cycle: int) -> None:
         self.store = folder / "store"
@@ -92,12 +93,12 @@ class Writer:
         return path
 
     async def begin(self) -> None:
-        """The collections, before anybody asks for them."""
+        """Create the collections before the server starts."""
         for name in (_STILL, _GROWN, _OTHER):
             await self._graphkin("ingest", "molecules", self._older, collection=name)
 
     async def work(self, seconds: float) -> None:
-        """For so long, and to the end of the last command."""
+        """Run rounds for a number of seconds, and finish the last command."""
         end = time.perf_counter() + seconds
         for number in count():
             if time.perf_counter() >= end or self.failed:
@@ -112,7 +113,7 @@ class Writer:
             await asyncio.sleep(max(0.0, min(_REST, end - time.perf_counter())))
 
     async def _tidy(self, done: int) -> None:
-        """After so many rounds of a cycle."""
+        """Compact or remove at the right rounds of a cycle, where `done` rounds are complete."""
         if done == self._cycle:
             lines = [file.read_text() for file in self._appended]
             await self._graphkin("remove", self._written("gone.smi", lines), "--by", "smiles", collection=_GROWN)
@@ -121,7 +122,7 @@ class Writer:
             await self._graphkin("compact", collection=_GROWN)
 
     async def compare(self) -> None:
-        """All is as it was published; what grew is what one ingest of the same files gives."""
+        """Verify all collections, and compare the growing collection with one ingest of the same files."""
         for name in (_STILL, _GROWN, _OTHER):
             await self._graphkin("verify", collection=name)
         grown = await self._current(_GROWN)
@@ -133,7 +134,7 @@ class Writer:
         return str(json.loads(await self._graphkin("info", "--json", collection=name))["manifest"]["generation"])
 
     async def _graphkin(self, *arguments: str | Path, collection: str | None = None) -> str:
-        """What the command prints. One that fails is told, and the last."""
+        """Run a command, record its seconds and any failure, and return its output."""
         where: list[str | Path] = ["--store", self.store, *([] if collection is None else ["--collection", collection])]
         begin = time.perf_counter()
         process = await asyncio.create_subprocess_exec(*graphkin(*arguments, *where), stdout=PIPE, stderr=PIPE)
@@ -164,7 +165,7 @@ async def _soak(writer: Writer, options: argparse.Namespace) -> Soak:
 
 
 def _crowds(address: Address, options: argparse.Namespace) -> tuple[list[Users], list[Users]]:
-    """Those of the beginning, and those of the rest."""
+    """Return the users of the first part, and those of the rest."""
     random = Random(options.seed)
     still, grown = (mixed(address, name, random) for name in (_STILL, _GROWN))
 
@@ -196,7 +197,7 @@ def _trainer(mix: Mix) -> Callable[[Random], tuple[str, Ask]]:
 
 
 async def _watch(pid: int, seconds: float, states: list[State]) -> None:
-    """What the server holds, from its start on."""
+    """Record states of the server until cancelled."""
     begin = time.perf_counter()
     for number in count():
         await asyncio.sleep(max(0.0, begin + number * seconds / _STATES - time.perf_counter()))

@@ -1,4 +1,4 @@
-"""What `tests.rigs.soak` measured, as Markdown."""
+"""The Markdown report of `tests.rigs.soak`."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from tests.rigs.load_report import columns, row
 from tests.rigs.users import Record
 
 _CLASSES = ("instant", "search", "drawing", "trainer")
-_SHOWN = 12  # states of the server
+_SHOWN = 12  # rows of server states
 
 
 class State(NamedTuple):
-    """What the server with its children holds, so many seconds after the beginning."""
+    """Memory and descriptors of the server and its children, at a time in seconds since the start."""
 
     seconds: float
     memory: Memory
@@ -25,9 +25,17 @@ class State(NamedTuple):
 
 @dataclass
 class Soak:
-    """seconds: how long it was; counted: seconds at the end of which `log` has all requests; server: processor seconds
-    of the server; writes: commands of the writer with their seconds; failed: what the writer was told, what was lost,
-    and what failed before `log` begins."""
+    """Results of a soak test.
+
+    Attributes:
+        seconds: Duration.
+        counted: Seconds at the end whose requests are in `log`.
+        server: Processor seconds of the server.
+        log: The counted requests.
+        states: States of the server.
+        writes: Commands of the writer with their seconds.
+        failed: Errors of the writer, lost data, and failures before `log` starts.
+    """
 
     seconds: float
     counted: float
@@ -39,7 +47,7 @@ class Soak:
 
 
 def failures(soak: Soak) -> list[str]:
-    """What should not have happened."""
+    """Return all failures."""
     return [*soak.failed, *failed_of(soak.log)]
 
 
@@ -80,7 +88,7 @@ def _lines(soak: Soak) -> Iterator[str]:
 
 
 def _growth(states: list[State], settled: float) -> str:
-    """Of the highest in the last third, on the highest before that third and after so many seconds."""
+    """Compare the maxima before and in the last third, ignoring the first `settled` seconds."""
     last = 2 / 3 * states[-1].seconds
     middle = [each for each in states if settled <= each.seconds < last]
     late = [each for each in states if each.seconds >= last]

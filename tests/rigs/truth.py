@@ -1,4 +1,4 @@
-"""What a store must hold, by RDKit alone: molecules, and the edges of any collection of them."""
+"""The expected contents of a store, computed by RDKit alone: molecules, and the edges of any collection of them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ _CLOSE = 1e-6  # similarities are stored as float32
 
 
 class Truth:
-    """So many different molecules of one fragment; `lines`: each with a name of its own."""
+    """`count` different molecules without salts. `lines` has a line for each, with a unique name."""
 
     def __init__(self, count: int) -> None:
         RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
@@ -33,12 +33,12 @@ class Truth:
         self._similarity = np.array([DataStructs.BulkTanimotoSimilarity(each, bits) for each in bits])
 
     def neighbors(self, members: Sequence[int], item: int) -> dict[int, float]:
-        """Id and similarity of the neighbours of an item, in a collection of some molecules in this order."""
+        """Return similarity by id of the neighbors of an item, in a collection of `members` in this order."""
         row = self._similarity[members[item]][np.asarray(members)]
         return {int(id): float(row[id]) for id in np.flatnonzero(row >= THRESHOLD) if id != item}
 
     def differing(self, generation: Generation, members: Sequence[int]) -> Iterator[str]:
-        """What a generation has otherwise than one of these molecules should."""
+        """Yield the differences between a generation and the expected collection of `members`."""
         if [*generation.structures()] != [self.smiles[each] for each in members]:
             yield "its molecules are others"
             return
@@ -54,7 +54,7 @@ class Truth:
 
 
 class Ledger:
-    """What was acknowledged: each published generation, with the molecules that it is of."""
+    """The acknowledged writes: each published generation with its molecules."""
 
     def __init__(self, truth: Truth) -> None:
         self.truth = truth
@@ -62,26 +62,26 @@ class Ledger:
         self._ever: dict[str, list[int]] = {}
 
     def publish(self, collection: str, generation: str, members: Sequence[int]) -> None:
-        """It is the collection's current one from now on."""
+        """Record a generation as the collection's current one."""
         there = self.published.setdefault(collection, {})
         there.pop(generation, None)
         there[generation] = self._ever[generation] = [*members]
 
     def prune(self, keep: int) -> None:
-        """All but so many of the newest of each collection have been deleted."""
+        """Forget all but the `keep` newest generations of each collection, which were deleted."""
         for collection, there in self.published.items():
             self.published[collection] = dict([*there.items()][-keep:])
 
     def members(self, collection: str) -> list[int]:
-        """Of its current generation."""
+        """Return the molecules of the collection's current generation."""
         return [*self.published[collection].values()][-1]
 
     def told(self, generation: str) -> list[int] | None:
-        """Of any generation that there was."""
+        """Return the molecules of any generation that was ever published; None if it was not."""
         return self._ever.get(generation)
 
     def check(self, store: Store) -> tuple[list[str], list[str]]:
-        """What is lost, and what is wrong, of all that was acknowledged."""
+        """Return the lost and the wrong data among everything that was acknowledged."""
         lost: list[str] = []
         wrong: list[str] = []
         for collection, there in self.published.items():

@@ -1,4 +1,4 @@
-"""Users of a server: each asks, waits for the whole reply, and asks again."""
+"""Simulated users of a server, each of whom sends a request, reads the whole response, and repeats."""
 
 import asyncio
 import time
@@ -10,22 +10,26 @@ from tests.rigs.exchange import Connection, Exchange
 from tests.rigs.mix import Ask
 
 HASTY = 0.05
-"""The share of users who close the connection when a reply takes longer than 0.2 to 1 s."""
+"""Share of users who close the connection when a response takes longer than 0.2 to 1 s."""
 
-_LONGEST_WAIT = 3.0  # seconds that a refused user waits at most, whatever the server asks for
+_LONGEST_WAIT = 3.0  # seconds: upper bound of Retry-After that users respect
 
 Draw = Callable[[Random], tuple[str, Ask]]
-"""Draws a request, and the class that it counts to."""
+"""A function that samples a request and its class."""
 
 Outcome = Literal["answered", "refused", "abandoned", "unfinished", "failed"]
 
 
 class Record(NamedTuple):
-    """What became of a request.
+    """The outcome of a request.
 
-    outcome      refused: 503 with Retry-After; unfinished: still waiting when time was up
-    first, last  seconds to the first and the last byte; of what did not end, those waited
-    said         of a failure
+    Attributes:
+        name: Class of the request.
+        kind: Kind of the request.
+        outcome: `refused` is a 503 with Retry-After; `unfinished` was still pending when time was up.
+        first: Seconds to the first byte, or until the request was given up.
+        last: Seconds to the last byte, or until the request was given up.
+        said: Status and start of the body of a failure.
     """
 
     name: str
@@ -37,9 +41,14 @@ class Record(NamedTuple):
 
 
 class Users:
-    """So many users of the server at (host, port); `log` grows with each request that has ended.
+    """A number of users of one server. `log` gets a record for each completed request.
 
-    pause: seconds for which a user looks at a reply before the next request, on average.
+    Args:
+        address: Host and port of the server.
+        draw: Samples requests.
+        number: Number of users.
+        seed: Seed of all random numbers.
+        pause: Mean seconds between a response and the user's next request.
     """
 
     def __init__(self, address: tuple[str, int], draw: Draw, number: int, seed: str, pause: float = 0) -> None:
@@ -51,7 +60,7 @@ class Users:
         self.log: list[Record] = []
 
     async def work(self, seconds: float) -> None:
-        """All of them at once, for so long."""
+        """Run all users concurrently for a number of seconds."""
         end = time.perf_counter() + seconds
         async with asyncio.TaskGroup() as group:
             for each in range(self._number):
@@ -68,7 +77,9 @@ class Users:
             try:
                 async with asyncio.timeout(limit):
                     exchange = await connection.ask(ask.content)
-                    if connection.used and exchange.unheard:  # it was closed as idle: RFC 9112, section 9.3.1
+                    if (
+                        connection.used and exchange.unheard
+                    ):  # the server closed the idle connection (RFC 9112, section 9.3.1)
                         connection = await Connection.to(*self._address)
                         exchange = await connection.ask(ask.content)
             except TimeoutError:

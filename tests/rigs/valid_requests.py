@@ -1,6 +1,6 @@
-"""Requests that a server answers with content, of every operation: for the comparison of two checkouts.
+"""Valid requests of every operation, for the comparison of two checkouts.
 
-Each collection gets the same ones; only the structures in them are of the collection's kind.
+Each collection gets the same requests; only their structures depend on the collection's kind.
 """
 
 import json
@@ -45,10 +45,10 @@ _STRUCTURES: Mapping[str, tuple[Fields, ...]] = {
     "bits": ({"fingerprint": "0f" * 25}, {"structure": "1e" * 25}),
     "vectors": ({"vector": [1.0, 0.5, 0.25, 0.125]}, {"structure": "[1, 0, 0, 0]"}),
 }
-"""Structures to search for, of the collections that do not hold molecules."""
+"""Query structures for collections without molecules."""
 
 _PROPERTIES = {"social": "nodes", "karate": "degree", "bits": "popcount", "vectors": "norm"}
-"""A property with numbers, of the collections that do not hold molecules."""
+"""A numeric property of each collection without molecules."""
 
 _EXPORTS: tuple[Fields, ...] = (
     *({"what": "items", "format": format} for format in ("csv", "parquet", "sdf", "arrow")),
@@ -79,7 +79,7 @@ def valid_requests(collections: Sequence[str]) -> Iterator[Request]:
 
 
 _Parts = tuple[str, str, tuple[str, ...], object]
-"""method, path below the collection, headers, body"""
+"""Method, path below the collection, headers, body."""
 
 
 def _requests_about(collection: str) -> Iterator[_Parts]:
@@ -95,7 +95,7 @@ def _requests_about(collection: str) -> Iterator[_Parts]:
     for export, part in product(_EXPORTS, ((), *((f"Range: {range}",) for range in _RANGES))):
         yield "GET", f"/export?{urlencode(export)}", part, None
     yield from _posts(_STRUCTURES.get(collection, _MOLECULES), number)
-    if collection == "nci":  # the corpus's store has an older generation of this one alone
+    if collection == "nci":  # only this collection has an older generation in the corpus's store
         for path in paths[::3]:
             yield "GET", f"{path}{'&' if '?' in path else '?'}generation={{old}}", (), None
 
@@ -143,7 +143,7 @@ def _posts(structures: Sequence[Fields], number: str) -> Iterator[_Parts]:
 
 
 _PAGE_FIELDS = {"limit", "columns", "cursor"}
-"""Fields of a query that say how its items are shown, and not which they are."""
+"""Fields of a query that affect only the presentation of its items."""
 
 
 def _choices(number: str) -> tuple[Fields, ...]:

@@ -1,4 +1,8 @@
-"""Users who know what they must be answered: of one collection by heart, of those that change by what was published."""
+"""Witnesses: users who know the correct response to each request.
+
+One collection never changes, so its responses are recorded. Responses about changing collections are checked against
+the published generations.
+"""
 
 import asyncio
 import json
@@ -12,25 +16,25 @@ from tests.rigs.exchange import Connection, Exchange
 from tests.rigs.mix import Ask, Mix
 from tests.rigs.truth import Ledger
 
-_KNOWN = 0.6  # of their requests
-_PAUSE = 0.05  # seconds between two requests of one of them, on average
+_KNOWN = 0.6  # share of requests to the collection that never changes
+_PAUSE = 0.05  # mean seconds between two requests of a witness
 _CLOSE = 1e-6
-_SMALLEST = 50  # items of any collection that is asked
+_SMALLEST = 50  # every collection has at least this many items
 _DAMAGED = b"urn:graphkin:problem:damaged"
-_SLOW = b"reading it takes more than"  # a structure that has its time, on a machine that has none
+_SLOW = b"reading it takes more than"  # a structure may exceed its time limit on a busy machine
 
 Outcome = Literal["right", "wrong", "refused", "damaged", "broken", "failed"]
 
 
 class _Question(NamedTuple):
-    """A request, and of which item's neighbours, where they are of a collection that grows."""
+    """A request, and the item whose neighbors it requests if the collection changes."""
 
     ask: Ask
     item: int | None = None
 
 
 class Whole(Connection):
-    """Keeps the body, and which generation it is of."""
+    """A connection that keeps the body of the response and its generation."""
 
     body: bytes = b""
     generation: str = ""
@@ -50,12 +54,18 @@ class Whole(Connection):
 
 
 class Witnesses:
-    """Of the server at (host, port). `still`: requests to a collection that never changes; `growing`: to those that do,
-    by name.
+    """Witnesses of one server.
 
-    counted  replies by what became of them
-    wrong    what was answered with success and is not so
-    failed   what was answered otherwise, and is no way to refuse
+    Args:
+        address: Host and port of the server.
+        still: Requests to a collection that never changes.
+        growing: Requests to collections that change, by name.
+        ledger: The published generations.
+
+    Attributes:
+        counted: Number of responses by outcome.
+        wrong: Successful responses with wrong contents.
+        failed: Error responses that are no valid refusal.
     """
 
     def __init__(self, address: tuple[str, int], still: Mix, growing: dict[str, Mix], ledger: Ledger) -> None:
@@ -78,7 +88,7 @@ class Witnesses:
         self._seen: list[tuple[str, int, bytes]] = []
 
     async def learn(self) -> None:
-        """What an undisturbed server answers."""
+        """Record the responses of a server without faults."""
         connection = await self._connected()
         for ask, _ in self._still:
             while (exchange := await connection.ask(ask.content)).status == 503:
@@ -89,25 +99,25 @@ class Witnesses:
         connection.close()
 
     def of(self, address: tuple[str, int], ledger: Ledger, growing: str) -> "Witnesses":
-        """Others, of a server that must answer alike, with one of these collections that grow."""
+        """Return witnesses of another server with the same responses, and with one of the changing collections."""
         others = Witnesses(address, self._still_mix, {growing: self._growing[growing]}, ledger)
         others._known = self._known
         return others
 
     async def work(self, random: Random) -> None:
-        """One of them, until it is cancelled."""
+        """Run one witness until it is cancelled."""
         while True:
             try:
                 connection = await self._connected()
                 while not connection.closed:
                     await self._exchanged(connection, self._draw(random))
                     await asyncio.sleep(random.uniform(0, 2 * _PAUSE))
-            except OSError:  # nobody listens there
+            except OSError:  # no process listens on the port
                 self.counted["broken"] += 1
                 await asyncio.sleep(_PAUSE)
 
     async def everything(self) -> bool:
-        """Ask for all of it once; whether all of that was answered, and rightly. Who is told to come back does."""
+        """Send every request once, and return whether all responses were correct. Refused requests are repeated."""
         right = True
         grown = (self._neighbors(name, id) for name in self._growing for id in range(0, _SMALLEST, 7))
         for question in (*self._still, *grown):
@@ -117,7 +127,7 @@ class Witnesses:
         return right
 
     async def well(self, times: int = 4) -> None:
-        """Return once so many requests in turn, each by a connection of its own, were answered rightly."""
+        """Wait until `times` consecutive requests, each on a new connection, got correct responses."""
         random, row = Random(0), 0
         while row < times:
             row = row + 1 if await self._once(self._draw(random)) == "right" else 0
@@ -125,7 +135,7 @@ class Witnesses:
                 await asyncio.sleep(0.02)
 
     def settle(self) -> None:
-        """Look at the replies about what changes, now that it is known what was published."""
+        """Check the responses about changing collections, now that the published generations are known."""
         self.wrong += [problem for seen in self._seen for problem in self._differing(*seen)]
         self._seen.clear()
 
