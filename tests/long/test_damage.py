@@ -1,4 +1,4 @@
-"""Issue 17: 200 flips and truncations over all files of a store, none of them answered from."""
+"""200 bit flips and truncations over all files of a store; none of them may affect a response (issue 17)."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Issue 6: the seven MoleculeNet sets as they are read and split (docs/training.md)."""
+"""Contents and splits of the seven MoleculeNet sets (issue 6; docs/training.md)."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ FILES = {
     "toxcast": ("toxcast_data.csv.gz", 8615, 8597, 617),
     "hiv": ("HIV.csv.gz", 41127, 41120, 1),
 }
-"""File, records, molecules that RDKit 2026.09 reads, tasks."""
+"""File, records, molecules that RDKit 2026.09 can read, tasks."""
 
 pytestmark = pytest.mark.shared
 
@@ -42,7 +42,7 @@ def dataset(name: str) -> Dataset:
 
 
 def by_the_book(smiles: tuple[str, ...]) -> list[list[int]]:
-    """Hu et al.'s rule with scaffolds and groups of our own making, and shares as floating-point numbers."""
+    """Apply Hu et al.'s rule with independently computed scaffolds and groups, and floating-point shares."""
     groups: dict[str, list[int]] = {}
     with rdBase.BlockLogs():
         for row, text in enumerate(smiles):
@@ -81,7 +81,7 @@ def require_partition(split: Split, groups: list[str]) -> None:
 
 
 def test_the_labels_are_the_files(name: str, dataset: Dataset) -> None:
-    """Every set but Tox21 and ToxCast is fully labelled (docs/training.md)."""
+    """Every set but Tox21 and ToxCast is fully labeled (docs/training.md)."""
     missing = float((dataset.labels == -1).mean())
     assert (missing == 0) == (name not in ("tox21", "toxcast"))
     assert 0 < float((dataset.labels == 1).mean()) < 0.9

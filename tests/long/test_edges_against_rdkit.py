@@ -1,4 +1,4 @@
-"""Issue 3: exported edges equal brute force with RDKit on real data, through the real command line."""
+"""Exported edges equal a brute-force search with RDKit on real data, through the command line (issue 3)."""
 
 import csv
 import gzip
@@ -14,7 +14,7 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "molecules"
-TOP_K = 5  # small, so that the cap bites on every data set
+TOP_K = 5  # small enough to truncate pairs of every data set
 LOWEST = 0.3
 
 
@@ -100,8 +100,11 @@ def test_uncapped_edges_are_all_pairs(truth: Truth, threshold: float, workers: i
 def test_capped_edges_are_the_most_similar_of_either_end(
     truth: Truth, threshold: float, workers: int, tmp_path: Path
 ) -> None:
-    """Exact but for the choice among equals: a pair above an end's K-th similarity stays, one below both ends' goes,
-    and each end has at least min(K, its pairs) at its K-th similarity or above."""
+    """The choice among equal similarities is free.
+
+    A pair above an end's K-th similarity is stored, a pair below both ends' K-th similarity is not, and each end has at
+    least min(K, its pairs) stored pairs at its K-th similarity or above.
+    """
     edges = _exported(tmp_path, truth, threshold, workers, top_k=TOP_K)
     near = truth.similarity >= threshold
     left, right, similarity = truth.left[near], truth.right[near], truth.similarity[near]

@@ -1,4 +1,4 @@
-"""Issue 7: graphs of TUDataset, ingested, equal GraKeL's kernels; their candidates tell no class; memory is bounded."""
+"""Graphs of TUDataset: similarities equal GraKeL's, candidates do not reveal the class, memory is bounded (issue 7)."""
 
 import json
 import resource
@@ -34,7 +34,7 @@ from graphkin.store.identity import content_digest
 TU = Path(__file__).parents[3] / "shared" / "data" / "tu"
 
 Told = tuple[list[nx.Graph], list[str]]
-"""Graphs, and their classes."""
+"""Graphs and their classes."""
 
 
 def _zip(name: str) -> str:
@@ -46,7 +46,7 @@ def _zip(name: str) -> str:
 
 @cache
 def _told(name: str) -> Told:
-    """The collection, read by numpy and networkx alone."""
+    """Return the data set, read by numpy and networkx alone."""
     with zipfile.ZipFile(_zip(name)) as packed:
         texts = {Path(entry).stem.removeprefix(f"{name}_"): packed.read(entry).decode() for entry in packed.namelist()}
     owner = np.array(texts["graph_indicator"].split(), int)
@@ -97,7 +97,7 @@ def _collection(structures: list[Structure], preset: str, order: np.ndarray) -> 
 @pytest.mark.parametrize("labels", ["degree", "uniform", "index"])
 @pytest.mark.parametrize("name", ["MUTAG", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI"])
 def test_similarities_are_grakels(name: str, labels: Any) -> None:
-    """Of all pairs, 2,000 random ones among them."""
+    """All pairs are compared, more than 2,000."""
     _assert_grakels(name, labels)
 
 
@@ -142,7 +142,7 @@ def test_exact_edges_equal_brute_force(tmp_path: Path) -> None:
 
 @pytest.mark.shared
 def test_candidates_do_not_tell_the_class() -> None:
-    """IMDB-MULTI has a file that is ordered by class: 55 % by index, 40 % shuffled."""
+    """The file of IMDB-MULTI is ordered by class: 55 % of candidates share the class by index, 40 % if shuffled."""
     structures, classes = _structures("IMDB-MULTI"), np.array(_told("IMDB-MULTI")[1])
     as_filed, shuffled = np.arange(len(structures)), np.random.default_rng(0).permutation(len(structures))
 
@@ -168,7 +168,7 @@ if __name__ == "__main__":
 
 @pytest.mark.shared
 def test_large_graphs_in_minutes_and_in_bounded_memory(tmp_path: Path) -> None:
-    """REDDIT-BINARY: 2,000 graphs of 430 nodes on average."""
+    """REDDIT-BINARY has 2,000 graphs of 430 nodes on average."""
     script = tmp_path / "command.py"
     script.write_text(_INGEST)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -176,7 +176,7 @@ def test_large_graphs_in_minutes_and_in_bounded_memory(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script, *map(str, command)], capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     manifest = json.loads(done.stdout)
-    memory = after.ru_maxrss / 2**20  # of the largest process
+    memory = after.ru_maxrss / 2**20  # GiB of the largest process
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(f"{manifest['edges']:,} edges, {memory:.2f} GiB at most, {cpu:.1f} s of CPU, seconds {manifest['times']}")
     assert manifest["counts"]["kept"] == 2000
@@ -185,7 +185,7 @@ def test_large_graphs_in_minutes_and_in_bounded_memory(tmp_path: Path) -> None:
 
 
 def test_more_text_than_offsets_of_32_bits_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """2.2 GB of structures: one large graph, parsed once and kept again and again as another item."""
+    """Structures take 2.2 GB: one large graph is parsed once and added repeatedly as different items."""
     edges = [(u, u + step) for step in range(1, 12) for u in range(90_000 - step)]
     (tmp_path / "g.jsonl").write_text(json.dumps({"edges": edges}))
     (records,) = open_source(str(tmp_path / "g.jsonl"), GraphKind.files, ReadOptions())

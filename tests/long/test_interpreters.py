@@ -1,4 +1,4 @@
-"""The wheel under each version of Python for which there is an interpreter on PATH."""
+"""The wheel under each version of Python with an interpreter on PATH."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
 def test_the_demo_runs(version: str, wheel: Path, tmp_path: Path) -> None:
-    """Ingest, page, API and search of an installation as a user makes it, for the client too."""
+    """Install the wheel with its client as a user would, and run ingest, page, API and search."""
     interpreter = shutil.which(f"python{version}")
     if interpreter is None:
         pytest.skip(f"NOT TESTED: no python{version} on PATH")

@@ -1,4 +1,4 @@
-"""Issue 5: the join on real data equals RDKit pair by pair on 20,000 molecules, and by count on all of ZINC250k."""
+"""The join on real data equals RDKit pair by pair on 20,000 molecules, and by count on all of ZINC250k (issue 5)."""
 
 import gzip
 from itertools import islice
@@ -52,7 +52,7 @@ def _same(found: Pairs, expected: Pairs) -> bool:
 
 @pytest.fixture(scope="module", params=[("morgan", 20_000), ("rdkit", 5_000)], ids=lambda param: param[0])
 def truth(request: pytest.FixtureRequest) -> Truth:
-    """Real molecules; empty, equal, full and almost full fingerprints among them."""
+    """Return real molecules, with empty, equal, full and almost full fingerprints among them."""
     name, count = request.param
     empty, full, almost = (DataStructs.ExplicitBitVect(BITS) for _ in range(3))
     full.SetBitsFromList(list(range(BITS)))
@@ -83,6 +83,6 @@ def zinc() -> np.ndarray:
 
 @pytest.mark.parametrize(("threshold", "count"), [(0.4, 4_706_458), (0.5, 736_069), (0.6, 115_090), (0.7, 22_644)])
 def test_every_pair_of_zinc250k(zinc: np.ndarray, threshold: float, count: int) -> None:
-    """The counts of issue 5, which its prototype and the naive kernel agreed on."""
+    """The prototype of issue 5 and the naive kernel agreed on these counts."""
     assert len(zinc) == 249_456
     assert sum(len(pairs) for pairs in similar_pairs(zinc, threshold, 2)) == count

@@ -1,7 +1,7 @@
-"""The lower bounds of pyproject.toml are true: the oldest versions that they allow ingest, serve and search.
+"""The lower bounds of pyproject.toml: ingest, server and search work with the oldest allowed versions.
 
-The extras are `client`, `lake` and `neo4j`. The trainer's is left out: its oldest torch comes with gigabytes of
-libraries for GPUs.
+The extras are `client`, `lake` and `neo4j`. The trainer's extra is left out, because its oldest torch comes with
+gigabytes of GPU libraries.
 """
 
 import os
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with the oldest versions of every direct dependency."""
+    """Return the programs of an environment with the oldest version of every direct dependency."""
     folder = tmp_path_factory.mktemp("oldest") / "venv"
     uv = str(Path(sys.executable).with_name("uv"))
     subprocess.run([uv, "venv", "--quiet", "--python", "3.11", folder], check=True)

@@ -1,4 +1,4 @@
-"""The nodes of the four big graphs of ../shared: how long, how much memory, and what is known of them."""
+"""Ingest of the nodes of four big graphs: time, memory and known counts."""
 
 import resource
 from pathlib import Path
@@ -15,7 +15,10 @@ from graphkin.store import open_store
 pytestmark = pytest.mark.shared
 
 COUNTS = [(22_470, 170_823), (37_700, 289_003), (9_498, 153_138), (6_549, 112_666)]
-"""Nodes and edges of each; of Facebook's 171,002 edges 179 are loops, and two of Twitch FR's nodes have no edge."""
+"""Nodes and edges of each graph.
+
+179 of Facebook's 171,002 edges are loops, and two of Twitch FR's nodes have no edge.
+"""
 
 
 def test_four_graphs_become_one_collection_in_time_and_memory(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Issue 6: all of ZINC250k, with the positives of ten epochs, fits in a folder of 60 MiB."""
+"""All of ZINC250k, with the positives of ten epochs, fits in a folder of 60 MiB (issue 6)."""
 
 import re
 import subprocess

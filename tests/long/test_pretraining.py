@@ -1,4 +1,4 @@
-"""Issue 6: 300 steps on all of ZINC250k, fed by a real server, teach an encoder what its strategy is about."""
+"""300 steps on all of ZINC250k, from a real server, teach an encoder the task of its strategy (issue 6)."""
 
 import json
 import os
@@ -38,9 +38,9 @@ pytestmark = pytest.mark.shared
 
 
 class Trained(NamedTuple):
-    """What a run left behind, and molecules that it has never seen in any role.
+    """A finished run, and molecules that it never used in any role.
 
-    held_out  (20, 64, 1 or 2): batches of anchors, each with its first positive if the strategy has positives
+    `held_out` is (20, 64, 1 or 2): batches of anchors, with the first positive of each if the strategy has positives.
     """
 
     records: list[dict[str, float]]
@@ -104,7 +104,10 @@ def mean_retrieval(objective: JointObjective, run: Trained) -> float:
 
 @torch.no_grad()
 def embedded(objective: JointObjective, batch: Batch) -> torch.Tensor:
-    """Normalised by the statistics of the batch: an encoder that was never trained has no others."""
+    """Return embeddings normalized by the statistics of the batch.
+
+    An untrained encoder has no running statistics.
+    """
     with frozen_statistics(objective):
         return unit(graph_mean(objective.train().encoder(batch), batch))
 
@@ -128,7 +131,7 @@ def test_masking_predicts_more_than_carbon(strategy: Strategy, folder: Path, url
 
 @torch.no_grad()
 def at_masked_atoms(run: Trained) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """What they are, and what the trained model says, batch by batch; masked uniformly, so for both alike."""
+    """Yield types and predictions at masked atoms, batch by batch, with uniform masks for all strategies."""
     objective, generator = run.after.eval(), torch.Generator().manual_seed(0)
     for ids in run.held_out[..., 0]:
         batch = run.assembler.batch(ids)

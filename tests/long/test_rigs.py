@@ -1,4 +1,4 @@
-"""Campaigns of full size; the tests of CI call the same functions with few rounds."""
+"""Campaigns of full size; tests of the CI run the same functions with few rounds."""
 
 import subprocess
 import sys

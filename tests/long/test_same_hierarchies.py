@@ -1,8 +1,8 @@
-"""Edges, forests and draws are those of version 0.1.0, byte for byte: `hierarchies.json` was recorded by that version.
+"""Edges, forests and samples equal those of version 0.1.0, byte for byte; that version recorded `hierarchies.json`.
 
     python tests/long/test_same_hierarchies.py NAME...
 
-prints the figures of this one.
+prints the digests of the current version.
 """
 
 import gzip
@@ -39,7 +39,7 @@ def some_of_zinc(folder: Path) -> list[Path]:
 
 
 def all_of_them(folder: Path) -> list[Path]:
-    named = folder / "zinc.smi.gz"  # the format is told by the name
+    named = folder / "zinc.smi.gz"  # the name determines the format
     shutil.copy(MOLECULES / "zinc250k.smiles.gz", named)
     return [named, *MOSES]
 
@@ -68,7 +68,10 @@ def digest(*arrays: np.ndarray) -> str:
 
 
 def figures(name: str, folder: Path) -> dict[str, Any]:
-    """Of one data set, ingested into a store in `folder`. Draws are keyed by a name instead of the generation's id."""
+    """Return digests of one data set, ingested into a store in `folder`.
+
+    Samples are keyed by a fixed name instead of the generation's id.
+    """
     files, recipe = SETS[name]
     with open_store(folder / "store", create=True) as store:
         ingest(store, "c", [str(path) for path in files(folder)], recipe, IngestOptions(read=ReadOptions()))

@@ -1,4 +1,4 @@
-"""Issue 7: the TU sets as they are read and split; their sizes are those that the collection states."""
+"""Sizes and splits of the TU sets; the sizes are those that the collection states (issue 7)."""
 
 from pathlib import Path
 

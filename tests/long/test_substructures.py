@@ -1,4 +1,4 @@
-"""Issue 23: which of 20,000 molecules have what in them is what RDKit says, of 50 SMARTS and 20 molecules."""
+"""Substructure matches of 50 SMARTS and 20 molecules among 20,000 molecules equal RDKit's (issue 23)."""
 
 import gzip
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ OCC1OCCC1O C/C=C/C C[C@H](N)C(=O)O NC(=N)N c1ccsc1 Oc1ccccc1 FC(F)F
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredCollection]:
-    """Of ZINC, and of HIV with its salts, metals and cages."""
+    """Yield molecules of ZINC, and of HIV with its salts, metals and cages."""
     if not DATA.is_dir():
         pytest.fail(f"{DATA} is missing: this check needs the shared data folder")
     folder = tmp_path_factory.mktemp("substructures")

@@ -1,8 +1,7 @@
-"""The kill campaign: 200 SIGKILLs at seeded moments, and after each whether anything is lost, wrong or different.
+"""The kill campaign: 200 SIGKILLs at seeded moments, with a check for lost, wrong and different data after each.
 
-KILLS_SEED=N (0) makes it another campaign. `-k` runs a part of it: every test is a block of a few kills, with random
-numbers of its own. The table at the end counts the kills that met a living process; one that came too late is tried
-again and does not count.
+KILLS_SEED=N (default 0) selects another campaign, and `-k` a part of it: every test is a block of a few kills with its
+own random numbers. The table at the end counts kills of living processes. A late kill is repeated and does not count.
 """
 
 import os
@@ -19,20 +18,21 @@ from graphkin.protocol.errors import NotFound
 from tests.faults.conftest import State, forks, graphkin, molecules, read_back, saboteur, undisturbed
 from tests.integration.conftest import serve_apart
 
-__all__ = ["forks", "graphkin", "molecules", "read_back", "saboteur", "serve_apart", "undisturbed"]  # fixtures
+__all__ = ["forks", "graphkin", "molecules", "read_back", "saboteur", "serve_apart", "undisturbed"]  # imported fixtures
 
 SEED = os.environ.get("KILLS_SEED", "0")
 
 
 @dataclass
 class Part:
-    """What befell one part of the campaign.
+    """Results of one part of the campaign.
 
-    landed     kills by the stage they met
-    late       kills that found the process ended
-    lost       published generations that were gone, damaged or different
-    wrong      edges that were missing, superfluous or of another similarity
-    diverging  what was built, answered or trained afterwards as an undisturbed process would not have
+    Attributes:
+        landed: Kills by stage.
+        late: Kills of processes that had ended.
+        lost: Published generations that were missing, damaged or different.
+        wrong: Edges that were missing, superfluous or of another similarity.
+        diverging: Results after the restart that differ from those of an undisturbed process.
     """
 
     landed: Counter[str] = field(default_factory=Counter)
@@ -42,7 +42,7 @@ class Part:
     diverging: list[str] = field(default_factory=list)
 
     def attempts(self, seed: str, kills: int) -> Iterator[Random]:
-        """Random numbers for one attempt after the other, until so many have landed; nothing may be found then."""
+        """Yield random numbers for each attempt until `kills` have landed, then check that no problem was recorded."""
         until = self.landed.total() + kills
         for attempt in range(3 * kills):
             yield Random(f"{SEED} {seed} {attempt}")
@@ -65,7 +65,7 @@ _PARTS = pytest.StashKey[dict[str, Part]]()
 
 @pytest.fixture(scope="session")
 def part(pytestconfig: pytest.Config) -> Callable[[str], Part]:
-    """The part of this name."""
+    """Return a function that returns the part of a name."""
     parts = pytestconfig.stash.setdefault(_PARTS, {})
     return lambda name: parts.setdefault(name, Part())
 
@@ -84,7 +84,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.fixture(scope="session")
 def published(read_back: Callable[[Path], State | None]) -> Callable[[Path], State | None]:
-    """As `read_back`, and None also where there is no store yet."""
+    """Return `read_back`, extended to return None if there is no store yet."""
 
     def read(folder: Path) -> State | None:
         try:
@@ -97,13 +97,16 @@ def published(read_back: Callable[[Path], State | None]) -> Callable[[Path], Sta
 
 @pytest.fixture(scope="session")
 def keep(published: Callable[[Path], State | None]) -> Callable[..., None]:
-    """`keep(part, store, expected, where)`: what a store holds must be this, or one of these; what is missing, damaged
-    or different is noted as lost."""
+    """Return `keep(part, store, expected, where)`, which checks the published state of a store.
+
+    The state must equal `expected`, or one of its elements if it is a tuple. Missing, damaged and different data is
+    recorded as lost.
+    """
 
     def kept(part: Part, store: Path, expected: State | tuple[State | None, ...] | None, where: str) -> None:
         try:
             found = published(store)
-        except Exception as error:  # whatever a damaged store raises
+        except Exception as error:  # a damaged store may raise any exception
             part.lost.append(f"{where}: {error!r}")
             return
         if found not in (expected if isinstance(expected, tuple) else (expected,)):
@@ -114,5 +117,5 @@ def keep(published: Callable[[Path], State | None]) -> Callable[..., None]:
 
 @pytest.fixture(scope="session")
 def tree() -> Callable[[Path], set[str]]:
-    """All that lies in a folder, by relative path."""
+    """Return a function that lists the contents of a folder by relative path."""
     return lambda folder: {str(path.relative_to(folder)) for path in folder.rglob("*")}

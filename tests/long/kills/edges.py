@@ -1,4 +1,4 @@
-"""Edges that a store holds, and those that RDKit alone finds."""
+"""Edges of a store, and edges computed by RDKit alone."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from graphkin.store.base import Generation
 
 
 class Edges(NamedTuple):
-    """pairs (2, E), sorted, the lower id above; similarity (E)"""
+    """Edges: pairs (2, E), sorted, the lower id first; similarity (E,)."""
 
     pairs: NDArray[np.int64]
     similarity: NDArray[np.float64]
@@ -23,13 +23,13 @@ class Edges(NamedTuple):
         return cls(np.stack([source, target])[:, order].astype(np.int64), similarity[order])
 
     def among(self, pairs: NDArray[np.int64]) -> "Edges":
-        """Those of these pairs."""
+        """Return the edges whose pairs are in `pairs`."""
         wanted = {*map(tuple, pairs.T.tolist())}
         chosen = np.array([tuple(pair) in wanted for pair in self.pairs.T.tolist()], bool)
         return Edges(self.pairs[:, chosen], self.similarity[chosen])
 
     def differing(self, right: "Edges") -> Iterator[str]:
-        """Edges that are missing, superfluous, or more than a rounding of float32 away."""
+        """Yield edges that are missing, superfluous, or further apart than float32 rounding."""
         ours, theirs = ({*map(tuple, each.pairs.T.tolist())} for each in (self, right))
         yield from (f"missing {pair}" for pair in theirs - ours)
         yield from (f"superfluous {pair}" for pair in ours - theirs)
@@ -46,7 +46,7 @@ def stored(generation: Generation) -> Edges:
 
 
 def brute_force(smiles: Iterable[str], threshold: float) -> Edges:
-    """All pairs with at least this Tanimoto similarity of Morgan fingerprints, radius 2, 2,048 bits."""
+    """Return all pairs with at least this Tanimoto similarity of Morgan fingerprints, radius 2, 2,048 bits."""
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
     bits = [generator.GetFingerprint(Chem.MolFromSmiles(each)) for each in smiles]
     found = []

@@ -1,4 +1,4 @@
-"""Ingests killed in every stage: the first of a store, the next generation, by window, and of graphs."""
+"""Ingests killed in every stage: of a first and a next generation, with the window rule, and of graphs."""
 
 import json
 import os
@@ -21,8 +21,8 @@ from tests.long.kills.edges import Edges, brute_force, stored
 STAGES = ("start and compile", "parse", "items", "index", "join", "cap", "write", "publish")
 KILLS, BLOCKS = 5, 4
 THRESHOLD = 0.4
-SAMPLE = 300  # edges of graphs that GraKeL computes again
-INGESTS = {  # name -> (what is there before, what is ingested, how)
+SAMPLE = 300  # edges of graphs that are recomputed
+INGESTS = {  # name -> (file ingested before, file to ingest, options)
     "first ingest": (None, "first.smi", ("molecules", "--threshold", str(THRESHOLD), "--top-k", "0")),
     "next ingest": ("first.smi", "next.smi", ("molecules", "--threshold", str(THRESHOLD), "--top-k", "0")),
     "window": ("first.smi", "next.smi", ("molecules", "--threshold", str(THRESHOLD), "--candidates", "window")),
@@ -32,7 +32,7 @@ INGESTS = {  # name -> (what is there before, what is ingested, how)
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory, nci_file):
-    """A folder with overlapping files of real molecules, and one of random graphs."""
+    """Return a folder with overlapping files of real molecules, and a file of random graphs."""
     folder = tmp_path_factory.mktemp("inputs")
     lines = nci_file.read_text().splitlines(keepends=True)
     (folder / "first.smi").write_text("".join(lines[:2500]))
@@ -47,8 +47,18 @@ def inputs(tmp_path_factory, nci_file):
 
 @dataclass
 class Scene:
-    """An ingest as it goes undisturbed: command without its store; the store before it (None: none) and what it
-    publishes; the names in the store afterwards; seconds by stage; the right edges."""
+    """An undisturbed ingest.
+
+    Attributes:
+        name: Name of the case.
+        command: The command without its store.
+        start: The store before the ingest; None for none.
+        before: Published state before the ingest.
+        after: Published state after the ingest.
+        names: Paths in the store after the ingest.
+        seconds: Seconds by stage.
+        edges: The correct edges.
+    """
 
     name: str
     command: tuple
@@ -60,7 +70,7 @@ class Scene:
     edges: Edges
 
     def wrong_edges(self, store, seed):
-        """Of the current generation."""
+        """Yield the wrong edges of the current generation."""
         with open_store(store) as opened, opened.open("c") as generation:
             yield from stored(generation).differing(self.edges)
             if self.name == "graphs":
@@ -115,7 +125,7 @@ def scene(request, inputs, tmp_path_factory, published, tree):
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_killed_in_every_stage(block, scene, part, tmp_path, keep, tree):
-    """And started again, it ends as if nothing had happened."""
+    """A restarted ingest ends as if it had not been killed."""
     kills = part(scene.name)
     for number, random in enumerate(kills.attempts(f"{scene.name} {block}", KILLS)):
         store = tmp_path / str(number)
@@ -127,7 +137,7 @@ def test_killed_in_every_stage(block, scene, part, tmp_path, keep, tree):
             kills.late += 1
             continue
         if STAGES.index(met) > STAGES.index(stage):
-            scene.seconds[stage] /= 2  # the machine is quicker than it was
+            scene.seconds[stage] /= 2  # the stage was faster than estimated
         kills.landed[met] += 1
         where = f"{scene.name}, block {block}, attempt {number}, {met}"
         keep(kills, store, (scene.before, scene.after), where)
@@ -139,10 +149,12 @@ def test_killed_in_every_stage(block, scene, part, tmp_path, keep, tree):
 
 
 def killed(scene, store, stage, random):
-    """Kill an ingest, alone or with its workers, some time after the stage before has ended; the stage that it met."""
+    """Kill an ingest during a stage, alone or with its worker processes, and return the stage that was hit."""
     with started(scene.command, store) as process:
         said = [process.stderr.readline() for _ in range(STAGES.index(stage))]
-        time.sleep(scene.seconds[stage] * random.random() ** 2)  # rather early: too late is another stage
+        time.sleep(
+            scene.seconds[stage] * random.random() ** 2
+        )  # tends to be early, because a late kill hits another stage
         if random.random() < 0.5:
             process.kill()
         else:

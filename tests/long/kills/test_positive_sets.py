@@ -1,4 +1,4 @@
-"""Builds of positive sets killed: a server's, and those of two processes that share the folder."""
+"""Killed builds of positive sets: by a server, and by two processes that share a folder."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from tests.integration.conftest import publish_ring
 
 KILLS, SERVERS, PAIRS = 5, 3, 3
 ITEMS = 40_000
-POLICY = {"length": 4, "walks": 32, "k": 8}  # laborious, so that a build takes a while
+POLICY = {"length": 4, "walks": 32, "k": 8}  # expensive, so that a build takes a while
 EPOCHS = 3
 BUILDER = """
 import sys
@@ -46,7 +46,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(store):
-    """Builds in this process what is not in a folder: the columns of every epoch."""
+    """Return a function that builds the missing sets of a folder and returns the columns of every epoch."""
 
     def build(folder):
         policy = Policy.of("random_walk", **POLICY)
@@ -74,7 +74,7 @@ def builder(store):
 
 @pytest.fixture(scope="module")
 def alone(built, builder, tmp_path_factory):
-    """What is built undisturbed, and the seconds that it takes a process."""
+    """Return undisturbed sets, and the seconds that a process takes to build them."""
     folder = tmp_path_factory.mktemp("alone")
     with builder(folder / "process", range(EPOCHS)) as process:
         assert process.stdout.readline() == "ready\n"
@@ -87,7 +87,7 @@ def alone(built, builder, tmp_path_factory):
 
 @pytest.mark.parametrize("block", range(PAIRS))
 def test_two_processes_share_a_folder(block, alone, built, builder, part, tmp_path):
-    """They begin at opposite ends; one is killed, the other goes on."""
+    """The processes start at opposite ends. One is killed, and the other continues."""
     kills, (right, seconds) = part("positive sets, two processes"), alone
     for number, random in enumerate(kills.attempts(f"pair {block}", KILLS)):
         folder = tmp_path / str(number)
@@ -95,7 +95,7 @@ def test_two_processes_share_a_folder(block, alone, built, builder, part, tmp_pa
         with builder(folder, range(EPOCHS)) as one, builder(folder, reversed(range(EPOCHS))) as other:
             for each in (one, other):
                 assert each.stdout.readline() == "ready\n"
-            time.sleep(random.random() * seconds / 2)  # they share the work
+            time.sleep(random.random() * seconds / 2)  # half of the time, because they share the work
             partial = any(folder.glob("*.partial"))
             one.kill()
         if one.returncode == 0:
@@ -112,7 +112,7 @@ def test_two_processes_share_a_folder(block, alone, built, builder, part, tmp_pa
 
 @pytest.fixture(scope="module")
 def right(store, serve):
-    """The epoch of this number as an undisturbed server has it, and the seconds until it is built."""
+    """Yield a function that returns an epoch of an undisturbed server, and the seconds of its build."""
     with serve(store) as url, httpx.Client(base_url=url, timeout=60) as client:
         yield cache(lambda epoch: whole(client, epoch))
 
@@ -124,7 +124,7 @@ def asked(client, epoch):
 
 
 def whole(client, epoch):
-    """The epoch once it is built, and the seconds until then."""
+    """Return the epoch once it is built, and the seconds until then."""
     begin = time.monotonic()
     while (reply := asked(client, epoch)).status_code == 503:
         time.sleep(0.02)
@@ -134,7 +134,7 @@ def whole(client, epoch):
 
 @pytest.mark.parametrize("block", range(SERVERS))
 def test_servers(block, store, right, serve_apart, part, tmp_path):
-    """One server after the other over the same cache, each killed while it builds the next epoch."""
+    """Servers run one after the other over the same cache, and each is killed while it builds the next epoch."""
     kills = part("positive sets, server")
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Runs of `graphkin pretrain` killed again and again, at steps and at file operations of checkpoints, and resumed."""
+"""Runs of `graphkin pretrain`, killed repeatedly at steps and at file operations of checkpoints, and resumed."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from graphkin.store import open_store
 from tests.faults.conftest import COMMAND
 from tests.integration.conftest import publish_molecules
 
-KILLS = 3  # of one run, on its way to the end
+KILLS = 3  # kills of one run
 RUNS = {
     "hgc-fo": ("--strategy", "hgc-fo", "--encoder", "gcn"),
     "adam": ("--strategy", "adam", "--encoder", "gin"),
@@ -34,7 +34,10 @@ def url(nci_file, serve, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pretrain(url):
-    """Starts the command, into `folder`/run, with the cache beside it, on one thread: bits depend on their number."""
+    """Return a function that starts the command, with run and cache in `folder`.
+
+    It uses one thread, because the last bits depend on the number of threads.
+    """
 
     def start(folder, strategy, plan=None):
         place = ["--api", url, "--collection", "nci", "--cache-dir", folder / "cache", "--output", folder / "run"]
@@ -49,7 +52,7 @@ def pretrain(url):
 
 
 def steps_done(folder):
-    """Those in metrics.jsonl, which a checkpoint brings up to date."""
+    """Return the number of steps in metrics.jsonl, which a checkpoint updates."""
     metrics = folder / "run" / "metrics.jsonl"
     return metrics.read_bytes().count(b"\n") if metrics.exists() else 0
 
@@ -61,7 +64,7 @@ def records(folder):
 
 @pytest.fixture(scope="module", params=RUNS)
 def whole(request, pretrain, saboteur, tmp_path_factory):
-    """A run that nobody disturbed: its strategy, folder and number of file operations."""
+    """Return an undisturbed run: its strategy, folder and number of file operations."""
     folder = tmp_path_factory.mktemp("whole")
     plan = saboteur.plan(folder / "run")
     with pretrain(folder, request.param, plan) as process:

@@ -1,5 +1,8 @@
-"""The last moments of an ingest, from the first file that is synced to the row in the catalogue and what follows; and
-deletions from beginning to end. All of it takes milliseconds, so processes are killed at file operations."""
+"""Kills during the publication of an ingest, and during deletions.
+
+A publication starts with the first synced file and ends after the catalog's row. It takes milliseconds, as does a
+deletion, so processes are killed at file operations.
+"""
 
 import shutil
 import signal
@@ -16,7 +19,7 @@ KILLS, PUBLICATIONS, DELETIONS = 5, 6, 4
 COLLECTION = "nci"
 THRESHOLD = 0.4
 STAGES = ("files", "between rename and row", "after the row")
-DELETED = {  # name -> (how many generations there are, which of them is deleted, which file has it)
+DELETED = {  # name -> (number of generations, index of the deleted one, index of its file)
     "the current one": (2, 1, 1),
     "an old one": (2, 0, 0),
     "the only one": (1, 0, 0),
@@ -24,7 +27,7 @@ DELETED = {  # name -> (how many generations there are, which of them is deleted
 
 
 def again(graphkin, file, store):
-    """The ingest once more, in this process."""
+    """Repeat the ingest in this process."""
     assert run([str(each) for each in graphkin.ingesting(file, store)]) == 0
 
 
@@ -35,14 +38,14 @@ def wrong_edges(store):
 
 
 def moments(operations):
-    """The numbers, from 1, of the operations of a publication, by stage."""
+    """Return the numbers, from 1, of the operations of a publication by stage."""
     first = next(at for at, (kind, path) in enumerate(operations, 1) if kind == "sync" and "collections" in path.parts)
     last = range(first, len(operations) + 1)
     return {stage: [at for at in last if met(operations[:at]) == stage] for stage in STAGES}
 
 
 def met(operations):
-    """The stage of a publication that was killed before the last of these operations."""
+    """Return the stage of a publication that was killed before the last of these operations."""
     done = [(kind, path.parts[-3] if kind == "rename" else path.name) for kind, path in operations[:-1]]
     if ("unlink", "catalog.sqlite-journal") in done:
         return "after the row"
@@ -51,7 +54,7 @@ def met(operations):
 
 @pytest.fixture(scope="module")
 def names(undisturbed, graphkin, molecules, tmp_path_factory, tree):
-    """What lies in the store after the second ingest."""
+    """Return the paths in the store after the second ingest."""
     store = tmp_path_factory.mktemp("names") / "store"
     shutil.copytree(undisturbed.store, store)
     again(graphkin, molecules[1], store)
@@ -80,8 +83,19 @@ def test_publications(block, undisturbed, graphkin, molecules, saboteur, names, 
 
 @dataclass
 class Deletion:
-    """A deletion as it goes undisturbed: the store before it, the generation and the file that it was made from, the
-    operations; what is published before it, after it, and once the file is ingested again, and the names then."""
+    """An undisturbed deletion.
+
+    Attributes:
+        name: Name of the case.
+        start: The store before the deletion.
+        generation: The deleted generation.
+        file: The file that the generation was ingested from.
+        operations: File operations of the deletion.
+        before: Published state before the deletion.
+        after: Published state after the deletion.
+        again: Published state after the file was ingested again.
+        names: Paths in the store after that.
+    """
 
     name: str
     start: Path

@@ -1,4 +1,4 @@
-"""Servers killed under requests: what was answered whole is right, and the next server answers the same."""
+"""Servers killed under requests: complete responses are correct, and the next server gives the same ones."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from tests.integration.conftest import publish_molecules
 KILLS, BLOCKS, CLIENTS = 5, 5, 4
 MOLECULES = 1000
 BASE = "/v1/collections/nci"
-LONGEST = 0.5  # seconds under requests
+LONGEST = 0.5  # maximum seconds until the kill
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def store(nci_file, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def asks(nci_smiles):
-    """Requests of every kind: method, path, body."""
+    """Return requests of every kind: method, path, body."""
     gets = [
         "",
         *(f"/items/{id}" for id in range(0, MOLECULES - 50, 97)),
@@ -46,7 +46,7 @@ def asks(nci_smiles):
 
 
 def answer(client, ask):
-    """The body; a server that builds positive sets is asked again."""
+    """Return the body of the response, repeating the request while the server builds positive sets."""
     method, path, body = ask
     while (reply := client.request(method, path, json=body)).status_code == 503:
         time.sleep(float(reply.headers["Retry-After"]) / 50)
@@ -56,15 +56,17 @@ def answer(client, ask):
 
 @pytest.fixture(scope="module")
 def right(store, asks, serve):
-    """What an undisturbed server answers."""
+    """Return the responses of an undisturbed server."""
     with serve(store) as url, httpx.Client(base_url=url, timeout=60) as client:
         return [answer(client, ask) for ask in asks]
 
 
 @pytest.fixture
 def served_otherwise(asks, right):
-    """Asks a server in random order, each request once or, if it shall be killed, until the connection breaks: the
-    requests that were answered whole, but not as an undisturbed server does."""
+    """Return a function that sends requests in random order and returns those with wrong responses.
+
+    It sends each request once or, if the server will be killed, until the connection breaks.
+    """
 
     def ask(url, random, until_it_breaks):
         wrong: list[object] = []
