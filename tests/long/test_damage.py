@@ -8,7 +8,7 @@ from pathlib import Path
 CAMPAIGN = Path(__file__).parents[1] / "faults" / "damage.py"
 
 
-def test_nothing_is_answered_from_damage(tmp_path: Path) -> None:
+def test_no_response_comes_from_damaged_files(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, CAMPAIGN, tmp_path, "--trials", "200"], capture_output=True, text=True)
     trials = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [trial for trial in trials if not trial["right"]] == []

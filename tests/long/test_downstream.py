@@ -60,7 +60,7 @@ def by_the_book(smiles: tuple[str, ...]) -> list[list[int]]:
     return [sorted(part) for part in parts]
 
 
-def test_counts_and_splits(name: str, dataset: Dataset) -> None:
+def test_counts_and_splits_follow_the_published_rule(name: str, dataset: Dataset) -> None:
     _, records, molecules, tasks = FILES[name]
     assert len(dataset.smiles) + len(dataset.rejected) == records
     assert (len(dataset.smiles), len(dataset.tasks), dataset.one_class) == (molecules, tasks, ())
@@ -80,7 +80,7 @@ def require_partition(split: Split, groups: list[str]) -> None:
     assert sum(map(len, of_each)) == len(set(groups))
 
 
-def test_the_labels_are_the_files(name: str, dataset: Dataset) -> None:
+def test_only_tox21_and_toxcast_have_missing_labels(name: str, dataset: Dataset) -> None:
     """Every set but Tox21 and ToxCast is fully labeled (docs/training.md)."""
     missing = float((dataset.labels == -1).mean())
     assert (missing == 0) == (name not in ("tox21", "toxcast"))

@@ -86,7 +86,7 @@ def _exported(folder: Path, truth: Truth, threshold: float, workers: int, top_k:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 1.0])
-def test_uncapped_edges_are_all_pairs(truth: Truth, threshold: float, workers: int, tmp_path: Path) -> None:
+def test_edges_without_top_k_limit_are_all_pairs(truth: Truth, threshold: float, workers: int, tmp_path: Path) -> None:
     edges = _exported(tmp_path, truth, threshold, workers, top_k=0)
     near = truth.similarity >= threshold
     pairs = zip(truth.left[near].tolist(), truth.right[near].tolist(), strict=True)
@@ -97,7 +97,7 @@ def test_uncapped_edges_are_all_pairs(truth: Truth, threshold: float, workers: i
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 1.0])
-def test_capped_edges_are_the_most_similar_of_either_end(
+def test_top_k_edges_are_the_most_similar_of_either_end(
     truth: Truth, threshold: float, workers: int, tmp_path: Path
 ) -> None:
     """The choice among equal similarities is free.

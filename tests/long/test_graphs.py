@@ -96,14 +96,14 @@ def _collection(structures: list[Structure], preset: str, order: np.ndarray) -> 
 @pytest.mark.shared
 @pytest.mark.parametrize("labels", ["degree", "uniform", "index"])
 @pytest.mark.parametrize("name", ["MUTAG", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI"])
-def test_similarities_are_grakels(name: str, labels: Any) -> None:
+def test_similarities_equal_grakel(name: str, labels: Any) -> None:
     """All pairs are compared, more than 2,000."""
     _assert_grakels(name, labels)
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["MUTAG", "PROTEINS"])
-def test_similarities_by_the_labels_of_the_nodes_are_grakels(name: str) -> None:
+def test_similarities_by_node_labels_equal_grakel(name: str) -> None:
     _assert_grakels(name, "given")
 
 
@@ -141,7 +141,7 @@ def test_exact_edges_equal_brute_force(tmp_path: Path) -> None:
 
 
 @pytest.mark.shared
-def test_candidates_do_not_tell_the_class() -> None:
+def test_candidates_do_not_reveal_the_class() -> None:
     """The file of IMDB-MULTI is ordered by class: 55 % of candidates share the class by index, 40 % if shuffled."""
     structures, classes = _structures("IMDB-MULTI"), np.array(_told("IMDB-MULTI")[1])
     as_filed, shuffled = np.arange(len(structures)), np.random.default_rng(0).permutation(len(structures))
@@ -167,7 +167,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.shared
-def test_large_graphs_in_minutes_and_in_bounded_memory(tmp_path: Path) -> None:
+def test_ingest_of_large_graphs_takes_minutes_and_bounded_memory(tmp_path: Path) -> None:
     """REDDIT-BINARY has 2,000 graphs of 430 nodes on average."""
     script = tmp_path / "command.py"
     script.write_text(_INGEST)
@@ -184,7 +184,9 @@ def test_large_graphs_in_minutes_and_in_bounded_memory(tmp_path: Path) -> None:
     assert sum(manifest["times"].values()) < 180
 
 
-def test_more_text_than_offsets_of_32_bits_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_item_table_holds_more_text_than_32_bit_offsets_address(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Structures take 2.2 GB: one large graph is parsed once and added repeatedly as different items."""
     edges = [(u, u + step) for step in range(1, 12) for u in range(90_000 - step)]
     (tmp_path / "g.jsonl").write_text(json.dumps({"edges": edges}))

@@ -21,7 +21,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
-def test_the_demo_runs(version: str, wheel: Path, tmp_path: Path) -> None:
+def test_wheel_runs_the_demo(version: str, wheel: Path, tmp_path: Path) -> None:
     """Install the wheel with its client as a user would, and run ingest, page, API and search."""
     interpreter = shutil.which(f"python{version}")
     if interpreter is None:

@@ -70,7 +70,7 @@ def truth(request: pytest.FixtureRequest) -> Truth:
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("threshold", [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
-def test_pairs_are_rdkits(truth: Truth, threshold: float, threads: int) -> None:
+def test_pairs_equal_rdkit(truth: Truth, threshold: float, threads: int) -> None:
     near = truth.pairs.similarity >= threshold
     expected = Pairs(truth.pairs.left[near], truth.pairs.right[near], truth.pairs.similarity[near])
     assert _same(_sorted(Pairs.concatenate(list(similar_pairs(truth.words, threshold, threads)))), expected)
@@ -82,7 +82,7 @@ def zinc() -> np.ndarray:
 
 
 @pytest.mark.parametrize(("threshold", "count"), [(0.4, 4_706_458), (0.5, 736_069), (0.6, 115_090), (0.7, 22_644)])
-def test_every_pair_of_zinc250k(zinc: np.ndarray, threshold: float, count: int) -> None:
+def test_zinc250k_has_the_recorded_number_of_pairs(zinc: np.ndarray, threshold: float, count: int) -> None:
     """The prototype of issue 5 and the naive kernel agreed on these counts."""
     assert len(zinc) == 249_456
     assert sum(len(pairs) for pairs in similar_pairs(zinc, threshold, 2)) == count

@@ -26,7 +26,7 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
-def test_the_demo_runs(oldest: Path, tmp_path: Path) -> None:
+def test_oldest_dependencies_run_the_demo(oldest: Path, tmp_path: Path) -> None:
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     done = subprocess.run(
         [oldest / "graphkin", "demo", "--once"], cwd=tmp_path, env=environment, capture_output=True, text=True
@@ -35,7 +35,7 @@ def test_the_demo_runs(oldest: Path, tmp_path: Path) -> None:
     assert '"hits"' in done.stdout
 
 
-def test_client_lake_and_neo4j_can_be_imported(oldest: Path, tmp_path: Path) -> None:
+def test_oldest_dependencies_import_client_lake_and_neo4j(oldest: Path, tmp_path: Path) -> None:
     script = "import graphkin.client, graphkin.store.lake, graphkin.store.neo4j, graphkin.trainer.feed.online"
     done = subprocess.run([oldest / "python", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ def graphkin(*arguments: object) -> None:
     subprocess.run([program, *map(str, arguments)], check=True)
 
 
-def test_both_stores_hold_the_same(start_neo4j: Callable[..., Any], tmp_path: Path) -> None:
+def test_neo4j_and_folder_export_equal_edges(start_neo4j: Callable[..., Any], tmp_path: Path) -> None:
     if not DATA.is_dir():
         pytest.fail(f"{DATA} is missing: this check needs the shared data folder")
     source = tmp_path / "zinc20k.smi"

@@ -113,7 +113,7 @@ def embedded(objective: JointObjective, batch: Batch) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("strategy", ["hgc-fo", "hgc-ho"])
-def test_contrast_tells_similar_molecules_apart(strategy: Strategy, folder: Path, url: str) -> None:
+def test_contrast_improves_retrieval_of_positives(strategy: Strategy, folder: Path, url: str) -> None:
     run = trained(strategy, folder, url)
     assert run.mean_loss(slice(-30, None)) <= 0.6 * run.mean_loss(slice(30))
     assert mean_retrieval(run.after, run) > mean_retrieval(run.before, run)
@@ -121,7 +121,7 @@ def test_contrast_tells_similar_molecules_apart(strategy: Strategy, folder: Path
 
 
 @pytest.mark.parametrize("strategy", ["adam", "rdm"])
-def test_masking_predicts_more_than_carbon(strategy: Strategy, folder: Path, url: str) -> None:
+def test_masking_predicts_better_than_always_carbon(strategy: Strategy, folder: Path, url: str) -> None:
     run = trained(strategy, folder, url)
     atom_type, predicted = (torch.cat(parts) for parts in zip(*at_masked_atoms(run), strict=True))
     accuracy, carbon = (predicted == atom_type).float().mean(), (atom_type == CARBON).float().mean()

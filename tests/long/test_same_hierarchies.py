@@ -90,7 +90,7 @@ def figures(name: str, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_they_are_what_they_were(name: str, tmp_path: Path) -> None:
+def test_digests_equal_those_of_version_0_1_0(name: str, tmp_path: Path) -> None:
     if not DATA.is_dir():
         pytest.fail(f"{DATA} is missing: this check needs the shared data folder")
     assert figures(name, tmp_path) == json.loads(RECORDED.read_text())[name]

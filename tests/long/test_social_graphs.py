@@ -28,7 +28,7 @@ def dataset(request: pytest.FixtureRequest) -> TuDataset:
     return read_tu(file)
 
 
-def test_sizes(dataset: TuDataset) -> None:
+def test_sizes_equal_those_of_the_collection(dataset: TuDataset) -> None:
     graphs, classes, nodes, edges = SETS[dataset.name]
     corpus = dataset.corpus
     assert (corpus.size, len(dataset.classes)) == (graphs, classes)

@@ -50,22 +50,20 @@ def molecules(collection: StoredCollection) -> list[Chem.Mol]:
     return [Chem.MolFromSmiles(smiles) for smiles in collection.items(columns=["smiles"])["smiles"].to_pylist()]
 
 
-def test_as_many_as_the_issue_says(molecules: list[Chem.Mol]) -> None:
+def test_corpus_has_20_000_molecules_and_50_smarts(molecules: list[Chem.Mol]) -> None:
     assert len(molecules) > 20_000
     assert len(SMARTS) >= 50
 
 
 @pytest.mark.parametrize("smarts", SMARTS)
-def test_a_smarts_is_found_where_rdkit_finds_it(
-    collection: StoredCollection, molecules: list[Chem.Mol], smarts: str
-) -> None:
+def test_smarts_matches_equal_rdkit(collection: StoredCollection, molecules: list[Chem.Mol], smarts: str) -> None:
     pattern = Chem.MolFromSmarts(smarts)
     expected = [id for id, molecule in enumerate(molecules) if molecule.HasSubstructMatch(pattern)]
     assert collection.query(substructure=smarts, columns=[])["id"].to_pylist() == expected
 
 
 @pytest.mark.parametrize("smiles", SMILES)
-def test_so_is_a_molecule(collection: StoredCollection, molecules: list[Chem.Mol], smiles: str) -> None:
+def test_smiles_matches_equal_rdkit(collection: StoredCollection, molecules: list[Chem.Mol], smiles: str) -> None:
     pattern = Chem.MolFromSmiles(smiles)
     expected = [id for id, molecule in enumerate(molecules) if molecule.HasSubstructMatch(pattern)]
     assert collection.query(substructure={"smiles": smiles}, columns=[])["id"].to_pylist() == expected

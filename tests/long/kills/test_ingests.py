@@ -124,7 +124,7 @@ def scene(request, inputs, tmp_path_factory, published, tree):
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_killed_in_every_stage(block, scene, part, tmp_path, keep, tree):
+def test_ingest_killed_in_any_stage_restarts_cleanly(block, scene, part, tmp_path, keep, tree):
     """A restarted ingest ends as if it had not been killed."""
     kills = part(scene.name)
     for number, random in enumerate(kills.attempts(f"{scene.name} {block}", KILLS)):

@@ -86,7 +86,7 @@ def alone(built, builder, tmp_path_factory):
 
 
 @pytest.mark.parametrize("block", range(PAIRS))
-def test_two_processes_share_a_folder(block, alone, built, builder, part, tmp_path):
+def test_surviving_process_completes_shared_positive_sets(block, alone, built, builder, part, tmp_path):
     """The processes start at opposite ends. One is killed, and the other continues."""
     kills, (right, seconds) = part("positive sets, two processes"), alone
     for number, random in enumerate(kills.attempts(f"pair {block}", KILLS)):
@@ -133,7 +133,7 @@ def whole(client, epoch):
 
 
 @pytest.mark.parametrize("block", range(SERVERS))
-def test_servers(block, store, right, serve_apart, part, tmp_path):
+def test_killed_server_leaves_correct_positive_sets(block, store, right, serve_apart, part, tmp_path):
     """Servers run one after the other over the same cache, and each is killed while it builds the next epoch."""
     kills = part("positive sets, server")
 

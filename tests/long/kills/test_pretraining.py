@@ -74,7 +74,7 @@ def whole(request, pretrain, saboteur, tmp_path_factory):
 
 
 @pytest.mark.parametrize("at", ["steps", "file operations"])
-def test_killed_and_resumed(at, whole, pretrain, saboteur, part, tmp_path):
+def test_killed_run_resumes_to_the_same_weights(at, whole, pretrain, saboteur, part, tmp_path):
     strategy, undisturbed, operations = whole
     kills = part("pre-training")
     for random in kills.attempts(f"pretraining {strategy} {at}", KILLS):

@@ -62,7 +62,9 @@ def names(undisturbed, graphkin, molecules, tmp_path_factory, tree):
 
 
 @pytest.mark.parametrize("block", range(PUBLICATIONS))
-def test_publications(block, undisturbed, graphkin, molecules, saboteur, names, part, keep, tree, tmp_path):
+def test_killed_publication_is_complete_or_absent(
+    block, undisturbed, graphkin, molecules, saboteur, names, part, keep, tree, tmp_path
+):
     kills, at = part("publish"), moments(undisturbed.operations)
     for number, random in enumerate(kills.attempts(f"publish {block}", KILLS)):
         store = tmp_path / str(number)
@@ -129,7 +131,7 @@ def deletion(request, undisturbed, graphkin, molecules, saboteur, published, tre
 
 
 @pytest.mark.parametrize("block", range(DELETIONS))
-def test_deletions(block, deletion, graphkin, saboteur, part, keep, tree, tmp_path):
+def test_killed_deletion_is_complete_or_absent(block, deletion, graphkin, saboteur, part, keep, tree, tmp_path):
     kills = part("delete")
     for number, random in enumerate(kills.attempts(f"delete {deletion.name} {block}", 2)):
         store = tmp_path / str(number)

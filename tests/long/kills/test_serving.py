@@ -85,7 +85,7 @@ def served_otherwise(asks, right):
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_killed_under_requests(block, store, served_otherwise, serve_apart, part, tmp_path):
+def test_killed_server_gives_no_wrong_responses(block, store, served_otherwise, serve_apart, part, tmp_path):
     kills = part("serving")
     with ThreadPoolExecutor(CLIENTS) as threads:
         for random in kills.attempts(f"serving {block}", KILLS):
