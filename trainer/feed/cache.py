@@ -56,7 +56,7 @@ class Cache:
             with FileLock(self._locks / entry_name(key)[:2], thread_local=False):
                 arrays = self._open(key)
                 if arrays is None:
-                    arrays = self._kept(key, make())
+                    arrays = self._store(key, make())
         return arrays
 
     def _open(self, key: Mapping[str, Any]) -> Arrays | None:
@@ -66,7 +66,7 @@ class Cache:
             _log.warning("cannot read the cache in %s: %s", self._folder, error)
             return None
 
-    def _kept(self, key: Mapping[str, Any], arrays: Arrays) -> Arrays:
+    def _store(self, key: Mapping[str, Any], arrays: Arrays) -> Arrays:
         try:
             return self._cache.keep(key, arrays, dict)
         except OSError as error:

@@ -47,10 +47,10 @@ class FolderManifest:
             ValueError: The bytes are no manifest of this format, or they were altered.
         """
         try:
-            values, whole = unsealed(_NAME, content)
+            values, is_intact = unsealed(_NAME, content)
         except ValueError as error:
             raise ValueError(f"it is no manifest of format {_FORMAT}") from error
-        if not whole:
+        if not is_intact:
             raise ValueError("it was altered: its SHA-256 does not match")
         if values.pop("format", None) != _FORMAT:
             raise ValueError(f"it is of another format than {_FORMAT}")

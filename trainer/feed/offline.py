@@ -60,10 +60,10 @@ def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[
         files[_LINKS] = _write(folder / _LINKS, {"pairs": source.links()})
     anchors = None
     for epoch in range(epochs):
-        drawn = source.epoch(epoch)
+        samples = source.epoch(epoch)
         if source.draws.policy is not None:
-            anchors = int(np.count_nonzero(drawn.positives[:, 0] >= 0))
-        files[_epoch_file(epoch)] = _write(folder / _epoch_file(epoch), drawn._asdict())
+            anchors = int(np.count_nonzero(samples.positives[:, 0] >= 0))
+        files[_epoch_file(epoch)] = _write(folder / _epoch_file(epoch), samples._asdict())
         advance(1)
     manifest = FolderManifest(source.generation, source.draws, epochs, [*corpus.columns], files, anchors, source.beside)
     (folder / _MANIFEST).write_bytes(manifest.sealed())
@@ -143,14 +143,14 @@ class OfflineSource(Source):
         name, size, fetched = _epoch_file(epoch), self.generation.size, self._manifest.draws
         positives, negatives = self._arrays(name, *Epoch._fields)
         refuse = self._refuse(name)
-        sampled = fetched.positives == "exact" and self.beside is None
-        require_positives(positives, size, fetched, refuse, anchors=self._manifest.anchors, sampled=sampled)
+        is_sampled = fetched.positives == "exact" and self.beside is None
+        require_positives(positives, size, fetched, refuse, anchors=self._manifest.anchors, sampled=is_sampled)
         require_negatives(negatives, size, fetched.batches(size), fetched.negatives, refuse)
-        if sampled:
+        if is_sampled:
             require_linked(negatives, positives, refuse)
         return Epoch(positives, negatives[: self.draws.batches(size)])
 
-    def _arrays(self, name: str, *wanted: str) -> list[NDArray[Any]]:
+    def _arrays(self, name: str, *columns: str) -> list[NDArray[Any]]:
         path = self._folder / name
         try:
             with path.open("rb") as file:
@@ -158,7 +158,7 @@ class OfflineSource(Source):
                     raise ValueError(f"its SHA-256 is not the one in {_MANIFEST}")
                 file.seek(0)
                 with np.load(file, allow_pickle=False) as arrays:
-                    return [arrays[each] for each in wanted]
+                    return [arrays[each] for each in columns]
         except Exception as error:  # zipfile and numpy do not translate the errors that their parsers raise on damage
             raise _damaged(path, str(error)) from error
 

@@ -72,17 +72,17 @@ def online(
         last: The last epoch that training needs; None if unknown.
         epochs: Files to read the positives of the first collection from, instead of requesting them.
     """
-    with ExitStack() as opened:
-        one = opened.enter_context(
+    with ExitStack() as stack:
+        primary = stack.enter_context(
             OnlineSource(url, collection, draws, featurize, cache, generation=generation, last=last, epochs=epochs)
         )
-        other = None
+        secondary = None
         if beside is not None:
             name, _, pinned = beside.partition("@")
-            other = OnlineSource(url, name, draws, featurize, cache, generation=pinned or None, last=last)
-            opened.enter_context(other)
-        source = arranged(one, other)
-        opened.pop_all()
+            secondary = OnlineSource(url, name, draws, featurize, cache, generation=pinned or None, last=last)
+            stack.enter_context(secondary)
+        source = arranged(primary, secondary)
+        stack.pop_all()
     return source
 
 
@@ -124,11 +124,11 @@ class OnlineSource(Source):
         self._server = Graphkin(url, patience=patience)
         try:
             self._collection = self._server.collection(collection, generation)
-            found = self._collection
-            self.generation = Generation(found.name, found.kind, found.generation, found.size)
-            self._drawn = epochs
-            self._anchors = _anchors(found)
-            _require_negatives(found, draws.negatives, self._anchors)
+            reader = self._collection
+            self.generation = Generation(reader.name, reader.kind, reader.generation, reader.size)
+            self._epoch_folder = epochs
+            self._anchors = _anchors(reader)
+            _require_negatives(reader, draws.negatives, self._anchors)
             if epochs is not None:
                 epochs.require(self.generation, draws)
             if last is not None:
@@ -144,7 +144,7 @@ class OnlineSource(Source):
     def corpus(self) -> Corpus:
         key = {"corpus": version("graphkin"), "rdkit": version("rdkit"), "generation": self.generation.id}
 
-        def read() -> Arrays:
+        def fetch() -> Arrays:
             refuse = self._refuse("export?what=items")
             try:
                 corpus = self._featurize(self._collection)
@@ -155,14 +155,14 @@ class OnlineSource(Source):
             require_corpus(corpus, self.generation.size, refuse)
             return corpus.columns
 
-        return Corpus(self.generation.id, **self._cache.get(key, read))
+        return Corpus(self.generation.id, **self._cache.get(key, fetch))
 
     def prefetch(self, epoch: int) -> None:
         self._epochs.begin(epoch)
 
     def require(self, last: int) -> None:
-        if self._drawn is not None:
-            self._drawn.require_epoch(last)
+        if self._epoch_folder is not None:
+            self._epoch_folder.require_epoch(last)
 
     def epoch(self, epoch: int) -> Epoch:
         return self._epochs.get(epoch)
@@ -177,14 +177,14 @@ class OnlineSource(Source):
         if self.generation.kind != "node":
             return super().links()
 
-        def read() -> Arrays:
+        def fetch() -> Arrays:
             refuse = self._refuse("export?what=links")
             return {"links": pairs_of(self._collection.links(), self.generation.size, None, refuse)}
 
-        return self._cache.get({"links": True, "generation": self.generation.id}, read)["links"]
+        return self._cache.get({"links": True, "generation": self.generation.id}, fetch)["links"]
 
     def _pairs(self, min_similarity: float | None) -> NDArray[np.int32]:
-        def read() -> Arrays:
+        def fetch() -> Arrays:
             refuse, manifest = self._refuse("export?what=edges"), self._collection.manifest
             table = self._collection.edges(min_similarity=min_similarity)
             lowest = manifest.threshold if min_similarity is None else min_similarity
@@ -194,7 +194,7 @@ class OnlineSource(Source):
             return {"pairs": pairs}
 
         key = {"pairs": min_similarity, "generation": self.generation.id}
-        return self._cache.get(key, read)["pairs"]
+        return self._cache.get(key, fetch)["pairs"]
 
     def close(self) -> None:
         self._server.close()
@@ -215,8 +215,8 @@ class OnlineSource(Source):
         key = {"positives": asdict(policy), "generation": self.generation.id, "seed": seed, "epoch": epoch}
 
         def draw() -> Arrays:
-            if self._drawn is not None:
-                return {"positives": self._drawn.epoch(epoch, self.generation, self.draws, self._anchors)}
+            if self._epoch_folder is not None:
+                return {"positives": self._epoch_folder.epoch(epoch, self.generation, self.draws, self._anchors)}
             table = self._collection.epoch(epoch, policy.name, seed=seed, **policy.parameters())
             refuse = self._refuse(f"positives/epochs/{epoch}")
             return {"positives": positives_of(table, self.generation, self.draws, epoch, self._anchors, refuse)}
@@ -260,15 +260,15 @@ def _anchors(collection: Collection) -> int | None:
     return collection.size - degrees.counts[0]
 
 
-def _require_negatives(collection: Collection, negatives: int, linked: int | None) -> None:
+def _require_negatives(collection: Collection, negatives: int, linked_items: int | None) -> None:
     """Raise `InvalidInput` if a batch has more negatives than the collection has items with a neighbor.
 
     Where the manifest does not give this number, the server rejects the request.
     """
-    if linked is not None and negatives > linked:
+    if linked_items is not None and negatives > linked_items:
         raise InvalidInput(
             "negatives are distinct items with a neighbor, and this collection has fewer than a batch is to share",
-            given=f"{negatives} negatives, {linked} items with a neighbor in {collection.name}",
-            expected=f"at most {linked} negatives",
-            hint=f"--negatives {linked // 2} leaves some to choose from; 0 takes the other anchors' positives",
+            given=f"{negatives} negatives, {linked_items} items with a neighbor in {collection.name}",
+            expected=f"at most {linked_items} negatives",
+            hint=f"--negatives {linked_items // 2} leaves some to choose from; 0 takes the other anchors' positives",
         )

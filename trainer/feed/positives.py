@@ -36,10 +36,10 @@ def arranged(source: Source, beside: Source | None = None) -> Source:
         )
     if beside is None and source.draws.positives == "exact":
         return source
-    return Arranged(source, beside)
+    return ControlSource(source, beside)
 
 
-class Arranged(Source):
+class ControlSource(Source):
     """A source whose positives come from another source, or are computed here. Everything else comes from the first.
 
     shuffled      Each anchor gets the positives of another anchor. Anchors form a cycle of random order, which is the
@@ -62,23 +62,23 @@ class Arranged(Source):
         return self._source.corpus()
 
     def prefetch(self, epoch: int) -> None:
-        for each in self._both():
+        for each in self._sources():
             each.prefetch(epoch)
 
     def require(self, last: int) -> None:
-        for each in self._both():
+        for each in self._sources():
             each.require(last)
 
     def epoch(self, epoch: int) -> Epoch:
-        own, negatives = self._source.epoch(epoch)
-        linked = own[:, 0] >= 0
+        graph_positives, negatives = self._source.epoch(epoch)
+        is_anchor = graph_positives[:, 0] >= 0
         if self._other is not None:
-            other = self._other.epoch(epoch).positives
-            linked &= other[:, 0] >= 0
-            own = other if self.draws.positives == "window" else own
-        positives = np.full_like(own, -1)
-        anchors = np.flatnonzero(linked)
-        positives[anchors] = self._of(anchors, own, epoch)
+            other_positives = self._other.epoch(epoch).positives
+            is_anchor &= other_positives[:, 0] >= 0
+            graph_positives = other_positives if self.draws.positives == "window" else graph_positives
+        positives = np.full_like(graph_positives, -1)
+        anchors = np.flatnonzero(is_anchor)
+        positives[anchors] = self._positives_of(anchors, graph_positives, epoch)
         return Epoch(positives, negatives)
 
     def twins(self) -> NDArray[np.int32]:
@@ -91,30 +91,32 @@ class Arranged(Source):
         return self._source.links()
 
     def close(self) -> None:
-        for each in self._both():
+        for each in self._sources():
             each.close()
 
-    def _both(self) -> list[Source]:
+    def _sources(self) -> list[Source]:
         return [each for each in (self._source, self._other) if each is not None]
 
-    def _of(self, anchors: NDArray[np.int64], drawn: NDArray[np.int32], epoch: int) -> NDArray[np.integer]:
+    def _positives_of(
+        self, anchors: NDArray[np.int64], graph_positives: NDArray[np.int32], epoch: int
+    ) -> NDArray[np.integer]:
         """Return the positives of these anchors, (n, k).
 
-        `drawn` holds the similarity graph's positives of all items.
+        `graph_positives` holds the similarity graph's positives of all items.
         """
         match self.draws.positives:
             case "shuffled":
-                circle = np.random.default_rng((self.draws.seed, _SHUFFLE)).permutation(len(anchors))
-                given = np.empty_like(circle)
-                given[circle] = np.roll(circle, 1)
-                return drawn[anchors[given]]
+                cycle = np.random.default_rng((self.draws.seed, _SHUFFLE)).permutation(len(anchors))
+                donors = np.empty_like(cycle)
+                donors[cycle] = np.roll(cycle, 1)
+                return graph_positives[anchors[donors]]
             case "size-matched":
                 self._sizes = self._sizes or _Sizes(self.corpus())
-                return self._sizes.drawn(anchors, drawn.shape[1], (self.draws.seed, epoch, _SIZE))
+                return self._sizes.sample(anchors, graph_positives.shape[1], (self.draws.seed, epoch, _SIZE))
             case "augmented":
-                return np.repeat(anchors[:, None], drawn.shape[1], axis=1)
+                return np.repeat(anchors[:, None], graph_positives.shape[1], axis=1)
             case _:
-                return drawn[anchors]
+                return graph_positives[anchors]
 
 
 class _Sizes:
@@ -122,42 +124,46 @@ class _Sizes:
 
     def __init__(self, corpus: Corpus) -> None:
         sizes = np.stack([corpus.atoms, corpus.edges // 2], axis=1)
-        self._classes, of, self._counts = np.unique(sizes, axis=0, return_inverse=True, return_counts=True)
-        self._of = of.reshape(-1)
-        self._items = np.argsort(self._of, kind="stable")
+        self._classes, item_classes, self._counts = np.unique(sizes, axis=0, return_inverse=True, return_counts=True)
+        self._class_of = item_classes.reshape(-1)
+        self._items = np.argsort(self._class_of, kind="stable")
         self._place = np.empty_like(self._items)
         self._place[self._items] = np.arange(len(self._items))
         self._first = np.cumsum(self._counts) - self._counts
 
-    def drawn(self, anchors: NDArray[np.int64], count: int, key: tuple[int, ...]) -> NDArray[np.int64]:
+    def sample(self, anchors: NDArray[np.int64], count: int, key: tuple[int, ...]) -> NDArray[np.int64]:
         """Return size-matched items of each anchor, (n, count), never the anchor itself unless it is alone."""
         luck = np.random.default_rng(key).random((len(anchors), count))
         items = np.empty((len(anchors), count), np.int64)
-        for each in np.unique(self._of[anchors]):
-            rows = np.flatnonzero(self._of[anchors] == each)
-            items[rows] = self._like(each, self._place[anchors[rows]], luck[rows])
+        for size_class in np.unique(self._class_of[anchors]):
+            rows = np.flatnonzero(self._class_of[anchors] == size_class)
+            items[rows] = self._size_matched(size_class, self._place[anchors[rows]], luck[rows])
         return items
 
-    def _like(self, own: int, places: NDArray[np.int64], luck: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return items for anchors of the class `own`, at positions `places` of `_items`.
+    def _size_matched(self, size_class: int, places: NDArray[np.int64], luck: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return items for anchors of the class `size_class`, at positions `places` of `_items`.
 
         Items of all size-matched classes form one row, without the anchor, whose position in the row is `skip`.
         """
-        alike = np.flatnonzero((_SHARE * abs(self._classes - self._classes[own]) <= self._classes[own]).all(1))
-        ends = np.cumsum(self._counts[alike])
-        at = int(np.searchsorted(alike, own))
-        skip = (places - self._first[own] + ends[at] - self._counts[own])[:, None]
+        matching = np.flatnonzero(
+            (_SHARE * abs(self._classes - self._classes[size_class]) <= self._classes[size_class]).all(1)
+        )
+        ends = np.cumsum(self._counts[matching])
+        at = int(np.searchsorted(matching, size_class))
+        skip = (places - self._first[size_class] + ends[at] - self._counts[size_class])[:, None]
         others = int(ends[-1]) - 1
         place = (luck * others).astype(np.int64)
         place = np.where(place >= skip, place + 1, place) if others else np.broadcast_to(skip, place.shape)
-        among = np.searchsorted(ends, place, side="right")
-        return self._items[self._first[alike[among]] + place - (ends - self._counts[alike])[among]]
+        match = np.searchsorted(ends, place, side="right")
+        return self._items[self._first[matching[match]] + place - (ends - self._counts[matching])[match]]
 
 
 def _require_same(source: Source, beside: Source) -> None:
     """Raise `Conflict` unless both collections have the same features, id by id."""
-    own, other = source.corpus().columns, beside.corpus().columns
-    if own.keys() != other.keys() or any(not np.array_equal(own[name], other[name]) for name in own):
+    columns, other_columns = source.corpus().columns, beside.corpus().columns
+    if columns.keys() != other_columns.keys() or any(
+        not np.array_equal(columns[name], other_columns[name]) for name in columns
+    ):
         raise Conflict(
             "these collections do not hold the same items",
             given=f"{source.generation.collection} and {beside.generation.collection}",

@@ -37,13 +37,13 @@ class Prefetch(Generic[T]):
         """
         future = self.begin(epoch)
         try:
-            loaded = future.result()
+            result = future.result()
         finally:
             with self._lock:
                 self._futures = {other: each for other, each in self._futures.items() if other == epoch + 1}
         if self._last is None or epoch < self._last:
             self.begin(epoch + 1)
-        return loaded
+        return result
 
     def begin(self, epoch: int) -> Future[T]:
         """Start to load an epoch in the background, unless it is loading or loaded.

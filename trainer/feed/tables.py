@@ -37,19 +37,19 @@ def positives_of(
     size, policy = generation.size, Policy.of(**asdict(draws.policy))
     _require_metadata(table, refuse, generation=generation.id, seed=draws.seed, epoch=epoch)
     if _policy(table) != policy.canonical():
-        raise refuse(f"it is of policy {_named(table, 'policy')}, and {policy.canonical()} was requested")
-    numbers = _column(table, "anchor", pa.int32(), refuse)
-    if not np.array_equal(numbers, np.arange(size)):
+        raise refuse(f"it is of policy {_metadata_value(table, 'policy')}, and {policy.canonical()} was requested")
+    anchor_ids = _column(table, "anchor", pa.int32(), refuse)
+    if not np.array_equal(anchor_ids, np.arange(size)):
         raise refuse(f"its anchors are not 0 to {size - 1}, each once and in order")
     positives = _lists(table, "positives", pa.int32(), policy.k, refuse)
     counts, isolated = _column(table, "count", pa.uint16(), refuse), _column(table, "isolated", pa.bool_(), refuse)
     _lists(table, "visits", pa.uint16(), policy.k, refuse)
     require_positives(positives, size, draws, refuse, anchors=anchors, sampled=True)
-    filled = (positives >= 0).sum(axis=1)
-    if len(wrong := np.flatnonzero((filled != counts) | ((counts == 0) != isolated))):
-        row = wrong[0]
+    lengths = (positives >= 0).sum(axis=1)
+    if len(mismatches := np.flatnonzero((lengths != counts) | ((counts == 0) != isolated))):
+        row = mismatches[0]
         raise refuse(
-            f"anchor {row} has {filled[row]} positives, a count of {counts[row]} and isolated = {bool(isolated[row])}"
+            f"anchor {row} has {lengths[row]} positives, a count of {counts[row]} and isolated = {bool(isolated[row])}"
         )
     return positives
 
@@ -77,11 +77,11 @@ def pairs_of(table: pa.Table, size: int, lowest: float | None, refuse: Refuse) -
 
 def _require_metadata(table: pa.Table, refuse: Refuse, **expected: str | int) -> None:
     for name, value in expected.items():
-        if (actual := _named(table, name)) != str(value):
+        if (actual := _metadata_value(table, name)) != str(value):
             raise refuse(f"it is of {name} {actual}, and {name} {value} was requested")
 
 
-def _named(table: pa.Table, name: str) -> str | None:
+def _metadata_value(table: pa.Table, name: str) -> str | None:
     """Return a value of the schema's metadata; None if it is missing."""
     value = (table.schema.metadata or {}).get(name.encode())
     return None if value is None else value.decode(errors="replace")
@@ -90,14 +90,14 @@ def _named(table: pa.Table, name: str) -> str | None:
 def _policy(table: pa.Table) -> str | None:
     """Return the policy in the schema's metadata in canonical form; None if there is no valid one."""
     try:
-        return Policy.model_validate(json.loads(_named(table, "policy") or "")).canonical()
+        return Policy.model_validate(json.loads(_metadata_value(table, "policy") or "")).canonical()
     except ValueError:
         return None
 
 
 def _column(table: pa.Table, name: str, type: pa.DataType, refuse: Refuse) -> NDArray[Any]:
     """Return a column of this type without nulls."""
-    values = _present(table, name, refuse)
+    values = _find_column(table, name, refuse)
     if values.type != type:
         raise refuse(f"column {name!r} holds {values.type}, and not {type}")
     if values.null_count:
@@ -108,7 +108,7 @@ def _column(table: pa.Table, name: str, type: pa.DataType, refuse: Refuse) -> ND
 
 def _lists(table: pa.Table, name: str, type: pa.DataType, width: int, refuse: Refuse) -> NDArray[Any]:
     """Return a column of lists of this width and type without nulls, (rows, width)."""
-    lists = _present(table, name, refuse)
+    lists = _find_column(table, name, refuse)
     if not pa.types.is_fixed_size_list(lists.type) or (lists.type.value_type, lists.type.list_size) != (type, width):
         raise refuse(f"column {name!r} holds {lists.type}, and not lists of {width} {type}")
     values = lists.flatten()
@@ -118,7 +118,7 @@ def _lists(table: pa.Table, name: str, type: pa.DataType, width: int, refuse: Re
     return numbers.reshape(len(lists), width)
 
 
-def _present(table: pa.Table, name: str, refuse: Refuse) -> pa.Array:
+def _find_column(table: pa.Table, name: str, refuse: Refuse) -> pa.Array:
     if name not in table.column_names:
         raise refuse(f"it has no column {name!r}; it has {', '.join(table.column_names) or 'none'}")
     return table[name].combine_chunks()

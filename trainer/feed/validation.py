@@ -38,42 +38,46 @@ def require_positives(
     if not size:
         return
     _require_range("positive", positives, -1, size, refuse)
-    linked = positives[:, 0] >= 0
-    if len(partial := np.flatnonzero(((positives >= 0) != linked[:, None]).any(axis=1))):
-        raise refuse(f"anchor {partial[0]} has fewer than {draws.policy.k} positives: {positives[partial[0]].tolist()}")
-    if anchors is not None and anchors != (counted := int(np.count_nonzero(linked))):
-        raise refuse(f"{counted:,} anchors have positives, and {anchors:,} items have a neighbor")
+    has_positives = positives[:, 0] >= 0
+    if len(incomplete := np.flatnonzero(((positives >= 0) != has_positives[:, None]).any(axis=1))):
+        raise refuse(
+            f"anchor {incomplete[0]} has fewer than {draws.policy.k} positives: {positives[incomplete[0]].tolist()}"
+        )
+    if anchors is not None and anchors != (count := int(np.count_nonzero(has_positives))):
+        raise refuse(f"{count:,} anchors have positives, and {anchors:,} items have a neighbor")
     if sampled:
-        _require_sampled(positives, linked, draws.policy.pad == "self", refuse)
+        _require_sampled(positives, has_positives, draws.policy.pad == "self", refuse)
 
 
 def _require_sampled(
-    positives: NDArray[np.int32], linked: NDArray[np.bool_], pads_with_anchor: bool, refuse: Refuse
+    positives: NDArray[np.int32], has_positives: NDArray[np.bool_], pads_with_anchor: bool, refuse: Refuse
 ) -> None:
     """Raise for a positive without neighbors, and for an anchor among its own positives."""
-    rows = np.flatnonzero(linked)
-    chosen = positives[rows]
-    if len(isolated := np.flatnonzero(~linked[chosen].all(axis=1))):
+    rows = np.flatnonzero(has_positives)
+    anchor_positives = positives[rows]
+    if len(isolated := np.flatnonzero(~has_positives[anchor_positives].all(axis=1))):
         row = isolated[0]
-        raise refuse(f"anchor {rows[row]} has a positive that has no neighbor: {chosen[row].tolist()}")
-    first = chosen[:, :1] if pads_with_anchor else chosen
-    if len(own := np.flatnonzero((first == rows[:, None]).any(axis=1))):
-        raise refuse(f"anchor {rows[own[0]]} is its own positive: {chosen[own[0]].tolist()}")
+        raise refuse(f"anchor {rows[row]} has a positive that has no neighbor: {anchor_positives[row].tolist()}")
+    first = anchor_positives[:, :1] if pads_with_anchor else anchor_positives
+    if len(self_positives := np.flatnonzero((first == rows[:, None]).any(axis=1))):
+        raise refuse(
+            f"anchor {rows[self_positives[0]]} is its own positive: {anchor_positives[self_positives[0]].tolist()}"
+        )
 
 
 def require_negatives(ids: NDArray[Any], size: int, batches: int, count: int, refuse: Refuse) -> None:
     """Raise unless these are (batches, count) items, distinct within a batch."""
     _require_matrix("negatives", ids, batches, count, refuse)
     _require_range("negative", ids, 0, size, refuse)
-    ordered = np.sort(ids, axis=1)
-    if len(repeated := np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))):
-        raise refuse(f"batch {repeated[0]} has a negative twice")
+    sorted_ids = np.sort(ids, axis=1)
+    if len(duplicates := np.flatnonzero((sorted_ids[:, 1:] == sorted_ids[:, :-1]).any(axis=1))):
+        raise refuse(f"batch {duplicates[0]} has a negative twice")
 
 
 def require_linked(ids: NDArray[np.int32], positives: NDArray[np.int32], refuse: Refuse) -> None:
     """Raise for a negative without neighbors, which is one without positives."""
-    if positives.shape[1] and not (linked := positives[:, 0] >= 0)[ids].all():
-        raise refuse(f"negative {ids[~linked[ids]][0]} has no neighbor")
+    if positives.shape[1] and not (has_positives := positives[:, 0] >= 0)[ids].all():
+        raise refuse(f"negative {ids[~has_positives[ids]][0]} has no neighbor")
 
 
 def require_pairs(pairs: NDArray[Any], size: int, refuse: Refuse) -> None:
@@ -81,16 +85,18 @@ def require_pairs(pairs: NDArray[Any], size: int, refuse: Refuse) -> None:
     _require_matrix("pairs", pairs, len(pairs) if pairs.ndim else 0, 2, refuse)
     _require_range("end of a pair", pairs, 0, size, refuse)
     lower, upper = pairs.astype(np.int64).T
-    if len(turned := np.flatnonzero(lower >= upper)):
-        raise refuse(f"pair {turned[0]} does not name the lower item first: {pairs[turned[0]].tolist()}")
-    if len(late := np.flatnonzero(np.diff(lower * size + upper) <= 0)):
-        raise refuse(f"pair {late[0] + 1} does not come after the pair before it: {pairs[late[0] + 1].tolist()}")
+    if len(misordered := np.flatnonzero(lower >= upper)):
+        raise refuse(f"pair {misordered[0]} does not name the lower item first: {pairs[misordered[0]].tolist()}")
+    if len(unsorted := np.flatnonzero(np.diff(lower * size + upper) <= 0)):
+        raise refuse(
+            f"pair {unsorted[0] + 1} does not come after the pair before it: {pairs[unsorted[0] + 1].tolist()}"
+        )
 
 
 def require_similarities(values: NDArray[Any], lowest: float, refuse: Refuse) -> None:
     """Raise unless these are numbers from `lowest` to 1."""
-    if len(wrong := np.flatnonzero(~((values >= np.float32(lowest)) & (values <= 1)))):
-        raise refuse(f"similarity {values[wrong[0]]} of pair {wrong[0]} is not a number from {lowest:g} to 1")
+    if len(invalid := np.flatnonzero(~((values >= np.float32(lowest)) & (values <= 1)))):
+        raise refuse(f"similarity {values[invalid[0]]} of pair {invalid[0]} is not a number from {lowest:g} to 1")
 
 
 def require_corpus(corpus: Corpus, size: int, refuse: Refuse) -> None:
@@ -120,8 +126,8 @@ def _require_graphs(corpus: Corpus, refuse: Refuse) -> None:
         item = owner[outside[0]]
         raise refuse(f"item {item} has a bond of atom {source[outside[0]]}, and {corpus.atoms[item]} atoms")
     leaving = np.bincount(source + corpus.atom_offsets.astype(np.int64)[owner], minlength=len(corpus.degree))
-    if len(uneven := np.flatnonzero(leaving != corpus.degree)):
-        atom = uneven[0]
+    if len(unbalanced := np.flatnonzero(leaving != corpus.degree)):
+        atom = unbalanced[0]
         raise refuse(f"{leaving[atom]} bonds leave atom {atom}, and {corpus.degree[atom]} end at it")
 
 
