@@ -179,13 +179,13 @@ def holds_labels(file: MoleculeFile, name: str) -> bool:
 
 
 def _labels(file: MoleculeFile, targets: Sequence[str] | None) -> dict[str, NDArray[np.int8]]:
-    wanted = [name for name in file.others if holds_labels(file, name)] if targets is None else targets
-    labels = {name: _column(file.cells(name)) for name in wanted}
+    columns = [name for name in file.others if holds_labels(file, name)] if targets is None else targets
+    labels = {name: _column(file.cells(name)) for name in columns}
     for name, column in labels.items():
-        if len(wrong := np.flatnonzero(column < MISSING)):
+        if len(invalid := np.flatnonzero(column < MISSING)):
             raise InvalidInput(
                 f"column {name} does not hold labels",
-                given=f"{file.cells(name)[wrong[0]]!r} in line {file.line(wrong[0])}",
+                given=f"{file.cells(name)[invalid[0]]!r} in line {file.line(invalid[0])}",
                 expected="0, 1, true, false, or nothing where the label is missing",
             )
     return labels

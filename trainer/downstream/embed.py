@@ -33,7 +33,7 @@ def embed(encoder: Encoder, corpus: Corpus) -> NDArray[np.float32]:
 
 def batches(corpus: Corpus, ids: NDArray[np.int64] | None = None) -> Iterator[NDArray[np.int64]]:
     """Yield the ids, all by default, in batches of bounded memory: at most 16,384 atoms plus those of one graph."""
-    wanted = np.arange(corpus.size) if ids is None else ids
-    ends = np.cumsum(corpus.atoms[wanted])
+    graph_ids = np.arange(corpus.size) if ids is None else ids
+    ends = np.cumsum(corpus.atoms[graph_ids])
     cuts = np.flatnonzero(np.diff(ends // _ATOMS)) + 1
-    return (part for part in np.split(wanted, cuts) if len(part))
+    return (part for part in np.split(graph_ids, cuts) if len(part))

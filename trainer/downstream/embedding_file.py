@@ -73,7 +73,7 @@ class NpyFile(EmbeddingFile):
     def __init__(self, file: BinaryIO, width: int, column: str) -> None:  # noqa: ARG002
         self._file = file
         self._shape = (0, width)
-        self._header()
+        self._write_header()
 
     def add(self, block: Block) -> None:
         rows, width = self._shape
@@ -84,12 +84,12 @@ class NpyFile(EmbeddingFile):
 
     def finish(self) -> None:
         self._file.seek(0)
-        self._header()
+        self._write_header()
 
-    def _header(self) -> None:
+    def _write_header(self) -> None:
         """Write the header, whose length does not depend on the number of rows, because numpy reserves space for it."""
-        said = {"descr": "<f4", "fortran_order": False, "shape": self._shape}
-        np.lib.format.write_array_header_1_0(self._file, said)
+        header = {"descr": "<f4", "fortran_order": False, "shape": self._shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
 
 
 class ParquetFile(EmbeddingFile):

@@ -59,7 +59,7 @@ class FinetuneOptions:
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        for what, given, holds, expected in (
+        for quantity, value, is_valid, expected in (
             ("number of epochs", self.epochs, self.epochs >= 1, "1 or more"),
             ("batch size", self.batch_size, self.batch_size >= 2, "2 or more"),
             ("learning rate", self.learning_rate, self.learning_rate > 0, "above 0"),
@@ -69,7 +69,7 @@ class FinetuneOptions:
             ("share of warm-up steps", self.warmup, self.warmup is None or 0 <= self.warmup <= 1, "0 to 1, or none"),
             ("norm to clip to", self.clip, self.clip is None or self.clip > 0, "above 0, or none"),
         ):
-            require(holds, what, given, expected)
+            require(is_valid, quantity, value, expected)
 
     def as_json(self) -> dict[str, Any]:
         """Return the options as JSON, without those that are None."""
@@ -101,8 +101,8 @@ class Start:
     @classmethod
     def of(cls, checkpoint: Path) -> "Start":
         """Load the newest checkpoint of a run. Raises the errors of `load_encoder`."""
-        found = load_encoder(checkpoint)
-        return cls(found.model, found.config, found.encoder, found.finetuned)
+        pretrained = load_encoder(checkpoint)
+        return cls(pretrained.model, pretrained.config, pretrained.encoder, pretrained.finetuned)
 
     def encoder(self) -> Encoder:
         """Return a copy of the encoder to train. A new encoder depends on torch's seed."""
@@ -195,7 +195,7 @@ def finetune(
         Diverged: The loss or a score is not finite.
     """
     data.require_scorable(split)
-    begun = perf_counter()
+    start_time = perf_counter()
     loss = []
     curves = {metric: Curve([], [], data.lower_is_better) for metric in data.metrics}
     finetuner, reported = _Finetuner(start, data, options, seed, device), None
@@ -209,7 +209,7 @@ def finetune(
         if next(iter(curves.values())).best_epoch == epoch + 1:
             reported = finetuner.checkpoint(epoch + 1, split.train)
         advance(1)
-    return FinetuneRun(seed, loss, curves, perf_counter() - begun, reported)
+    return FinetuneRun(seed, loss, curves, perf_counter() - start_time, reported)
 
 
 class _Finetuner:
@@ -271,9 +271,9 @@ class _Finetuner:
             raise self._diverged("a prediction is not finite")
         return self._data.scores(logits, rows)
 
-    def _diverged(self, what: str) -> Diverged:
+    def _diverged(self, problem: str) -> Diverged:
         return Diverged(
             "fine-tuning diverged",
-            given=f"{what}, seed {self._seed}, learning rate {self._options.learning_rate}",
+            given=f"{problem}, seed {self._seed}, learning rate {self._options.learning_rate}",
             hint="try a lower learning rate",
         )

@@ -49,12 +49,12 @@ def frozen(
             expected="a checkpoint, and graphs or nodes of one class each",
         )
     data.require_scorable(split)
-    begun = perf_counter()
+    start_time = perf_counter()
     vectors = embed(start.pretrained.to(device), data.corpus)
     scores = data.scores(class_scores(vectors, data.labels, split.train, split.test, seed), split.test)
     advance(1)
     curves = {metric: Curve([], [score]) for metric, score in zip(data.metrics, scores, strict=True)}
-    return FinetuneRun(seed, [], curves, perf_counter() - begun)
+    return FinetuneRun(seed, [], curves, perf_counter() - start_time)
 
 
 def class_scores(
@@ -80,5 +80,5 @@ def class_scores(
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     search = GridSearchCV(steps, {"regression__C": STRENGTHS}, cv=folds)
     search.fit(features[train].astype(np.float64), labels[train])
-    found: NDArray[np.float64] = search.predict_proba(features[test].astype(np.float64))
-    return found
+    probabilities: NDArray[np.float64] = search.predict_proba(features[test].astype(np.float64))
+    return probabilities

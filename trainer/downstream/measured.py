@@ -66,19 +66,19 @@ class Measurements(Labelled):
     @cached_property
     def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of each task, (T,), in the training part."""
-        known = self.values[self._split.train]
-        return np.nanmean(known, axis=0), np.nanstd(known, axis=0)
+        values = self.values[self._split.train]
+        return np.nanmean(values, axis=0), np.nanstd(values, axis=0)
 
     def require_scorable(self, split: Split) -> None:
         for part, rows in split._asdict().items():
-            known = self.values[rows]
-            for task, column in zip(self.tasks, known.T, strict=True):
-                given = column[~np.isnan(column)]
-                if len(given) and (part != "train" or len(np.unique(given)) > 1):
+            values = self.values[rows]
+            for task, column in zip(self.tasks, values.T, strict=True):
+                present = column[~np.isnan(column)]
+                if len(present) and (part != "train" or len(np.unique(present)) > 1):
                     continue
                 raise InvalidInput(
                     f"{task} cannot be {'learned' if part == 'train' else 'scored'}",
-                    given=f"{len(given)} values, {len(np.unique(given))} of them different, in {part}",
+                    given=f"{len(present)} values, {len(np.unique(present))} of them different, in {part}",
                     expected="two different ones or more in train, and one or more in valid and in test",
                     hint="molecules of one scaffold stay together; a larger set may have more scaffolds",
                 )
@@ -86,10 +86,10 @@ class Measurements(Labelled):
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
         """Return the mean squared error of standardized values over those present; 0 if there are none."""
         mean, deviation = self.scale
-        wanted = torch.from_numpy((self.values[rows] - mean) / deviation).to(logits.device, logits.dtype)
-        known = ~wanted.isnan()
-        squares = (logits - wanted.nan_to_num()).square() * known
-        return squares.sum() / known.sum().clamp_min(1)
+        target = torch.from_numpy((self.values[rows] - mean) / deviation).to(logits.device, logits.dtype)
+        is_present = ~target.isnan()
+        squares = (logits - target.nan_to_num()).square() * is_present
+        return squares.sum() / is_present.sum().clamp_min(1)
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
         """Return root mean squared error and mean absolute error in the file's units, each averaged over the tasks."""
@@ -104,7 +104,8 @@ class Measurements(Labelled):
         parts = ", ".join(f"{len(rows):,} {part}" for part, rows in split._asdict().items())
         mean, deviation = self.scale
         spread = ", ".join(
-            f"{task} {each:.4g} ± {over:.4g}" for task, each, over in zip(self.tasks, mean, deviation, strict=True)
+            f"{task} {task_mean:.4g} ± {task_deviation:.4g}"
+            for task, task_mean, task_deviation in zip(self.tasks, mean, deviation, strict=True)
         )
         return {
             "molecules": len(self.smiles),
@@ -126,27 +127,29 @@ def measurements(file: MoleculeFile, targets: Sequence[str] | None = None) -> Me
     Raises:
         InvalidInput: A column is missing, or holds no number or anything but numbers.
     """
-    wanted = [name for name in file.others if holds_numbers(file, name)] if targets is None else targets
-    for name in wanted:
+    columns = [name for name in file.others if holds_numbers(file, name)] if targets is None else targets
+    for name in columns:
         if not holds_numbers(file, name):
             cells = file.cells(name)
-            wrong = next((at for at, cell in enumerate(cells) if np.isnan(_number(cell)) and not _missing(cell)), 0)
+            invalid = next((at for at, cell in enumerate(cells) if np.isnan(_number(cell)) and not _missing(cell)), 0)
             raise InvalidInput(
                 f"column {name} does not hold numbers",
-                given=f"{cells[wrong]!r} in line {file.line(wrong)}",
+                given=f"{cells[invalid]!r} in line {file.line(invalid)}",
                 expected="numbers, or nothing where the value is missing",
             )
-    if not wanted:
+    if not columns:
         raise InvalidInput("no column holds numbers", given=", ".join(file.others), expected="a column of values")
-    values = np.stack([_numbers(file.cells(name)) for name in wanted], axis=1)
-    return Measurements(file.corpus, file.smiles, tuple(wanted), values, file.rejected)
+    values = np.stack([_numbers(file.cells(name)) for name in columns], axis=1)
+    return Measurements(file.corpus, file.smiles, tuple(columns), values, file.rejected)
 
 
 def holds_numbers(file: MoleculeFile, name: str) -> bool:
     """Return whether a column holds at least one finite number, and else only empty cells or nan."""
     cells = file.cells(name)
-    known = np.isfinite(_numbers(cells))
-    return bool(known.any()) and all(has or _missing(cell) for has, cell in zip(known, cells, strict=True))
+    is_number = np.isfinite(_numbers(cells))
+    return bool(is_number.any()) and all(
+        is_finite or _missing(cell) for is_finite, cell in zip(is_number, cells, strict=True)
+    )
 
 
 def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:

@@ -54,7 +54,7 @@ class MoleculeFile:
         Raises:
             InvalidInput: There is no column of this name.
         """
-        place = _place(self._header, column)
+        place = _column_index(self._header, column)
         return [fields[place] for _, fields in self._records]
 
     def line(self, row: int) -> int:
@@ -78,7 +78,7 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
         Damaged: The file is no text, or not compressed as its name says.
     """
     header, records, rejected = _read(path)
-    smiles_at = _place(header, smiles_column or _smiles_column(header))
+    smiles_at = _column_index(header, smiles_column or _smiles_column(header))
     smiles = [fields[smiles_at] for _, fields in records]
     corpus, rows = featurize_readable(smiles, _digest(path), workers)
     readable = set(rows.tolist())
@@ -130,11 +130,11 @@ def _digest(path: Path) -> str:
 
 
 def _smiles_column(header: Sequence[str]) -> str:
-    found = (name for usual in _SMILES_COLUMNS for name in header if name.lower() == usual)
-    return next(found, _SMILES_COLUMNS[0])
+    matches = (name for standard in _SMILES_COLUMNS for name in header if name.lower() == standard)
+    return next(matches, _SMILES_COLUMNS[0])
 
 
-def _place(header: Sequence[str], name: str) -> int:
+def _column_index(header: Sequence[str], name: str) -> int:
     if name not in header:
         raise InvalidInput(f"there is no column {name}", given=name, expected=f"one of {', '.join(header)}")
     return header.index(name)

@@ -7,8 +7,8 @@ from sklearn.metrics import roc_auc_score
 
 def scorable(labels: NDArray[np.int8]) -> NDArray[np.bool_]:
     """Return which tasks, (T,), have both classes among labels (N, T) of 1, 0 and -1 (missing)."""
-    both: NDArray[np.bool_] = (labels == 1).any(0) & (labels == 0).any(0)
-    return both
+    has_both: NDArray[np.bool_] = (labels == 1).any(0) & (labels == 0).any(0)
+    return has_both
 
 
 def roc_auc(labels: NDArray[np.int8], scores: NDArray[np.floating]) -> float:
@@ -22,6 +22,6 @@ def roc_auc(labels: NDArray[np.int8], scores: NDArray[np.floating]) -> float:
     """
     areas = []
     for task in np.flatnonzero(scorable(labels)):
-        labelled = labels[:, task] >= 0
-        areas.append(roc_auc_score(labels[labelled, task], scores[labelled, task]))
+        is_labeled = labels[:, task] >= 0
+        areas.append(roc_auc_score(labels[is_labeled, task], scores[is_labeled, task]))
     return float(np.mean(areas)) if areas else float("nan")

@@ -87,11 +87,11 @@ class Study:
         for split in splits:
             self.data.require_scorable(split)
         self._require_tunable(splits[0])
-        saved = None if self.save is None else self._saved(self.save, splits, seeds)
-        document = self._continued(path, self._setting(splits, seeds[0]))
+        saved_run = None if self.save is None else self._open_saved_run(self.save, splits, seeds)
+        document = self._load_or_create(path, self._setting(splits, seeds[0]))
         train = frozen if self.frozen else finetune
 
-        def fine_tuned(
+        def run_once(
             options: FinetuneOptions, seed: int, advance: Callable[[int], object], fold: int = 0
         ) -> FinetuneRun:
             return train(self.start, self.data, splits[fold], options, seed, self.device, advance)
@@ -100,31 +100,34 @@ class Study:
         options = self.options
         if self.trials:
             with stage("tuning", self.trials * options.epochs, "epochs") as advance:
-                options = self._tuned(
-                    document, path, lambda tried: fine_tuned(tried, seeds[0], advance).main.best_valid, seeds[0]
+                options = self._tune(
+                    document,
+                    path,
+                    lambda trial_options: run_once(trial_options, seeds[0], advance).main.best_valid,
+                    seeds[0],
                 )
         document["options"] = options.as_json()
-        done, document["runs"] = {_place(run): run for run in document["runs"]}, []
-        several, epochs = len(splits) > 1, 1 if self.frozen else options.epochs
+        results, document["runs"] = {_run_key(run): run for run in document["runs"]}, []
+        has_folds, epochs = len(splits) > 1, 1 if self.frozen else options.epochs
         for seed, fold in product(seeds, range(len(splits))):
-            reported = None
-            if (seed, fold) not in done or (saved is not None and newest_checkpoint(saved.folder) is None):
-                with stage(f"seed {seed}, fold {fold}" if several else f"seed {seed}", epochs, "epochs") as advance:
-                    ended = fine_tuned(options, seed, advance, fold)
-                run, reported = _described(ended), ended.reported
-                done[seed, fold] = {"fold": fold, **run} if several else run
-            document["runs"].append(done[seed, fold])
+            checkpoint = None
+            if (seed, fold) not in results or (saved_run is not None and newest_checkpoint(saved_run.folder) is None):
+                with stage(f"seed {seed}, fold {fold}" if has_folds else f"seed {seed}", epochs, "epochs") as advance:
+                    result = run_once(options, seed, advance, fold)
+                run, checkpoint = _run_document(result), result.reported
+                results[seed, fold] = {"fold": fold, **run} if has_folds else run
+            document["runs"].append(results[seed, fold])
             document["summary"] = _summary(document["runs"], self.data.metrics)
-            if several:
-                first = [run for run in document["runs"] if run["fold"] == 0]
-                document["first_fold"] = _summary(first, self.data.metrics)
+            if has_folds:
+                first_fold_runs = [run for run in document["runs"] if run["fold"] == 0]
+                document["first_fold"] = _summary(first_fold_runs, self.data.metrics)
             _write(document, path)
-            if saved is not None and reported is not None:
-                with saved.claimed():
-                    saved.save(reported)
+            if saved_run is not None and checkpoint is not None:
+                with saved_run.claimed():
+                    saved_run.save(checkpoint)
         return document
 
-    def _saved(self, folder: Path, splits: Sequence[Split], seeds: Sequence[int]) -> Run:
+    def _open_saved_run(self, folder: Path, splits: Sequence[Split], seeds: Sequence[int]) -> Run:
         """Return the run that will hold the encoder. Its options are everything that the encoder depends on."""
         if self.frozen or len(splits) * len(seeds) > 1:
             raise InvalidInput(
@@ -133,9 +136,9 @@ class Study:
                 expected="one run that trains it: one seed, of molecules or graphs",
             )
         setting = self._setting(splits, seeds[0])
-        config, model, before = setting.pop("pretraining"), setting.pop("model"), setting.pop("finetuned", None)
-        finetuned = {**setting, "seed": seeds[0], "before": before}
-        return Run(folder, {"config": config, "model": model, "finetuned": finetuned}, resume=True)
+        config, model, previous = setting.pop("pretraining"), setting.pop("model"), setting.pop("finetuned", None)
+        finetuning = {**setting, "seed": seeds[0], "before": previous}
+        return Run(folder, {"config": config, "model": model, "finetuned": finetuning}, resume=True)
 
     def _require_tunable(self, split: Split) -> None:
         if self.trials and (self.frozen or not len(split.valid)):
@@ -167,7 +170,7 @@ class Study:
             **({"finetuned": start.finetuned} if start.finetuned else {}),
         }
 
-    def _continued(self, path: Path, setting: Document) -> Document:
+    def _load_or_create(self, path: Path, setting: Document) -> Document:
         """Return the document at `path` if it has this setting, else a new one."""
         pretraining = self.start.pretraining
         document: Document = {
@@ -186,16 +189,16 @@ class Study:
             "runs": [],
             "summary": None,
         }
-        same = json.loads(json.dumps(document))
+        document_json = json.loads(json.dumps(document))
         try:
-            found = json.loads(path.read_text())
-            if all(found[key] == same[key] for key in ("format", "setting", "versions", "published")):
-                return {**same, "tuning": found["tuning"], "runs": found["runs"]}
+            previous = json.loads(path.read_text())
+            if all(previous[key] == document_json[key] for key in ("format", "setting", "versions", "published")):
+                return {**document_json, "tuning": previous["tuning"], "runs": previous["runs"]}
         except (OSError, ValueError, LookupError, TypeError):
             pass  # an unreadable document is replaced
-        return same
+        return document_json
 
-    def _tuned(
+    def _tune(
         self, document: Document, path: Path, score: Callable[[FinetuneOptions], float | None], seed: int
     ) -> FinetuneOptions:
         """Return the options of the best trial.
@@ -203,21 +206,21 @@ class Study:
         Trials in the document are reused. New trials are added to it.
         """
         score_name = f"valid_{self.data.metrics[0]}"
-        known = [trial[score_name] for trial in document["tuning"]]
+        recorded = [trial[score_name] for trial in document["tuning"]]
 
         def objective(values: Values) -> float:
-            if known:
-                return self._worth(float(known.pop(0)))
-            reached = score(replace(self.options, **values))
-            assert reached is not None, "there is validation"
-            document["tuning"].append({"values": dict(values), score_name: reached})
+            if recorded:
+                return self._fitness(float(recorded.pop(0)))
+            result = score(replace(self.options, **values))
+            assert result is not None, "there is validation"
+            document["tuning"].append({"values": dict(values), score_name: result})
             _write(document, path)
-            return self._worth(reached)
+            return self._fitness(result)
 
-        begin = {name: getattr(self.options, name) for name in SPACE}
-        return replace(self.options, **tune(objective, begin, self.trials, seed).values)
+        start_values = {name: getattr(self.options, name) for name in SPACE}
+        return replace(self.options, **tune(objective, start_values, self.trials, seed).values)
 
-    def _worth(self, score: float) -> float:
+    def _fitness(self, score: float) -> float:
         """Return a score in the form that `tune` compares, where higher is better."""
         return 1 / (1 + score) if self.data.lower_is_better else score
 
@@ -231,12 +234,12 @@ def _digest(start: Start) -> str | None:
     return digest.hexdigest()
 
 
-def _place(run: Document) -> tuple[int, int]:
+def _run_key(run: Document) -> tuple[int, int]:
     """Return the seed and the fold of a run."""
     return run["seed"], run.get("fold", 0)
 
 
-def _described(run: FinetuneRun) -> Document:
+def _run_document(run: FinetuneRun) -> Document:
     scores = {
         metric: {
             "best_epoch": curve.best_epoch,
@@ -251,10 +254,10 @@ def _described(run: FinetuneRun) -> Document:
 
 
 def _summary(runs: Sequence[Document], metrics: Sequence[str]) -> Document:
-    return {metric: _over_seeds([run["scores"][metric]["test_at_best"] for run in runs]) for metric in metrics}
+    return {metric: _mean_and_std([run["scores"][metric]["test_at_best"] for run in runs]) for metric in metrics}
 
 
-def _over_seeds(scores: Sequence[float]) -> Document:
+def _mean_and_std(scores: Sequence[float]) -> Document:
     return {"mean": float(np.mean(scores)), "std": float(np.std(scores, ddof=1)) if len(scores) > 1 else None}
 
 
@@ -274,31 +277,36 @@ def table(document: Document) -> str:
     """
     setting, summary = document["setting"], document["summary"]
     metrics = setting["metrics"]
-    learnt = f"after {setting['pretraining']['strategy']}" if setting["pretraining"] else "without pre-training"
-    learnt += "".join(f", fine-tuned on {name}" for name in _before(setting))
+    training = f"after {setting['pretraining']['strategy']}" if setting["pretraining"] else "without pre-training"
+    training += "".join(f", fine-tuned on {name}" for name in _previous_datasets(setting))
     if setting.get("frozen"):
-        learnt += ", as it is"
+        training += ", as it is"
     seeds = ", ".join(str(seed) for seed in dict.fromkeys(run["seed"] for run in document["runs"]))
-    here = f"here: {setting['model']['encoder'].upper()} {learnt}, seeds {seeds}"
-    first = document.get("first_fold") or {}
-    scores = [_scored(**of[metric]) for of in (summary, first) for metric in metrics if metric in of]
+    row_name = f"here: {setting['model']['encoder'].upper()} {training}, seeds {seeds}"
+    first_fold = document.get("first_fold") or {}
+    scores = [
+        _format_score(**averages[metric])
+        for averages in (summary, first_fold)
+        for metric in metrics
+        if metric in averages
+    ]
     rows = [
-        [here, *scores],
+        [row_name, *scores],
         *([f"published: {name}", *[""] * (len(scores) - 1), score] for name, score in document["published"].items()),
     ]
-    head = [setting["dataset"] or "dataset", *(_TITLES[metric] for metric in metrics)]
-    head += [f"{_TITLES[metric]}, fold 0" for metric in metrics if metric in first]
-    lines = [_row(head), f"|{'---|' * len(head)}", *map(_row, rows)]
+    header = [setting["dataset"] or "dataset", *(_TITLES[metric] for metric in metrics)]
+    header += [f"{_TITLES[metric]}, fold 0" for metric in metrics if metric in first_fold]
+    lines = [_row(header), f"|{'---|' * len(header)}", *map(_row, rows)]
     return "\n".join([*lines, "", setting["note"]])
 
 
-def _before(setting: Document) -> list[str]:
+def _previous_datasets(setting: Document) -> list[str]:
     """Return the names of the sets that the encoder was fine-tuned on before, oldest first."""
-    finetuned = setting.get("finetuned")
+    finetuning = setting.get("finetuned")
     names = []
-    while finetuned is not None:
-        names.append(finetuned["dataset"] or "a set without a name")
-        finetuned = finetuned["before"]
+    while finetuning is not None:
+        names.append(finetuning["dataset"] or "a set without a name")
+        finetuning = finetuning["before"]
     return names[::-1]
 
 
@@ -306,10 +314,10 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _scored(mean: float, std: float | None) -> str:
-    return _short(mean) + ("" if std is None else f"({_short(std)})")
+def _format_score(mean: float, std: float | None) -> str:
+    return _format_number(mean) + ("" if std is None else f"({_format_number(std)})")
 
 
-def _short(score: float) -> str:
+def _format_number(score: float) -> str:
     """Format a score as the paper prints it: four digits, without the leading zero."""
     return f"{score:.4f}".removeprefix("0")

@@ -60,9 +60,9 @@ class TuDataset(Classified):
         return stratified_split(self.labels)
 
     def require_scorable(self, split: Split) -> None:
-        for (name, rows), least in zip(split._asdict().items(), (2, 1, 1), strict=True):
-            if len(rows) < least:
-                raise InvalidInput(f"too few graphs in {name}", given=len(rows), expected=f"{least} or more")
+        for (name, rows), minimum in zip(split._asdict().items(), (2, 1, 1), strict=True):
+            if len(rows) < minimum:
+                raise InvalidInput(f"too few graphs in {name}", given=len(rows), expected=f"{minimum} or more")
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
         """Return the accuracy, which equals micro-F1 for one class per graph, and `rc_f1`."""
@@ -90,10 +90,10 @@ def rc_f1(hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> float:
         nodes: (B,) Nodes of each graph.
     """
     starts = np.arange(0, len(hits), _PUBLISHED_BATCH)
-    right = np.add.reduceat(hits.astype(np.float64), starts)
+    correct = np.add.reduceat(hits.astype(np.float64), starts)
     weights = np.add.reduceat(nodes, starts)
     sizes = np.diff(np.append(starts, len(hits)))
-    return float((right / sizes * weights).sum() / weights.sum())
+    return float((correct / sizes * weights).sum() / weights.sum())
 
 
 def read_tu(path: Path) -> TuDataset:
@@ -106,8 +106,8 @@ def read_tu(path: Path) -> TuDataset:
         Damaged: A file cannot be read.
         InvalidInput: The files contradict each other.
     """
-    with _opened(path) as root:
-        folder, name = _set_in(root, path)
+    with _open(path) as root:
+        folder, name = _find_set(root, path)
         contents = [_content(folder, name + ending) for ending in _WIDTHS]
     edges, graph, label = (
         _numbers(content, name + ending, width)
@@ -120,7 +120,7 @@ def read_tu(path: Path) -> TuDataset:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_Place]:
+def _open(path: Path) -> Iterator[_Place]:
     """Yield a folder, or the contents of a zip file."""
     if not path.exists():
         raise NotFound("there is no such file or folder", given=str(path))
@@ -134,14 +134,14 @@ def _opened(path: Path) -> Iterator[_Place]:
         raise Damaged(f"the set cannot be read: {error}", given=str(path), expected="a folder or a zip file") from error
 
 
-def _set_in(root: _Place, path: Path) -> tuple[_Place, str]:
+def _find_set(root: _Place, path: Path) -> tuple[_Place, str]:
     """Return the folder of the files and the name of the set.
 
     Files that begin with a dot belong to the operating system and are skipped.
     """
     folders: list[Any] = [root, *(each for each in root.iterdir() if each.is_dir())]
-    found = [(folder, each.name) for folder in folders for each in folder.iterdir() if each.name.endswith(_EDGES)]
-    sets = [(folder, name.removesuffix(_EDGES)) for folder, name in found if not name.startswith(".")]
+    edge_files = [(folder, each.name) for folder in folders for each in folder.iterdir() if each.name.endswith(_EDGES)]
+    sets = [(folder, name.removesuffix(_EDGES)) for folder, name in edge_files if not name.startswith(".")]
     if len(sets) != 1:
         raise NotFound(
             "there is no set there" if not sets else "there is more than one set there",

@@ -33,8 +33,8 @@ class Range:
 
     def move(self, value: float, random: Generator) -> float:
         """Return the value after a small step up or down, clipped to the range."""
-        moved = value + random.choice((-1, 1)) * _MOVE * (self.high - self.low)
-        return float(np.clip(moved, self.low, self.high))
+        result = value + random.choice((-1, 1)) * _MOVE * (self.high - self.low)
+        return float(np.clip(result, self.low, self.high))
 
     def holds(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -113,13 +113,13 @@ def tune(objective: Callable[[Values], float], start: Values, trials: int, seed:
         if not part.holds(start[name]):
             raise InvalidInput(f"{name} lies outside of what is tuned", given=start[name], expected=str(part))
     random = np.random.default_rng(seed)
-    waiting = [start, *({name: part.draw(random) for name, part in space.items()} for _ in range(POPULATION - 1))]
+    queue = [start, *({name: part.draw(random) for name, part in space.items()} for _ in range(POPULATION - 1))]
     population: list[Trial] = []
     best = None
     for number in range(trials):
-        if number and not waiting:
-            population, waiting = _next_round(population, space, random)
-        values = waiting.pop(0)
+        if number and not queue:
+            population, queue = _next_round(population, space, random)
+        values = queue.pop(0)
         trial = Trial(values, objective(values))
         population.append(trial)
         best = max(best or trial, trial, key=lambda each: each.score)
@@ -129,10 +129,10 @@ def tune(objective: Callable[[Values], float], start: Values, trials: int, seed:
 
 def _next_round(population: Sequence[Trial], space: Space, random: Generator) -> tuple[list[Trial], list[Values]]:
     """Return the trials that stay, and the values to try in place of the others."""
-    shared = shared_scores(population, space)
-    ranking = [population[row] for row in np.argsort(-shared, kind="stable")]
-    replaced = ceil(MIXED * len(ranking))
-    return ranking[:-replaced], [_moved(parent.values, space, random) for parent in ranking[:replaced]]
+    scores = shared_scores(population, space)
+    ranking = [population[row] for row in np.argsort(-scores, kind="stable")]
+    replacements = ceil(MIXED * len(ranking))
+    return ranking[:-replacements], [_mutate(parent.values, space, random) for parent in ranking[:replacements]]
 
 
 def shared_scores(population: Sequence[Trial], space: Space) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -144,7 +144,7 @@ def shared_scores(population: Sequence[Trial], space: Space) -> np.ndarray[Any, 
     return scores
 
 
-def _moved(values: Values, space: Space, random: Generator) -> Values:
+def _mutate(values: Values, space: Space, random: Generator) -> Values:
     return {
         name: part.draw(random) if random.random() < RESAMPLED else part.move(values[name], random)
         for name, part in space.items()
