@@ -128,7 +128,7 @@ def feed(folder: Path, molecules: int) -> None:
     for strategy in ("hgc-fo", "hgc-ho"):
         config = PretrainConfig.of(strategy)
         with online(config, folder, "fed") as source:
-            assemble = partial(Step.of, graphs=Assembler(source.corpus()))
+            assemble = partial(Step.from_draw, graphs=Assembler(source.corpus()))
             rates = [rate(config, source, epoch, assemble) for epoch in range(_FED_EPOCHS)]
         print(f"  {strategy}: " + ", ".join(f"{each:,.0f}" for each in rates))
 

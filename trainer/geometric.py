@@ -47,20 +47,20 @@ def graphs(corpus: Corpus) -> list[Data]:
     if not corpus.size:
         return []
     batch = Assembler(corpus).batch(np.arange(corpus.size))
-    whole, ends = _tensors(batch), zip(batch.atom_ends.tolist(), batch.edge_ends.tolist(), strict=True)
-    edges = {name: whole.pop(name) for name in ("edge_index", "edge_attr")}
-    found, atom, edge = [], 0, 0
+    columns, ends = _tensors(batch), zip(batch.atom_ends.tolist(), batch.edge_ends.tolist(), strict=True)
+    edges = {name: columns.pop(name) for name in ("edge_index", "edge_attr")}
+    items, atom, edge = [], 0, 0
     for id, (atom_end, edge_end) in enumerate(ends):
-        found.append(
+        items.append(
             Data(
-                **{name: column[atom:atom_end] for name, column in whole.items()},
+                **{name: column[atom:atom_end] for name, column in columns.items()},
                 edge_index=edges["edge_index"][:, edge:edge_end] - atom,
                 edge_attr=edges["edge_attr"][edge:edge_end],
                 id=id,
             )
         )
         atom, edge = atom_end, edge_end
-    return found
+    return items
 
 
 class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
@@ -91,25 +91,27 @@ class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
             )
         epoch, self.epoch = self.epoch, self.epoch + 1
         for anchors, positives in self._batches(epoch):
-            yield self._assembled(anchors), self._assembled(positives.reshape(-1))
+            yield self._assemble(anchors), self._assemble(positives.reshape(-1))
 
     def _batches(self, epoch: int) -> Iterator[Drawn]:
         order = np.random.default_rng((self._seed, epoch)).permutation(self._assembler.size).astype(np.int32)
         anchors, positives = order[:0], np.empty((0, 0), np.int32)
         for begin in range(0, len(order), MAX_ANCHORS):
-            drawn = self._draw(order[begin : begin + MAX_ANCHORS], epoch)
-            linked = drawn.positives[:, 0] >= 0
-            anchors = np.concatenate([anchors, drawn.anchors[linked]])
-            positives = np.concatenate([positives.reshape(-1, drawn.positives.shape[1]), drawn.positives[linked]])
-            whole = len(anchors) // self._batch_size * self._batch_size
-            for first in range(0, whole, self._batch_size):
+            sample = self._draw(order[begin : begin + MAX_ANCHORS], epoch)
+            has_positives = sample.positives[:, 0] >= 0
+            anchors = np.concatenate([anchors, sample.anchors[has_positives]])
+            positives = np.concatenate(
+                [positives.reshape(-1, sample.positives.shape[1]), sample.positives[has_positives]]
+            )
+            complete = len(anchors) // self._batch_size * self._batch_size
+            for first in range(0, complete, self._batch_size):
                 rows = slice(first, first + self._batch_size)
                 yield Drawn(anchors[rows], positives[rows])
-            anchors, positives = anchors[whole:], positives[whole:]
+            anchors, positives = anchors[complete:], positives[complete:]
         if len(anchors):
             yield Drawn(anchors, positives)
 
-    def _assembled(self, ids: NDArray[Any]) -> Batch:
+    def _assemble(self, ids: NDArray[Any]) -> Batch:
         batch = self._assembler.batch(ids)
         return Batch(
             **_tensors(batch), batch=batch.graph, ptr=batch.atom_ptr, id=torch.from_numpy(ids.astype(np.int64))
@@ -123,5 +125,5 @@ def _tensors(batch: Assembled) -> dict[str, Tensor]:
         "edge_index": batch.edge_index,
         "edge_attr": torch.stack([batch.bond // DIRECTIONS, batch.bond % DIRECTIONS], 1),
     }
-    around = {"eigenvectors": batch.eigenvectors, "centre": batch.centre}
-    return {**tensors, **{name: column for name, column in around.items() if column is not None}}
+    centered = {"eigenvectors": batch.eigenvectors, "centre": batch.centre}
+    return {**tensors, **{name: column for name, column in centered.items() if column is not None}}

@@ -82,12 +82,12 @@ class Policy:
     pad: Pad = "resample"
 
     def __post_init__(self) -> None:
-        for what, given, most in (
+        for quantity, value, maximum in (
             ("number of positives", self.k, MAX_POSITIVES),
             ("length of a walk", self.length, MAX_LENGTH),
             ("number of walks", self.walks, MAX_WALKS),
         ):
-            require(1 <= given <= most, what, given, f"1 to {most}")
+            require(1 <= value <= maximum, quantity, value, f"1 to {maximum}")
         for bias in (self.p, self.q):
             require(bias > 0 and isfinite(bias), "bias of a walk", bias, "above 0, and finite")
         for chance in (self.p_end, self.restart):
@@ -200,13 +200,17 @@ class Draws:
         if strategy in ("adam", "rdm", *_TASKS):
             return cls(None, 0, batch_size, seed)
         views = Views() if positives == "augmented" else None
-        single = kind == "node"
+        has_one_positive = kind == "node"
         if strategy in ("hgc-fo", "hgc-adam-fo"):
-            first = _preset(Policy("first_order", k=1 if single else 3), preset)
-            return cls(first, 0, batch_size, seed, positives=positives, views=views)
-        far = strategy == "hgc-ho" and encoder != "gin"
-        walk = Policy("random_walk", k=1 if single else 5, length=4 if far else 2, walks=7 if far else 5)
-        return cls(_preset(walk, preset), 0 if single else 255, batch_size, seed, positives=positives, views=views)
+            policy = _preset(Policy("first_order", k=1 if has_one_positive else 3), preset)
+            return cls(policy, 0, batch_size, seed, positives=positives, views=views)
+        is_long = strategy == "hgc-ho" and encoder != "gin"
+        walk = Policy(
+            "random_walk", k=1 if has_one_positive else 5, length=4 if is_long else 2, walks=7 if is_long else 5
+        )
+        return cls(
+            _preset(walk, preset), 0 if has_one_positive else 255, batch_size, seed, positives=positives, views=views
+        )
 
     def batches(self, size: int) -> int:
         """Return the number of batches of shared negatives in an epoch over `size` items; 0 if there are none."""
@@ -216,19 +220,19 @@ class Draws:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> "Draws":
+    def from_json(cls, values: Mapping[str, Any]) -> "Draws":
         """Return the samples that `as_json` described.
 
         Raises:
             TypeError: The mapping has another form.
         """
-        policy, walks, views = said["policy"], said.get("walks"), said.get("views")
+        policy, walks, views = values["policy"], values.get("walks"), values.get("views")
         parts = {
             "policy": None if policy is None else Policy(**policy),
             "walks": None if walks is None else Walks(**walks),
             "views": None if views is None else Views(**{**views, "operations": tuple(views["operations"])}),
         }
-        return cls(**{**said, **parts})
+        return cls(**{**values, **parts})
 
 
 def _preset(policy: Policy, preset: Preset) -> Policy:

@@ -22,7 +22,7 @@ from graphkin.similarity.tanimoto import tanimoto
 from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation
 from graphkin.store.records import Float64, Int32
-from graphkin.trainer.features.altered import RESTART, Altered, altered
+from graphkin.trainer.features.altered import RESTART, AugmentedGraphs, augment
 from graphkin.trainer.features.corpus import DUMMY, Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
@@ -49,12 +49,12 @@ class Damage:
     ratio: float = 0.0
     restart: float = RESTART
 
-    def of(self, corpus: Corpus, turn: int, key: Key) -> Altered:
+    def of(self, corpus: Corpus, turn: int, key: Key) -> AugmentedGraphs:
         """One copy of every graph; of a mask, what is not masked. The turn tells copies apart."""
         ids, turns = np.arange(corpus.size), np.full(corpus.size, turn)
         operation: Operation = "drop-nodes" if self.way == "mask" else self.way
         counts = self._counts(corpus.edges // 2 if operation == "drop-edges" else corpus.atoms)
-        return altered(corpus, ids, turns, operation, counts, key, restart=self.restart)
+        return augment(corpus, ids, turns, operation, counts, key, restart=self.restart)
 
     def _counts(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         share = Fraction(repr(self.ratio))  # so that a tenth of ten is one
@@ -175,7 +175,7 @@ class GraphSample(Sample):
         features = [self._features, *(Features.of(each, self._recipe) for each in made)]
         return Copies.of(Features.concatenate(features).similarities, self._corpus.size)
 
-    def _structures(self, left: Altered) -> list[Structure]:
+    def _structures(self, left: AugmentedGraphs) -> list[Structure]:
         begin = np.cumsum(left.atom_counts) - left.atom_counts
         owner, once = np.repeat(np.arange(len(begin)), left.edge_counts), left.target < left.source
         edges = np.stack([left.target, left.source], axis=1)[once] - begin[owner[once], None]

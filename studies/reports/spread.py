@@ -137,7 +137,7 @@ def distances(step: int, batch: Batch, ids: NDArray[np.int32], generator: torch.
 def uniform_like(mask: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
     """A uniform mask, (N,) bool, with as many atoms of every graph as `mask`: the comparison of T17 of the paper."""
     counts = torch.zeros(batch.graphs, dtype=torch.long, device=mask.device).index_add_(0, batch.graph, mask.long())
-    return Units.of("per_graph", batch).pick(torch.zeros(len(mask), device=mask.device), counts, generator)
+    return Units.from_batch("per_graph", batch).pick(torch.zeros(len(mask), device=mask.device), counts, generator)
 
 
 def masked_distance(batch: Batch, mask: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ def read_edges(path: Path) -> tuple[Network, dict[str, int]]:
         ends += (numbers.setdefault(name, len(numbers)) for name in fields[:2])
     if not ends:
         raise InvalidInput("there is no edge", given=str(path), expected="one or more")
-    return Network.of(_simple(np.array(ends).reshape(-1, 2), len(numbers)), len(numbers)), numbers
+    return Network.from_edges(_simple(np.array(ends).reshape(-1, 2), len(numbers)), len(numbers)), numbers
 
 
 def read_labels(path: Path) -> dict[str, str]:
@@ -90,5 +90,5 @@ def _rows(path: Path, header: tuple[str, str]) -> Iterator[tuple[int, list[str]]
 def _simple(ends: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Return each edge once, without loops, (E, 2)."""
     low, high = ends.min(1), ends.max(1)
-    once = np.unique((low * size + high)[low < high])
-    return np.stack(np.divmod(once, size), axis=1)
+    keys = np.unique((low * size + high)[low < high])
+    return np.stack(np.divmod(keys, size), axis=1)

@@ -14,7 +14,7 @@ from graphkin.trainer.downstream.edge_list import read_edges, read_labels
 from graphkin.trainer.downstream.labelled import Classified
 from graphkin.trainer.downstream.split import Rows, Split, stratified_folds
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.features.walks import drawn_surroundings
+from graphkin.trainer.features.walks import sample_surroundings
 from graphkin.trainer.strategy import Walks
 
 _WALKS = Walks()
@@ -54,9 +54,9 @@ class NodeDataset(Classified):
         return stratified_folds(self.labels, self.noun)
 
     def require_scorable(self, split: Split) -> None:
-        for name, rows, least in (("train", split.train, 2), ("test", split.test, 1)):
-            if len(rows) < least:
-                raise InvalidInput(f"too few nodes in {name}", given=len(rows), expected=f"{least} or more")
+        for name, rows, minimum in (("train", split.train, 2), ("test", split.test, 1)):
+            if len(rows) < minimum:
+                raise InvalidInput(f"too few nodes in {name}", given=len(rows), expected=f"{minimum} or more")
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
         """Return the accuracy, which equals micro-F1 for one class per node."""
@@ -79,18 +79,18 @@ def read_nodes(edges: Path, labels: Path) -> NodeDataset:
         InvalidInput: A labeled node has no edge.
     """
     network, numbers = read_edges(edges)
-    told = read_labels(labels)
-    unknown = [node for node in told if node not in numbers]
-    if unknown:
+    labels_by_node = read_labels(labels)
+    unknown_nodes = [node for node in labels_by_node if node not in numbers]
+    if unknown_nodes:
         raise InvalidInput(
             f"{labels.name} labels what is no node",
-            given=f"{unknown[0]}, the first of {len(unknown):,}",
+            given=f"{unknown_nodes[0]}, the first of {len(unknown_nodes):,}",
             expected=f"one of the {len(numbers):,} nodes that {edges.name} joins",
             hint="are the two files of the same graph?",
         )
-    nodes = np.array([numbers[node] for node in told])
-    classes, places = np.unique(np.array([*told.values()]), return_inverse=True)
+    nodes = np.array([numbers[node] for node in labels_by_node])
+    classes, places = np.unique(np.array([*labels_by_node.values()]), return_inverse=True)
     identity = hashlib.sha256(edges.read_bytes() + labels.read_bytes()).hexdigest()
-    corpus = drawn_surroundings(network, nodes, np.zeros_like(nodes), _WALKS, _KEY, identity)
+    corpus = sample_surroundings(network, nodes, np.zeros_like(nodes), _WALKS, _KEY, identity)
     name = edges.name.split(".")[0]
     return NodeDataset(corpus, name, tuple(classes.tolist()), places.reshape(-1), network.degree[nodes])

@@ -25,11 +25,11 @@ _WEYL, _MIX_1, _MIX_2 = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58
 
 
 @dataclass(frozen=True, eq=False)
-class Altered:
+class AugmentedGraphs:
     """What remains of n graphs of a corpus, graph after graph.
 
     Attributes:
-        of: The corpus.
+        original: The corpus before augmentation.
         atoms: (sum of atom_counts,) Rows of the corpus's atom columns.
         atom_counts: (n,) Remaining atoms of each graph, 1 or more.
         edges: (sum of edge_counts,) Rows of the corpus's edge columns.
@@ -38,7 +38,7 @@ class Altered:
         target: (sum of edge_counts,) Position in `atoms` of the atom that each edge enters.
     """
 
-    of: Corpus
+    original: Corpus
     atoms: Rows
     atom_counts: Rows
     edges: Rows
@@ -53,15 +53,15 @@ class Altered:
             identity,
             begin,
             _offsets(self.edge_counts),
-            self.of.atom_type[self.atoms],
-            self.of.chirality[self.atoms],
+            self.original.atom_type[self.atoms],
+            self.original.chirality[self.atoms],
             np.bincount(self.target, minlength=len(self.atoms)),
             self.source - np.repeat(begin[:-1], self.edge_counts),
-            self.of.bond[self.edges],
+            self.original.bond[self.edges],
         )
 
 
-def altered(
+def augment(
     corpus: Corpus,
     ids: NDArray[Any],
     turns: NDArray[Any],
@@ -71,7 +71,7 @@ def altered(
     *,
     length: int = LENGTH,
     restart: float = RESTART,
-) -> Altered:
+) -> AugmentedGraphs:
     """Return views of the graphs `ids`. Edges between remaining nodes remain, unless the operation drops edges.
 
     The operations:
@@ -96,24 +96,24 @@ def altered(
         restart: Probability per step of returning to the start of the walk.
     """
     graphs = _Graphs(corpus, ids.astype(np.int64), turns.astype(np.int64), key)
-    least = np.minimum(counts, graphs.sizes - 1)
+    drops = np.minimum(counts, graphs.sizes - 1)
     match operation:
         case "drop-edges":
-            return graphs.left(np.ones(len(graphs.atoms), np.bool_), graphs.without_edges(counts))
+            return graphs.remaining(np.ones(len(graphs.atoms), np.bool_), graphs.without_edges(counts))
         case "drop-nodes":
-            kept = graphs.without_nodes(least)
+            mask = graphs.without_nodes(drops)
         case "subgraph":
-            kept = graphs.grown(graphs.sizes - least)
+            mask = graphs.grow(graphs.sizes - drops)
         case "subgraph-published":
-            kept = graphs.around_the_first(graphs.sizes - least)
+            mask = graphs.grow_around_start(graphs.sizes - drops)
         case "walk":
-            kept = graphs.walked(length, restart)
-    return graphs.left(kept, kept[graphs.tail] & kept[graphs.head])
+            mask = graphs.walk(length, restart)
+    return graphs.remaining(mask, mask[graphs.tail] & mask[graphs.head])
 
 
-def chosen(ids: NDArray[Any], turns: NDArray[Any], among: int, key: tuple[int, ...]) -> Rows:
-    """Return a uniform choice for each view, (n,) in 0 to `among` - 1, which follows from key, graph and turn."""
-    return (_uniforms(_stream(ids, turns, key), _OPERATION) * among).astype(np.int64)
+def choose_operations(ids: NDArray[Any], turns: NDArray[Any], count: int, key: tuple[int, ...]) -> Rows:
+    """Return a uniform choice for each view, (n,) in 0 to `count` - 1, which follows from key, graph and turn."""
+    return (_uniforms(_stream(ids, turns, key), _OPERATION) * count).astype(np.int64)
 
 
 class _Graphs:
@@ -140,9 +140,9 @@ class _Graphs:
         self.first_edge = np.cumsum(self.degree) - self.degree
         self._stream = _stream(ids, turns, key)
 
-    def left(self, atoms: Mask, edges: Mask) -> Altered:
+    def remaining(self, atoms: Mask, edges: Mask) -> AugmentedGraphs:
         count, place = len(self.sizes), np.cumsum(atoms) - 1
-        return Altered(
+        return AugmentedGraphs(
             self.corpus,
             self.atoms[atoms],
             np.bincount(self.owner[atoms], minlength=count),
@@ -163,46 +163,46 @@ class _Graphs:
         rank = _ranks(self._uniforms(_CHOICE, self.edge_owner, bond), self.edge_owner)
         return rank >= 2 * counts[self.edge_owner]
 
-    def grown(self, sizes: Rows) -> Mask:
-        kept, reached = np.zeros((2, len(self.atoms)), np.bool_)
-        chosen = self._starts()
+    def grow(self, sizes: Rows) -> Mask:
+        mask, neighbors = np.zeros((2, len(self.atoms)), np.bool_)
+        nodes = self._starts()
         for step in range(int(sizes.max(initial=0))):
-            kept[chosen] = True
-            added = np.zeros(len(self.atoms), np.bool_)
-            added[chosen] = True
-            reached[self.head[added[self.tail]]] = True
-            open_ = reached & ~kept & (step + 1 < sizes)[self.owner]
-            if not open_.any():
+            mask[nodes] = True
+            newest = np.zeros(len(self.atoms), np.bool_)
+            newest[nodes] = True
+            neighbors[self.head[newest[self.tail]]] = True
+            candidates = neighbors & ~mask & (step + 1 < sizes)[self.owner]
+            if not candidates.any():
                 break
             place = np.arange(len(self.owner)) - self.first[self.owner]
-            luck = np.where(open_, self._uniforms(_CHOICE, self.owner, place, step), -1.0)
-            best = np.maximum.reduceat(luck, self.first)
-            chosen = np.flatnonzero(open_ & (luck == best[self.owner]))
-        return kept
+            scores = np.where(candidates, self._uniforms(_CHOICE, self.owner, place, step), -1.0)
+            best = np.maximum.reduceat(scores, self.first)
+            nodes = np.flatnonzero(candidates & (scores == best[self.owner]))
+        return mask
 
-    def around_the_first(self, sizes: Rows) -> Mask:
-        kept = np.zeros(len(self.atoms), np.bool_)
+    def grow_around_start(self, sizes: Rows) -> Mask:
+        mask = np.zeros(len(self.atoms), np.bool_)
         start = self._starts()
-        kept[start] = True
-        held = np.ones(len(start), np.int64)
+        mask[start] = True
+        counts = np.ones(len(start), np.int64)
         for attempt in range(int(self.sizes.max(initial=0))):
-            going = np.flatnonzero((attempt < self.sizes) & (held < sizes) & (self.degree[start] > 0))
-            chosen = self._neighbor(start[going], self._uniforms(_CHOICE, going, attempt))
-            held[going] += ~kept[chosen]
-            kept[chosen] = True
-        return kept
+            active = np.flatnonzero((attempt < self.sizes) & (counts < sizes) & (self.degree[start] > 0))
+            nodes = self._neighbor(start[active], self._uniforms(_CHOICE, active, attempt))
+            counts[active] += ~mask[nodes]
+            mask[nodes] = True
+        return mask
 
-    def walked(self, length: int, restart: float) -> Mask:
-        kept = np.zeros(len(self.atoms), np.bool_)
+    def walk(self, length: int, restart: float) -> Mask:
+        mask = np.zeros(len(self.atoms), np.bool_)
         start = self._starts()
-        kept[start] = True
-        going = np.flatnonzero(self.degree[start] > 0)
-        here = start[going]
+        mask[start] = True
+        active = np.flatnonzero(self.degree[start] > 0)
+        position = start[active]
         for step in range(length):
-            back = self._uniforms(_RESTART, going, step) < restart
-            here = np.where(back, start[going], self._neighbor(here, self._uniforms(_CHOICE, going, step)))
-            kept[here] = True
-        return kept
+            returns = self._uniforms(_RESTART, active, step) < restart
+            position = np.where(returns, start[active], self._neighbor(position, self._uniforms(_CHOICE, active, step)))
+            mask[position] = True
+        return mask
 
     def _starts(self) -> Rows:
         copies = np.arange(len(self.sizes))
@@ -212,26 +212,26 @@ class _Graphs:
         """Return a uniformly chosen neighbor of each atom, by `luck` in [0, 1). No atom is isolated."""
         return self.tail[self.first_edge[atoms] + (luck * self.degree[atoms]).astype(np.int64)]
 
-    def _uniforms(self, purpose: int, copies: Rows, *of: Rows | int) -> NDArray[np.float64]:
-        return _uniforms(self._stream[copies], purpose, *of)
+    def _uniforms(self, purpose: int, copies: Rows, *decision: Rows | int) -> NDArray[np.float64]:
+        return _uniforms(self._stream[copies], purpose, *decision)
 
 
 def _stream(ids: NDArray[Any], turns: NDArray[Any], key: tuple[int, ...]) -> NDArray[np.uint64]:
     """Return the generator state of each view, (n,)."""
     word = np.random.SeedSequence(key).generate_state(1, np.uint64)
-    return _mixed(_mixed(word ^ ids.astype(np.uint64)) ^ turns.astype(np.uint64))
+    return _mix(_mix(word ^ ids.astype(np.uint64)) ^ turns.astype(np.uint64))
 
 
-def _uniforms(stream: NDArray[np.uint64], *of: Rows | int) -> NDArray[np.float64]:
+def _uniforms(stream: NDArray[np.uint64], *decision: Rows | int) -> NDArray[np.float64]:
     """Return numbers in [0, 1) with 53 random bits, from each view's state and the decision they are for."""
     words = stream
-    for part in of:
-        words = _mixed(words ^ np.asarray(part, np.uint64))
+    for part in decision:
+        words = _mix(words ^ np.asarray(part, np.uint64))
     uniforms: NDArray[np.float64] = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return uniforms
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the next output of SplitMix64 for each state (Steele, Lea and Flood, OOPSLA 2014)."""
     words = words + _WEYL
     words = (words ^ (words >> np.uint64(30))) * _MIX_1

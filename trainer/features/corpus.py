@@ -154,10 +154,10 @@ class Corpus:
     def concatenate(cls, identity: str, parts: Sequence["Corpus"]) -> Self:
         """Return the graphs of all parts in order, with the columns of the first part. `parts` is not empty."""
         columns = {name: [getattr(part, name) for part in parts] for name in parts[0].columns}
-        joined = {name: _joined(arrays) for name, arrays in columns.items() if not name.endswith("offsets")}
+        result = {name: _concatenate(arrays) for name, arrays in columns.items() if not name.endswith("offsets")}
         for name in ("atom_offsets", "edge_offsets"):
-            joined[name] = _narrow(_offsets(np.concatenate([np.diff(each.astype(np.int64)) for each in columns[name]])))
-        return cls(identity, **joined)
+            result[name] = _narrow(_offsets(np.concatenate([np.diff(each.astype(np.int64)) for each in columns[name]])))
+        return cls(identity, **result)
 
 
 _COLUMNS = tuple(field.name for field in fields(Corpus) if field.name != "identity")
@@ -172,5 +172,5 @@ def _narrow(column: NDArray[np.integer[Any]]) -> NDArray[Any]:
     return column.astype(next(each for each in _INDEX_TYPES if largest <= np.iinfo(each).max))
 
 
-def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _concatenate(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(arrays, dtype=max((each.dtype for each in arrays), key=lambda dtype: dtype.itemsize))

@@ -20,18 +20,18 @@ def laplacian_eigenvectors(corpus: Corpus, count: int = EIGENVECTORS) -> NDArray
     first of several that differ by less than 1e-6, is positive. Renumbering a graph therefore renumbers the rows,
     except where an eigenvalue is multiple: there LAPACK chooses the basis.
     """
-    found = np.zeros((int(corpus.atom_offsets[-1]), count), np.float32)
+    vectors = np.zeros((int(corpus.atom_offsets[-1]), count), np.float32)
     sizes = corpus.atoms
     for size in np.unique(sizes).tolist():
-        alike = np.flatnonzero(sizes == size)
-        for ids in np.array_split(alike, -(-len(alike) * size**2 // _ENTRIES)):
+        graphs = np.flatnonzero(sizes == size)
+        for ids in np.array_split(graphs, -(-len(graphs) * size**2 // _ENTRIES)):
             nodes, _ = rows(corpus.atom_offsets, ids)
-            leading = _leading(_normalised(corpus, ids, size), count)
-            found[nodes, : leading.shape[2]] = leading.reshape(len(nodes), -1)
-    return found
+            leading = _leading(_normalize(corpus, ids, size), count)
+            vectors[nodes, : leading.shape[2]] = leading.reshape(len(nodes), -1)
+    return vectors
 
 
-def _normalised(corpus: Corpus, ids: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+def _normalize(corpus: Corpus, ids: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """Return D^-1/2 A D^-1/2 of the graphs `ids` (k,), all with n nodes: (k, n, n)."""
     edges, graph = rows(corpus.edge_offsets, ids)
     nodes, _ = rows(corpus.atom_offsets, ids)

@@ -55,36 +55,38 @@ def read_structures(structures: Sequence[str], centred: bool = False) -> Structu
     if not structures:
         none = np.empty(0, np.int64)
         return Structures(none, none, none.reshape(0, 2), none if centred else None)
-    read = _parsed(structures, centred)
-    nodes, owner = read.nodes, np.repeat(np.arange(len(read.nodes)), read.edge_counts)
-    faulty = np.concatenate([np.flatnonzero(nodes < 1), owner[_disordered(nodes[owner], owner, read.edges)]])
+    graphs = _parse(structures, centred)
+    nodes, owner = graphs.nodes, np.repeat(np.arange(len(graphs.nodes)), graphs.edge_counts)
+    faulty = np.concatenate([np.flatnonzero(nodes < 1), owner[_misordered_edges(nodes[owner], owner, graphs.edges)]])
     if len(faulty):
         raise _no_graph(structures[faulty.min()], f"item {faulty.min()} is no simple graph with nodes")
-    if read.centre is not None and len(outside := np.flatnonzero((read.centre < 0) | (read.centre >= nodes))):
+    if graphs.centre is not None and len(outside := np.flatnonzero((graphs.centre < 0) | (graphs.centre >= nodes))):
         raise _no_graph(structures[outside[0]], f"item {outside[0]} surrounds a node that it has not")
-    return read
+    return graphs
 
 
-def _disordered(nodes: NDArray[np.int64], owner: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _misordered_edges(
+    nodes: NDArray[np.int64], owner: NDArray[np.int64], edges: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Return which edges (E,) violate 0 <= u < v < n or do not follow the edge before.
 
     `nodes` (E,) holds n, the number of nodes of each edge's graph.
     """
     source, target = edges.T
     wrong: NDArray[np.bool_] = (source < 0) | (source >= target) | (target >= nodes)
-    graph, one, other = np.diff(owner), np.diff(source), np.diff(target)
-    wrong[1:] |= (graph == 0) & ((one < 0) | ((one == 0) & (other <= 0)))
+    graph, source_step, target_step = np.diff(owner), np.diff(source), np.diff(target)
+    wrong[1:] |= (graph == 0) & ((source_step < 0) | ((source_step == 0) & (target_step <= 0)))
     return wrong
 
 
-def _parsed(structures: Sequence[str], centred: bool) -> Structures:
+def _parse(structures: Sequence[str], centred: bool) -> Structures:
     """Parse structures without creating a Python object per node or edge."""
     schema = pa.schema([_NODES, _EDGES, *([_CENTRE] if centred else [])])
     lines = [each.encode() for each in structures]
-    reading = json.ReadOptions(block_size=max(_BLOCK, 1 + max(map(len, lines))))
-    parsing = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    read_options = json.ReadOptions(block_size=max(_BLOCK, 1 + max(map(len, lines))))
+    parse_options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     try:
-        table = json.read_json(pa.BufferReader(b"\n".join(lines)), reading, parsing).combine_chunks()
+        table = json.read_json(pa.BufferReader(b"\n".join(lines)), read_options, parse_options).combine_chunks()
     except pa.ArrowException as error:
         raise _no_graph(structures[0], f"the graphs cannot be read: {error}") from error
     nodes, edges, *centre = (table[name].combine_chunks() for name in schema.names)

@@ -23,7 +23,7 @@ class Network:
     indices: NDArray[np.int64]
 
     @classmethod
-    def of(cls, edges: NDArray[np.integer[Any]], size: int) -> Self:
+    def from_edges(cls, edges: NDArray[np.integer[Any]], size: int) -> Self:
         """Build the graph from its edges (E, 2), each listed once, in any order and direction, without loops."""
         owner, neighbor = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64).T
         order = np.lexsort((neighbor, owner))
@@ -41,16 +41,16 @@ class Network:
         return np.diff(self.indptr)
 
     @cached_property
-    def _joined(self) -> NDArray[np.int64]:
+    def _edge_keys(self) -> NDArray[np.int64]:
         """Both directions of every edge as one number each, ascending, and a sentinel that matches no edge."""
         owner = np.repeat(np.arange(self.size), self.degree)
         return np.append(owner * self.size + self.indices, np.iinfo(np.int64).max)
 
-    def joins(self, one: Nodes, other: Nodes) -> NDArray[np.bool_]:
+    def joins(self, source: Nodes, target: Nodes) -> NDArray[np.bool_]:
         """Return whether each pair of nodes is joined by an edge, (n,)."""
-        keys = one * self.size + other
-        found: NDArray[np.bool_] = self._joined[np.searchsorted(self._joined, keys)] == keys
-        return found
+        keys = source * self.size + target
+        is_edge: NDArray[np.bool_] = self._edge_keys[np.searchsorted(self._edge_keys, keys)] == keys
+        return is_edge
 
     def neighbor(self, nodes: Nodes, choice: NDArray[np.float64]) -> Nodes:
         """Return a uniformly chosen neighbor of each node, (n,), by `choice` in [0, 1). No node is isolated."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 def turns(ids: NDArray[Any]) -> NDArray[np.int64]:
     """Return how often each id has occurred before, (n,)."""
     order = np.argsort(ids, kind="stable")
-    ordered = ids[order]
-    before = np.empty(len(ids), np.int64)
-    before[order] = np.arange(len(ids)) - np.searchsorted(ordered, ordered)
-    return before
+    sorted_ids = ids[order]
+    counts = np.empty(len(ids), np.int64)
+    counts[order] = np.arange(len(ids)) - np.searchsorted(sorted_ids, sorted_ids)
+    return counts

@@ -18,26 +18,28 @@ from graphkin.trainer.strategy import Walks
 _BLOCK = 128  # subgraphs sampled together: with 256 nodes each they have 4 million pairs of nodes
 
 
-class Visited(NamedTuple):
+class Visits(NamedTuple):
     """The nodes of n subgraphs, subgraph by subgraph: counts (n,), nodes (sum of counts,)."""
 
     counts: NDArray[np.int64]
     nodes: Nodes
 
 
-def drawn_surroundings(
+def sample_surroundings(
     network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: Walks, key: tuple[int, ...], identity: str = ""
 ) -> Corpus:
     """Return the features of subgraphs around nodes (n,) of the network; item i is sample turns[i] of nodes[i].
 
-    A subgraph is induced on the nodes that `visited` returns. The same key, node and turn give the same subgraph.
+    A subgraph is induced on the nodes that `visit_nodes` returns. The same key, node and turn give the same subgraph.
     """
     blocks = [slice(start, start + _BLOCK) for start in range(0, max(len(nodes), 1), _BLOCK)]
-    parts = [induced(network, visited(network, nodes[at], turns[at], walks, key)) for at in blocks]
+    parts = [induced(network, visit_nodes(network, nodes[at], turns[at], walks, key)) for at in blocks]
     return Corpus.concatenate(identity, parts)
 
 
-def visited(network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: Walks, key: tuple[int, ...]) -> Visited:
+def visit_nodes(
+    network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: Walks, key: tuple[int, ...]
+) -> Visits:
     """Return the nodes that the walks from nodes (n,) visit, in the order of first visits, walk by walk.
 
     The start node comes first, and at most `max_nodes` nodes are kept. A node takes
@@ -48,7 +50,7 @@ def visited(network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: W
     nodes, degree = nodes.astype(np.int64), network.degree[nodes]
     counts = np.maximum(walks.fewest, np.rint(degree * (e / (e - 1)) / walks.restart).astype(np.int64))
     counts[degree == 0] = 0
-    length, choice = _draws(nodes, turns.astype(np.int64), counts, walks.restart, key)
+    length, choice = _sample_steps(nodes, turns.astype(np.int64), counts, walks.restart, key)
     walk_owner = np.repeat(np.arange(len(nodes)), counts)
     visits = _walk(network, nodes[walk_owner], length, choice)
     owner = np.concatenate([np.arange(len(nodes)), np.repeat(walk_owner, length)])
@@ -57,11 +59,11 @@ def visited(network: Network, nodes: NDArray[Any], turns: NDArray[Any], walks: W
     first = np.sort(np.unique(owner * network.size + visits, return_index=True)[1])
     owner, visits = owner[first], visits[first]
     place = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    kept = place < walks.max_nodes
-    return Visited(np.bincount(owner[kept], minlength=len(nodes)), visits[kept])
+    is_kept = place < walks.max_nodes
+    return Visits(np.bincount(owner[is_kept], minlength=len(nodes)), visits[is_kept])
 
 
-def induced(network: Network, subgraphs: Visited) -> Corpus:
+def induced(network: Network, subgraphs: Visits) -> Corpus:
     """Return the subgraphs that the visited nodes induce, each around its first node."""
     counts, nodes = subgraphs
     owner = np.repeat(np.arange(len(counts)), counts)
@@ -69,14 +71,14 @@ def induced(network: Network, subgraphs: Visited) -> Corpus:
     later = counts[owner] - 1 - place
     low = np.repeat(np.arange(len(nodes)), later)
     high = low + 1 + np.arange(len(low)) - np.repeat(np.cumsum(later) - later, later)
-    joined = network.joins(nodes[low], nodes[high])
-    low, high = low[joined], high[joined]
+    is_edge = network.joins(nodes[low], nodes[high])
+    low, high = low[is_edge], high[is_edge]
     edge_counts = np.bincount(owner[low], minlength=len(counts))
     edges = np.stack([place[low], place[high]], axis=1)
     return surroundings("", counts, edge_counts, edges, np.zeros(len(counts), np.int64))
 
 
-def _draws(
+def _sample_steps(
     nodes: Nodes, turns: NDArray[np.int64], counts: NDArray[np.int64], restart: float, key: tuple[int, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the length of each walk and a number in [0, 1) for each step, node by node, walk by walk.
@@ -86,8 +88,8 @@ def _draws(
     word = int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
     lengths, choices = [np.empty(0, np.int64)], [np.empty(0)]
     for node, turn, count in zip(nodes.tolist(), turns.tolist(), counts.tolist(), strict=True):
-        own, counter = np.array([word, node], np.uint64), np.array([0, 0, 0, turn], np.uint64)
-        random = np.random.Generator(np.random.Philox(key=own, counter=counter))
+        key_words, counter = np.array([word, node], np.uint64), np.array([0, 0, 0, turn], np.uint64)
+        random = np.random.Generator(np.random.Philox(key=key_words, counter=counter))
         length = (np.log1p(-random.random(count)) / np.log1p(-restart)).astype(np.int64)
         lengths.append(length)
         choices.append(random.random(int(length.sum())))
@@ -96,14 +98,14 @@ def _draws(
 
 def _walk(network: Network, start: Nodes, length: NDArray[np.int64], choice: NDArray[np.float64]) -> Nodes:
     """Return the nodes that walks step on, (sum of length,), walk by walk. All walks take their next step together."""
-    visited = np.empty(len(choice), np.int64)
+    nodes = np.empty(len(choice), np.int64)
     offset = np.cumsum(length) - length
-    going, step = np.flatnonzero(length), 0
-    here = start[going]
-    while len(going):
-        at = offset[going] + step
-        visited[at] = here = network.neighbor(here, choice[at])
+    active, step = np.flatnonzero(length), 0
+    position = start[active]
+    while len(active):
+        at = offset[active] + step
+        nodes[at] = position = network.neighbor(position, choice[at])
         step += 1
-        on = length[going] > step
-        going, here = going[on], here[on]
-    return visited
+        continues = length[active] > step
+        active, position = active[continues], position[continues]
+    return nodes

@@ -18,13 +18,13 @@ def chosen_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def computes_bf16(device: torch.device, described: Path = Path("/proc/cpuinfo")) -> bool:
+def computes_bf16(device: torch.device, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     """Return whether the device computes in bfloat16 natively, not by emulation; True if unknown.
 
-    A CPU lists the features avx512_bf16 or amx_bf16 (x86), or bf16 (ARM), in `described`.
+    A CPU lists the features avx512_bf16 or amx_bf16 (x86), or bf16 (ARM), in `cpuinfo`.
     """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    if not described.exists():
+    if not cpuinfo.exists():
         return True
-    return not {"avx512_bf16", "amx_bf16", "bf16"}.isdisjoint(described.read_text().split())
+    return not {"avx512_bf16", "amx_bf16", "bf16"}.isdisjoint(cpuinfo.read_text().split())

@@ -89,13 +89,13 @@ class Convolution(MessagePassing):  # type: ignore[misc]
         nn.init.xavier_uniform_(self.bond_type.weight)
         nn.init.xavier_uniform_(self.bond_direction.weight)
 
-    def forward(self, x: Tensor, joined: Incidence) -> Tensor:
-        if joined.left is not None:
-            x = joined.left * x
+    def forward(self, x: Tensor, adjacency: Incidence) -> Tensor:
+        if adjacency.left is not None:
+            x = adjacency.left * x
         tables = torch.cat([self.bond_type.weight, self.bond_direction.weight])
-        out: Tensor = self.propagate(joined.edge_index, x=x, edge_ptr=joined.edge_ptr)
-        out = out + x + joined.counts @ tables
-        return out if joined.right is None else joined.right * out
+        out: Tensor = self.propagate(adjacency.edge_index, x=x, edge_ptr=adjacency.edge_ptr)
+        out = out + x + adjacency.counts @ tables
+        return out if adjacency.right is None else adjacency.right * out
 
     def message(self, x: Tensor) -> Tensor:
         return x  # not one row per edge: `aggregate` gathers rows while it sums
@@ -114,8 +114,8 @@ class GIN(Convolution):
         super().__init__(width)
         self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width))
 
-    def forward(self, x: Tensor, joined: Incidence) -> Tensor:
-        out: Tensor = self.mlp(super().forward(x, joined))
+    def forward(self, x: Tensor, adjacency: Incidence) -> Tensor:
+        out: Tensor = self.mlp(super().forward(x, adjacency))
         return out
 
 
@@ -129,8 +129,8 @@ class GCN(Convolution):
         super().__init__(width)
         self.linear = nn.Linear(width, width)
 
-    def forward(self, x: Tensor, joined: Incidence) -> Tensor:
-        return super().forward(self.linear(x), joined)
+    def forward(self, x: Tensor, adjacency: Incidence) -> Tensor:
+        return super().forward(self.linear(x), adjacency)
 
 
 class GraphSAGE(Convolution):
@@ -142,8 +142,8 @@ class GraphSAGE(Convolution):
         super().__init__(width)
         self.linear = nn.Linear(width, width)
 
-    def forward(self, x: Tensor, joined: Incidence) -> Tensor:
-        return F.normalize(super().forward(self.linear(x), joined), dim=-1)
+    def forward(self, x: Tensor, adjacency: Incidence) -> Tensor:
+        return F.normalize(super().forward(self.linear(x), adjacency), dim=-1)
 
 
 CONVOLUTIONS: dict[EncoderKind, type[Convolution]] = {"gin": GIN, "gcn": GCN, "sage": GraphSAGE}
@@ -187,10 +187,10 @@ class Encoder(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Return the atoms' vectors, (N, width)."""
         x = self.inputs(batch)
-        joined = incidence(batch, self.bonds, *self._weights)
+        adjacency = incidence(batch, self.bonds, *self._weights)
         last = len(self.convolutions) - 1
         for layer, (convolution, norm) in enumerate(zip(self.convolutions, self.norms, strict=True)):
-            x = norm(convolution(x, joined))
+            x = norm(convolution(x, adjacency))
             x = self.dropout(x if layer == last else F.relu(x))
         return x
 

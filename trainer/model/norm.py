@@ -30,14 +30,14 @@ class BatchNorm(nn.BatchNorm1d):
         values = input.to(torch.promote_types(input.dtype, torch.float32))
         count = self.ranks.sum(values.new_tensor(float(len(values))))
         mean = self.ranks.sum(values.sum(0)) / count
-        centred = values - mean
-        variance = self.ranks.sum(centred.square().sum(0)) / count
+        centered = values - mean
+        variance = self.ranks.sum(centered.square().sum(0)) / count
         if not self.frozen:
-            self._follow(mean.detach(), (variance * count / (count - 1)).detach())
-        return (centred / torch.sqrt(variance + self.eps) * self.weight + self.bias).to(input.dtype)
+            self._update_statistics(mean.detach(), (variance * count / (count - 1)).detach())
+        return (centered / torch.sqrt(variance + self.eps) * self.weight + self.bias).to(input.dtype)
 
     @torch.no_grad()
-    def _follow(self, mean: Tensor, variance: Tensor) -> None:
+    def _update_statistics(self, mean: Tensor, variance: Tensor) -> None:
         assert self.running_mean is not None
         assert self.running_var is not None
         assert self.num_batches_tracked is not None
@@ -47,7 +47,7 @@ class BatchNorm(nn.BatchNorm1d):
         self.running_var.lerp_(variance, self.momentum)
 
 
-def spread(module: nn.Module, ranks: Ranks) -> None:
+def share_statistics(module: nn.Module, ranks: Ranks) -> None:
     """Make every `BatchNorm` in `module` normalize over all ranks."""
     for norm in _norms(module):
         norm.ranks = ranks
@@ -56,13 +56,13 @@ def spread(module: nn.Module, ranks: Ranks) -> None:
 @contextmanager
 def frozen_statistics(module: nn.Module) -> Iterator[None]:
     """Suspend updates of the running statistics of every `BatchNorm` in `module`."""
-    before = [(norm, norm.frozen) for norm in _norms(module)]
-    for norm, _ in before:
+    states = [(norm, norm.frozen) for norm in _norms(module)]
+    for norm, _ in states:
         norm.frozen = True
     try:
         yield
     finally:
-        for norm, frozen in before:
+        for norm, frozen in states:
             norm.frozen = frozen
 
 

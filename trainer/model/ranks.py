@@ -81,19 +81,21 @@ def launched(device: str) -> Iterator[tuple[Ranks, torch.device]]:
     Raises:
         InvalidInput: There are fewer GPUs than processes.
     """
-    chosen = chosen_device(device)
+    torch_device = chosen_device(device)
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield ALONE, chosen
+        yield ALONE, torch_device
         return
     if device == "cuda":
-        chosen = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
-        if chosen.index >= torch.cuda.device_count():
+        torch_device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        if torch_device.index >= torch.cuda.device_count():
             raise InvalidInput(
-                "there are fewer GPUs than processes", given=chosen, expected=f"{torch.cuda.device_count()} processes"
+                "there are fewer GPUs than processes",
+                given=torch_device,
+                expected=f"{torch.cuda.device_count()} processes",
             )
-        torch.cuda.set_device(chosen)
+        torch.cuda.set_device(torch_device)
     torch.distributed.init_process_group("nccl" if device == "cuda" else "gloo")
-    yield Ranks.initialized(), chosen
+    yield Ranks.initialized(), torch_device
     torch.distributed.destroy_process_group()  # skipped after an error, because it would wait for the other ranks
 
 

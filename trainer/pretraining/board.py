@@ -13,18 +13,20 @@ _EVERY = 50  # steps
 _log = logging.getLogger(__name__)
 
 
-def measured(step: int, of: int) -> bool:
-    """Return whether a step, from 1 to `of`, measures alignment and uniformity and appears in TensorBoard.
+def is_measured(step: int, steps: int) -> bool:
+    """Return whether a step, from 1 to `steps`, measures alignment and uniformity and appears in TensorBoard.
 
     These are the first step, every 50th step after it, and the last one. Measuring is too slow for every step, and
     TensorBoard keeps a thousand points per curve.
     """
-    return (step - 1) % _EVERY == 0 or step == of
+    return (step - 1) % _EVERY == 0 or step == steps
 
 
 @contextmanager
-def open_board(folder: Path, done: int) -> Iterator[Listener]:
-    """Yield a listener that writes event files into a folder, and discard events of steps after `done` by a killed run.
+def open_board(folder: Path, steps_done: int) -> Iterator[Listener]:
+    """Yield a listener that writes event files into a folder.
+
+    Events of steps after `steps_done`, by a killed run, are discarded.
 
     Without the package `tensorboard`, the log gets one warning and nothing is written.
     """
@@ -36,12 +38,12 @@ def open_board(folder: Path, done: int) -> Iterator[Listener]:
         _log.warning("tensorboard is not installed: metrics.jsonl is all that is written")
         yield lambda _: None
         return
-    with SummaryWriter(folder, purge_step=done + 1) as writer:
+    with SummaryWriter(folder, purge_step=steps_done + 1) as writer:
 
         def show(report: Report) -> None:
             for record in report.records:
                 step = int(record["step"])
-                if measured(step, report.of):
+                if is_measured(step, report.of):
                     values = {**record, "embeddings_per_second": report.embeddings_per_second}
                     for name in values.keys() - {"step"}:
                         writer.add_scalar(name, values[name], step)

@@ -68,14 +68,14 @@ class Run:
     def __init__(self, folder: Path, options: Mapping[str, Any], resume: bool) -> None:
         self.folder = folder
         self.metrics = folder / "metrics.jsonl"
-        described = json.loads(json.dumps({"format": _FORMAT, **options}))
+        description = json.loads(json.dumps({"format": _FORMAT, **options}))
         with writing(folder):
             if (folder / _RUN).exists():
-                _require_same(folder, read_run(folder), described, resume)
+                _require_same(folder, read_run(folder), description, resume)
                 return
             folder.mkdir(parents=True, exist_ok=True)
             _require_empty(folder)
-            _write_whole(folder / _RUN, json.dumps(described, indent=1).encode())
+            _write_whole(folder / _RUN, json.dumps(description, indent=1).encode())
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
@@ -100,8 +100,8 @@ class Run:
         Raises:
             Damaged: The checkpoint is damaged.
         """
-        found = newest_checkpoint(self.folder)
-        return None if found is None else _load(found, optimizer=True)
+        path = newest_checkpoint(self.folder)
+        return None if path is None else _load(path, optimizer=True)
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint, and delete older ones once it and the metrics are synced to disk.
@@ -163,10 +163,10 @@ def read_model(folder: Path) -> Mapping[str, Tensor]:
         NotFound: There is no checkpoint.
         Damaged: The checkpoint is damaged.
     """
-    found = newest_checkpoint(folder)
-    if found is None:
+    path = newest_checkpoint(folder)
+    if path is None:
         raise NotFound("this run has no checkpoint yet", given=str(folder))
-    return _load(found, optimizer=False).model
+    return _load(path, optimizer=False).model
 
 
 def newest_checkpoint(folder: Path) -> Path | None:
@@ -183,7 +183,7 @@ def _load(folder: Path, optimizer: bool) -> Checkpoint:
         for name in names:
             if zlib.crc32((folder / name).read_bytes()) != state["crc32"][name]:
                 raise ValueError(f"{name} differs from its checksum")
-        tensors = {name: _renamed(load_tensors(folder / name)) for name in names}
+        tensors = {name: _migrate_names(load_tensors(folder / name)) for name in names}
         counts = state["steps"], state["epoch_steps"], state["metrics_bytes"]
         return Checkpoint(*counts, tensors[_MODEL], tensors.get(_OPTIMIZER, {}))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -194,33 +194,33 @@ def _load(folder: Path, optimizer: bool) -> Checkpoint:
         ) from error
 
 
-def _renamed(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _migrate_names(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return tensors under their current names. Before 0.2 the inputs of an encoder had no module of their own."""
-    moved = {f"encoder.{name}.": f"encoder.inputs.{name}." for name in ("atom_type", "chirality")}
-    found = dict(tensors)
-    for before, now in moved.items():
-        found = {name.replace(before, now): tensor for name, tensor in found.items()}
-    return found
+    renames = {f"encoder.{name}.": f"encoder.inputs.{name}." for name in ("atom_type", "chirality")}
+    renamed_tensors = dict(tensors)
+    for old, new in renames.items():
+        renamed_tensors = {name.replace(old, new): tensor for name, tensor in renamed_tensors.items()}
+    return renamed_tensors
 
 
-def _require_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any], resume: bool) -> None:
+def _require_same(folder: Path, existing: dict[str, Any], requested: dict[str, Any], resume: bool) -> None:
     if not resume:
         raise InvalidInput("there is a run already", given=str(folder), hint="--resume it, or give another folder")
-    if ("finetuned" in found) != ("finetuned" in wanted):
-        what = "a fine-tuned encoder" if "finetuned" in found else "a pre-training run"
-        raise InvalidInput(f"this folder holds {what}", given=str(folder), hint="give another folder")
-    before, now = dict(_leaves(_completed(found))), dict(_leaves(wanted))
-    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-    if changed:
+    if ("finetuned" in existing) != ("finetuned" in requested):
+        contents = "a fine-tuned encoder" if "finetuned" in existing else "a pre-training run"
+        raise InvalidInput(f"this folder holds {contents}", given=str(folder), hint="give another folder")
+    old, new = dict(_leaves(_with_defaults(existing))), dict(_leaves(requested))
+    changes = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    if changes:
         raise InvalidInput(
-            f"this run was started with other options: {', '.join(changed)}",
-            given=", ".join(f"{name} {now.get(name)}" for name in changed),
-            expected=", ".join(f"{name} {before.get(name)}" for name in changed),
+            f"this run was started with other options: {', '.join(changes)}",
+            given=", ".join(f"{name} {new.get(name)}" for name in changes),
+            expected=", ".join(f"{name} {old.get(name)}" for name in changes),
             hint="resume with the options it was started with, or give another folder",
         )
 
 
-def _completed(run: dict[str, Any]) -> dict[str, Any]:
+def _with_defaults(run: dict[str, Any]) -> dict[str, Any]:
     """Return the options with defaults for those that did not exist when the run was started."""
     try:
         config = PretrainConfig.from_json(run["config"]).as_json()

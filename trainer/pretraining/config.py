@@ -75,11 +75,11 @@ class Model:
         Raises:
             Conflict: Items of this kind cannot be trained on.
         """
-        return cls(encoder, width=64, nodes=Nodes()) if _usual(kind).queue else cls(encoder)
+        return cls(encoder, width=64, nodes=Nodes()) if _published_settings(kind).queue else cls(encoder)
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Self:
-        return cls(**{**said, "nodes": _made(Nodes, said.get("nodes"))})
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        return cls(**{**values, "nodes": _options_from_json(Nodes, values.get("nodes"))})
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,10 @@ class Contrast:
 
     def __post_init__(self) -> None:
         require(self.temperature > 0, "temperature", self.temperature, "above 0")
-        plain = self.loss == "hgc" and not self.head
-        require(self.momentum is None or plain, "contrast with a queue", (self.loss, self.head), "hgc, without a head")
+        is_plain = self.loss == "hgc" and not self.head
+        require(
+            self.momentum is None or is_plain, "contrast with a queue", (self.loss, self.head), "hgc, without a head"
+        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class Context:
         require(self.layers >= 1, "number of layers", self.layers, "1 or more")
 
     @classmethod
-    def of(cls, layers: int) -> Self:
+    def from_layers(cls, layers: int) -> Self:
         """Return the published radii for an encoder with `layers` layers.
 
         The substructure is the encoder's field of view. The context begins at its outermost bond and is three bonds
@@ -175,8 +177,8 @@ class Task:
         require(holds, f"context of {self.name}", self.context, "one for context-pred, none for another")
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Self:
-        return cls(**{**said, "context": _made(Context, said["context"])})
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        return cls(**{**values, "context": _options_from_json(Context, values["context"])})
 
 
 @dataclass(frozen=True)
@@ -326,23 +328,28 @@ class PretrainConfig:
         require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES))
         require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
         require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES))
-        usual, masking, hierarchical = _usual(kind), _masking(strategy), strategy.startswith("hgc")
+        settings, masking, is_hgc = _published_settings(kind), _masking(strategy), strategy.startswith("hgc")
         _require_learned(strategy, kind)
-        own = Model.of(kind)
-        model = model or own
-        require((model.nodes is None) == (own.nodes is None), f"encoder of items of kind {kind}", model, str(own))
-        require(hierarchical or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
-        require(queue is None or usual.queue is not None, "kind of items for a queue", kind, "node")
-        require(hierarchical or positives == "exact", "strategy for other positives", strategy, "one with hgc")
+        default_model = Model.of(kind)
+        model = model or default_model
+        require(
+            (model.nodes is None) == (default_model.nodes is None),
+            f"encoder of items of kind {kind}",
+            model,
+            str(default_model),
+        )
+        require(is_hgc or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
+        require(queue is None or settings.queue is not None, "kind of items for a queue", kind, "node")
+        require(is_hgc or positives == "exact", "strategy for other positives", strategy, "one with hgc")
         require(kind != "node" or positives != "augmented", "source of a node's positives", positives, "no copies")
-        momentum = None if usual.queue is None else Momentum(queue=usual.queue if queue is None else queue)
+        momentum = None if settings.queue is None else Momentum(queue=settings.queue if queue is None else queue)
         contrast = _contrast(strategy, mask_neighbors, momentum)
         draws = Draws.of(
             strategy,
             kind=kind,
             preset=preset,
             encoder=model.encoder,
-            batch_size=usual.batch_size if batch_size is None else batch_size,
+            batch_size=settings.batch_size if batch_size is None else batch_size,
             seed=seed,
             positives=positives,
         )
@@ -353,44 +360,45 @@ class PretrainConfig:
             draws if negatives is None else replace(draws, negatives=negatives),
             contrast,
             masking,
-            usual.optimization,
-            epochs or _epochs(strategy, usual.epochs[preset], contrast),
+            settings.optimization,
+            epochs or _epochs(strategy, settings.epochs[preset], contrast),
             max_steps,
             limit=limit,
             bf16=bf16,
             task=_task(strategy, model),
         )
-        if preset == "default" or momentum is not None or not (hierarchical or masking):
+        if preset == "default" or momentum is not None or not (is_hgc or masking):
             return config
-        return _as_written(config) if preset == "paper" else _as_coded(config, epochs, usual.shuffled)
+        return _paper_variant(config) if preset == "paper" else _code_variant(config, epochs, settings.shuffled)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Self:
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Return the options that `as_json` described, after JSON encoding and decoding.
 
         Raises:
             TypeError: The mapping has another form.
             LookupError: A key is missing.
         """
-        optimization = {**said["optimization"], "betas": tuple(said["optimization"]["betas"])}
-        contrast = said["contrast"]
+        optimization = {**values["optimization"], "betas": tuple(values["optimization"]["betas"])}
+        contrast = values["contrast"]
         parts = {
-            "model": Model.from_json(said["model"]),
-            "draws": Draws.from_json(said["draws"]),
-            "contrast": contrast and Contrast(**{**contrast, "momentum": _made(Momentum, contrast.get("momentum"))}),
-            "masking": _made(Masking, said["masking"]),
+            "model": Model.from_json(values["model"]),
+            "draws": Draws.from_json(values["draws"]),
+            "contrast": contrast
+            and Contrast(**{**contrast, "momentum": _options_from_json(Momentum, contrast.get("momentum"))}),
+            "masking": _options_from_json(Masking, values["masking"]),
             "optimization": Optimization(**optimization),
-            "task": said.get("task") and Task.from_json(said["task"]),
+            "task": values.get("task") and Task.from_json(values["task"]),
         }
-        return cls(**{**said, **parts})
+        return cls(**{**values, **parts})
 
 
-def _made(options: type[T], said: Mapping[str, Any] | None) -> T | None:
+def _options_from_json(options: type[T], values: Mapping[str, Any] | None) -> T | None:
     """Return options from JSON, or None. Runs from before 0.2 lack some keys."""
-    return None if said is None else options(**said)
+    return None if values is None else options(**values)
 
 
 def _require_fitting(contrast: Contrast, draws: Draws) -> None:
@@ -425,7 +433,7 @@ def _require_learned(strategy: Strategy, kind: str) -> None:
         )
 
 
-def _usual(kind: str) -> Published:
+def _published_settings(kind: str) -> Published:
     if kind not in PUBLISHED:
         raise Conflict("nothing is learned from items of this kind", given=kind, expected=" or ".join(PUBLISHED))
     return PUBLISHED[kind]
@@ -443,14 +451,14 @@ def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | Non
     return Contrast(mask_neighbors=mask_neighbors, momentum=momentum) if strategy.startswith("hgc") else None
 
 
-def _epochs(strategy: Strategy, usual: int, contrast: Contrast | None) -> int:
+def _epochs(strategy: Strategy, contrast_epochs: int, contrast: Contrast | None) -> int:
     """Return the number of epochs.
 
     GraphCL has 80, because the paper compares with its weights of epoch 80 (method.md E5).
     """
     if strategy == "graphcl":
         return 80
-    return _EPOCHS if contrast is None else usual
+    return _EPOCHS if contrast is None else contrast_epochs
 
 
 def _masking(strategy: Strategy) -> Masking | None:
@@ -475,18 +483,18 @@ def _task(strategy: Strategy, model: Model) -> Task | None:
         case "edge-pred" | "infomax":
             return Task(strategy)
         case "context-pred":
-            return Task(strategy, Context.of(model.layers))
+            return Task(strategy, Context.from_layers(model.layers))
         case _:
             return None
 
 
-def _as_written(config: PretrainConfig) -> PretrainConfig:
+def _paper_variant(config: PretrainConfig) -> PretrainConfig:
     if config.masking is None or config.strategy == "rdm":
         return config
     return replace(config, masking=replace(config.masking, unit="per_graph", score="one_minus_ce"))
 
 
-def _as_coded(config: PretrainConfig, epochs: int | None, shuffled: bool) -> PretrainConfig:
+def _code_variant(config: PretrainConfig, epochs: int | None, shuffled: bool) -> PretrainConfig:
     if config.strategy == "rdm" or config.task is not None:
         return config  # the authors' code has no variants of Hu et al.'s baselines
     if config.masking is not None:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from graphkin.trainer.model.aggregation import graph_sum
 from graphkin.trainer.model.batch import Batch
-from graphkin.trainer.model.norm import spread
+from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Context, Model
 from graphkin.trainer.pretraining.discrimination import discrimination, products
@@ -33,14 +33,14 @@ class ContextPrediction(Objective):
         self._ranks = ranks
         self.encoder = make_encoder(model)
         self.context_encoder = make_encoder(replace(model, layers=context.layers))
-        spread(self, ranks)
+        share_statistics(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
         """Return `positives` and `negatives` of `discrimination`. The generator samples the centers of all ranks."""
         ranks, own = self._ranks, self._ranks.share(step.anchors)
         batch = step.batch.first(own.stop - own.start)
         uniform = torch.rand(step.anchors, dtype=torch.float64, device=batch.graph.device, generator=generator)
-        rings = Rings.of(batch, self._context, uniform[own])
+        rings = Rings.from_batch(batch, self._context, uniform[own])
         kept = ranks.rows(rings.kept.double(), own.start, step.anchors)
         total, before = int(kept.sum()), int(kept[: own.start].sum())
         if total < 2:
@@ -84,7 +84,7 @@ class Rings:
     overlap: Tensor
 
     @classmethod
-    def of(cls, batch: Batch, context: Context, uniform: Tensor) -> "Rings":
+    def from_batch(cls, batch: Batch, context: Context, uniform: Tensor) -> "Rings":
         """Choose centers and find the atoms around them.
 
         The center of a graph of n atoms is its atom floor(n * uniform[g]), where uniform is (B,) float64 in [0, 1).

@@ -7,10 +7,10 @@ from torch import Tensor
 from graphkin.trainer.model.ranks import ALONE, Ranks
 
 
-def products(one: Tensor, other: Tensor) -> Tensor:
+def products(left: Tensor, right: Tensor) -> Tensor:
     """Return the dot products of the rows of two (P, D) tensors, (P,), in float32 or wider."""
-    wide = torch.promote_types(one.dtype, torch.float32)
-    return (one.to(wide) * other.to(wide)).sum(1)
+    wide = torch.promote_types(left.dtype, torch.float32)
+    return (left.to(wide) * right.to(wide)).sum(1)
 
 
 def discrimination(positives: Tensor, negatives: Tensor, ranks: Ranks = ALONE) -> dict[str, Tensor]:
@@ -19,8 +19,8 @@ def discrimination(positives: Tensor, negatives: Tensor, ranks: Ranks = ALONE) -
     `positives` is the mean over logits (P,) with target 1, and `negatives` that over logits (Q,) with target 0. Means
     are over the pairs of all ranks, and 0 without pairs. If all logits are 0, each mean is log 2.
     """
-    told = _mean(-F.logsigmoid(positives), ranks), _mean(-F.logsigmoid(-negatives), ranks)
-    return {"positives": told[0], "negatives": told[1], "loss": told[0] + told[1]}
+    losses = _mean(-F.logsigmoid(positives), ranks), _mean(-F.logsigmoid(-negatives), ranks)
+    return {"positives": losses[0], "negatives": losses[1], "loss": losses[0] + losses[1]}
 
 
 def _mean(losses: Tensor, ranks: Ranks) -> Tensor:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from graphkin.trainer.model.norm import spread
+from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
 from graphkin.trainer.pretraining.discrimination import discrimination, products
@@ -21,20 +21,20 @@ class EdgePrediction(Objective):
         super().__init__()
         self._ranks = ranks
         self.encoder = make_encoder(model)
-        spread(self, ranks)
+        share_statistics(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
         """Return `positives` and `negatives` of `discrimination`.
 
         The generator samples the unbonded pairs of all ranks.
         """
-        atoms, whole = self.encoder(step.batch), step.everyone()
-        own = self._ranks.share(step.anchors)
-        first, stop = whole.atom_ptr[own.start], whole.atom_ptr[own.stop]
+        atoms, everyone = self.encoder(step.batch), step.everyone()
+        share = self._ranks.share(step.anchors)
+        first, stop = everyone.atom_ptr[share.start], everyone.atom_ptr[share.stop]
 
         def scores(pairs: Tensor) -> Tensor:
-            one, other = pairs[:, (first <= pairs[0]) & (pairs[0] < stop)] - first
-            return products(atoms[one], atoms[other])
+            left, right = pairs[:, (first <= pairs[0]) & (pairs[0] < stop)] - first
+            return products(atoms[left], atoms[right])
 
-        negatives = scores(unbonded_pairs(whole, generator))
-        return discrimination(scores(bonded_pairs(whole)), negatives, self._ranks)
+        negatives = scores(unbonded_pairs(everyone, generator))
+        return discrimination(scores(bonded_pairs(everyone)), negatives, self._ranks)

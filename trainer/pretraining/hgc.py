@@ -24,9 +24,9 @@ class EdgeSet:
 
         `ends` is on the device of later tests.
         """
-        one, other = ends.long().unbind(1)
+        source, target = ends.long().unbind(1)
         last = torch.full((1,), torch.iinfo(torch.long).max, device=ends.device)
-        self._keys = torch.cat([one * _FIRST + other, other * _FIRST + one, last]).sort().values
+        self._keys = torch.cat([source * _FIRST + target, target * _FIRST + source, last]).sort().values
 
     def joins(self, rows: Tensor, columns: Tensor) -> Tensor:
         """Return whether each pair of ids is joined, bool of the broadcast shape of rows and columns."""
@@ -34,7 +34,7 @@ class EdgeSet:
         return self._keys[torch.searchsorted(self._keys, keys)] == keys
 
     @classmethod
-    def sampled(cls, anchors: Tensor, positives: Tensor) -> "EdgeSet":
+    def from_samples(cls, anchors: Tensor, positives: Tensor) -> "EdgeSet":
         """Return the edges that a sample shows: those from anchors (B,) to their positives (S, B)."""
         return cls(torch.stack([anchors.expand_as(positives), positives], -1).view(-1, 2))
 
@@ -74,8 +74,8 @@ def in_batch_masks(anchors: Tensor, positives: Tensor, edges: EdgeSet | None = N
     forward = same | (positives.unsqueeze(2) == of_positive)
     reverse = same | (of_anchor == anchors)
     if edges is not None:
-        joined = edges.joins(of_anchor, of_positive)
-        forward, reverse = forward | joined, reverse | joined
+        are_neighbors = edges.joins(of_anchor, of_positive)
+        forward, reverse = forward | are_neighbors, reverse | are_neighbors
     negative = ~torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)
     return forward & negative, reverse & negative
 
@@ -136,11 +136,11 @@ def high_order_loss(
     with _full_precision(anchors):
         anchors, positives, negatives = map(_at_least_float32, (anchors, positives, negatives))
         hits = (anchors * positives).sum(2) / temperature  # (S, B)
-        one, other = (
+        anchor_loss, positive_loss = (
             _against(hits, queries @ negatives.T / temperature, mask)
             for queries in (anchors.expand_as(positives), positives)
         )
-        return one + other
+        return anchor_loss + positive_loss
 
 
 def queue_loss(
@@ -180,11 +180,11 @@ def nt_xent_loss(one: Tensor, other: Tensor, temperature: float = 0.07, kin: Ten
         count = len(one)
         logits = copies @ copies.T / temperature  # (2 B, 2 B)
         partner = (torch.arange(2 * count, device=copies.device) + count) % (2 * count)
-        none = torch.eye(2 * count, dtype=torch.bool, device=copies.device)
+        is_excluded = torch.eye(2 * count, dtype=torch.bool, device=copies.device)
         if kin is not None:
-            twice = kin.repeat(2)
-            none = (twice.unsqueeze(1) == twice).scatter(1, partner.unsqueeze(1), value=False)
-        return F.cross_entropy(logits.masked_fill(none, -torch.inf), partner)
+            copy_ids = kin.repeat(2)
+            is_excluded = (copy_ids.unsqueeze(1) == copy_ids).scatter(1, partner.unsqueeze(1), value=False)
+        return F.cross_entropy(logits.masked_fill(is_excluded, -torch.inf), partner)
 
 
 def _against(hits: Tensor, logits: Tensor, mask: Tensor | None) -> Tensor:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from graphkin.trainer.model.encoders import graph_mean
-from graphkin.trainer.model.norm import spread
+from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
 from graphkin.trainer.pretraining.discrimination import discrimination, products
@@ -23,14 +23,15 @@ class Infomax(Objective):
         self._ranks = ranks
         self.encoder = make_encoder(model)
         self.bilinear = nn.Linear(model.width, model.width, bias=False)
-        spread(self, ranks)
+        share_statistics(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
         """Return `positives` and `negatives` of `discrimination`. They need no random numbers."""
-        atoms, own = self.encoder(step.batch), self._ranks.share(step.anchors)
+        atoms, share = self.encoder(step.batch), self._ranks.share(step.anchors)
         summaries = self.bilinear(graph_mean(atoms, step.batch).sigmoid())
-        everyones = self._ranks.rows(summaries, own.start, step.anchors)
+        all_summaries = self._ranks.rows(summaries, share.start, step.anchors)
         positives, negatives = (
-            products(atoms, of_graph[step.batch.graph]) for of_graph in (everyones[own], everyones.roll(-1, 0)[own])
+            products(atoms, of_graph[step.batch.graph])
+            for of_graph in (all_summaries[share], all_summaries.roll(-1, 0)[share])
         )
         return discrimination(positives, negatives, self._ranks)

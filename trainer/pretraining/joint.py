@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from graphkin.trainer.model.batch import Batch
 from graphkin.trainer.model.encoders import graph_mean
-from graphkin.trainer.model.norm import frozen_statistics, spread
+from graphkin.trainer.model.norm import frozen_statistics, share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Contrast, PretrainConfig
 from graphkin.trainer.pretraining.hgc import (
@@ -51,56 +51,64 @@ class JointObjective(Objective):
         width = config.model.width
         self.head = nn.Linear(width, ELEMENTS) if config.masking else None
         self.projection = _projection(width) if self._contrast is not None and self._contrast.head else nn.Identity()
-        spread(self, ranks)
+        share_statistics(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:
         """Return the losses `hgc` and `masking`, each with weight 1. The generator samples the masks."""
-        losses, told = {}, {}
+        losses, metrics = {}, {}
         if self._contrast is not None:
-            embedded = self._embedded(step)
-            losses["hgc"] = self._hgc(self._contrast, step, *embedded)
-            told = measures(*embedded[:2]) if measure else {}
+            vectors = self._embed(step)
+            losses["hgc"] = self._hgc_loss(self._contrast, step, *vectors)
+            metrics = measures(*vectors[:2]) if measure else {}
         if self._masking is not None:
-            losses["masking"] = self._masked(self._masking, step, generator)
-        return {**losses, "loss": torch.stack([*losses.values()]).sum(), **told}
+            losses["masking"] = self._masking_loss(self._masking, step, generator)
+        return {**losses, "loss": torch.stack([*losses.values()]).sum(), **metrics}
 
-    def _hgc(self, contrast: Contrast, step: Step, z_anchor: Tensor, z_positive: Tensor, z_negative: Tensor) -> Tensor:
+    def _hgc_loss(
+        self, contrast: Contrast, step: Step, z_anchor: Tensor, z_positive: Tensor, z_negative: Tensor
+    ) -> Tensor:
         anchors, slots = step.anchors, step.slots
         anchor, positive, negative = torch.split(step.kin, [anchors, anchors * slots, step.negatives])
         positive = positive.view(slots, anchors)
         if contrast.loss == "nt-xent":
             return nt_xent_loss(z_anchor, z_positive[0], contrast.temperature, anchor)
-        edges = (self._edges or EdgeSet.sampled(anchor, positive)) if contrast.mask_neighbors else None
+        edges = (self._edges or EdgeSet.from_samples(anchor, positive)) if contrast.mask_neighbors else None
         if step.negatives:
             mask = shared_mask(anchor, positive, negative, edges)
             return high_order_loss(z_anchor, z_positive, z_negative, contrast.temperature, mask)
         masks = in_batch_masks(anchor, positive, edges)
         return first_order_loss(z_anchor, z_positive, contrast.temperature, masks)
 
-    def _embedded(self, step: Step) -> tuple[Tensor, Tensor, Tensor]:
+    def _embed(self, step: Step) -> tuple[Tensor, Tensor, Tensor]:
         """Return unit vectors of the samples of all ranks: anchors (B, D), positives (S, B, D), negatives (M, D)."""
-        ranks, own, shared = self._ranks, self._ranks.share(step.anchors), self._ranks.share(step.negatives)
+        ranks, anchor_share, negative_share = (
+            self._ranks,
+            self._ranks.share(step.anchors),
+            self._ranks.share(step.negatives),
+        )
         graphs = graph_mean(
             self.encoder(step.batch), step.batch
         )  # one forward pass, so that all graphs share batch statistics
         z = unit(self.projection(graphs))
-        anchors = own.stop - own.start
-        z_anchor, z_positive, z_negative = torch.split(z, [anchors, anchors * step.slots, shared.stop - shared.start])
+        anchors = anchor_share.stop - anchor_share.start
+        z_anchor, z_positive, z_negative = torch.split(
+            z, [anchors, anchors * step.slots, negative_share.stop - negative_share.start]
+        )
         z_positive = z_positive.view(step.slots, anchors, -1).transpose(0, 1)
         return (
-            ranks.rows(z_anchor, own.start, step.anchors),
-            ranks.rows(z_positive, own.start, step.anchors).transpose(0, 1),
-            ranks.rows(z_negative, shared.start, step.negatives),
+            ranks.rows(z_anchor, anchor_share.start, step.anchors),
+            ranks.rows(z_positive, anchor_share.start, step.anchors).transpose(0, 1),
+            ranks.rows(z_negative, negative_share.start, step.negatives),
         )
 
-    def _masked(self, masking: Masking, step: Step, generator: torch.Generator) -> Tensor:
-        own = self._ranks.share(step.anchors)
-        batch = step.batch.first(own.stop - own.start)
+    def _masking_loss(self, masking: Masking, step: Step, generator: torch.Generator) -> Tensor:
+        share = self._ranks.share(step.anchors)
+        batch = step.batch.first(share.stop - share.start)
         with frozen_statistics(self.encoder) if masking.freeze else nullcontext():
             mask = choose(masking, batch, self.atoms, generator, self._ranks, step.everyone())
         return masking_loss(self.atoms(batch.masked(mask)), batch.atom_type, mask, masking.loss, self._ranks)
 
-    def free(self) -> list[nn.Parameter]:
+    def unscheduled_parameters(self) -> list[nn.Parameter]:
         return [] if self.head is None or not self._free_head else list(self.head.parameters())
 
     def atoms(self, batch: Batch) -> Tensor:

@@ -110,44 +110,44 @@ def choose(
         ranks: The processes that train together.
         everyone: The graphs of all ranks, among whose atoms the choice is made; None for `batch`.
     """
-    whole = batch if everyone is None else everyone
-    units, own = Units.of(masking.unit, whole), _atoms(whole, ranks.share(whole.graphs))
-    mask = torch.zeros(whole.atoms, dtype=torch.bool, device=batch.graph.device)
-    before: Tensor | None = None
+    all_graphs = batch if everyone is None else everyone
+    units, rows = Units.from_batch(masking.unit, all_graphs), _atom_range(all_graphs, ranks.share(all_graphs.graphs))
+    mask = torch.zeros(all_graphs.atoms, dtype=torch.bool, device=batch.graph.device)
+    previous: Tensor | None = None
     with torch.no_grad():
         for step, counts in enumerate(masking.steps(units.sizes)):
             if step == 0:
-                weights = torch.zeros(whole.atoms, device=mask.device)
+                weights = torch.zeros(all_graphs.atoms, device=mask.device)
             else:
-                before = _probabilities(predict, batch) if before is None else before
-                now = _probabilities(predict, batch.masked(mask[own]))
-                weights = ranks.rows(log_weights(masking, before, now), own.start, whole.atoms)
-                before = now
+                previous = _probabilities(predict, batch) if previous is None else previous
+                current = _probabilities(predict, batch.masked(mask[rows]))
+                weights = ranks.rows(log_weights(masking, previous, current), rows.start, all_graphs.atoms)
+                previous = current
             mask = mask | units.pick(weights.masked_fill(mask, -torch.inf), counts, generator)
-    return mask[own]
+    return mask[rows]
 
 
-def _atoms(batch: Batch, graphs: slice) -> slice:
+def _atom_range(batch: Batch, graphs: slice) -> slice:
     """Return the range of atoms of consecutive graphs."""
     ends = [0, *batch.atom_ends]
     return slice(int(ends[graphs.start]), int(ends[graphs.stop]))
 
 
-def log_weights(masking: Masking, before: Tensor, now: Tensor) -> Tensor:
+def log_weights(masking: Masking, previous: Tensor, current: Tensor) -> Tensor:
     """Return log p of every atom, up to a constant, (N,).
 
     The authors' score max c + min c - c_v differs from -c_v by a constant, which cancels in the softmax.
 
     Args:
         masking: Options.
-        before: (N, 119) Predicted probabilities before the last step's masking.
-        now: (N, 119) Predicted probabilities after it.
+        previous: (N, 119) Predicted probabilities before the last step's masking.
+        current: (N, 119) Predicted probabilities after it.
     """
-    disturbance = -(before * now.clamp_min(_FLOOR).log()).sum(1)
+    disturbance = -(previous * current.clamp_min(_FLOOR).log()).sum(1)
     if masking.score == "one_minus_ce":
         return (1 - disturbance).clamp_min(_LEAST_SCORE).log()
     if masking.score == "kl":
-        disturbance = disturbance + (before * before.clamp_min(_FLOOR).log()).sum(1)
+        disturbance = disturbance + (previous * previous.clamp_min(_FLOOR).log()).sum(1)
     return -disturbance / masking.temperature
 
 
@@ -164,8 +164,8 @@ def masking_loss(
         ranks: The processes that train together.
     """
     losses = F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), atom_type, reduction="none")
-    counted = torch.ones_like(losses) if over == "all" else mask.to(losses)
-    return ranks.sum((losses * counted).sum()) / ranks.sum(counted.sum())
+    weights = torch.ones_like(losses) if over == "all" else mask.to(losses)
+    return ranks.sum((losses * weights).sum()) / ranks.sum(weights.sum())
 
 
 def _probabilities(predict: Predict, batch: Batch) -> Tensor:
@@ -182,7 +182,7 @@ class Units:
     sizes: Tensor
 
     @classmethod
-    def of(cls, unit: Unit, batch: Batch) -> "Units":
+    def from_batch(cls, unit: Unit, batch: Batch) -> "Units":
         """Return the whole batch as one unit, or each of its graphs."""
         if unit == "per_graph":
             return cls(batch.graph, batch.atom_ptr[:-1], batch.atom_ptr.diff())

@@ -85,7 +85,7 @@ class MetricsLog:
         self._folder = path.parent
         self._listeners = listeners
         self._pending: list[Update] = []
-        self._flushed = perf_counter()
+        self._flush_time = perf_counter()
 
     def add(self, update: Update) -> None:
         """Append a step.
@@ -95,7 +95,7 @@ class MetricsLog:
             InvalidInput: The file cannot be written.
         """
         self._pending.append(update)
-        if perf_counter() - self._flushed >= _AT_LEAST_EVERY:
+        if perf_counter() - self._flush_time >= _AT_LEAST_EVERY:
             self.flush()
 
     def flush(self) -> int:
@@ -107,18 +107,18 @@ class MetricsLog:
 
     def _write(self, pending: list[Update]) -> None:
         records = _records(pending)
-        whole = list(takewhile(lambda record: np.isfinite(record["loss"]), records))
+        finite_records = list(takewhile(lambda record: np.isfinite(record["loss"]), records))
         with writing(self._folder):
-            self._file.writelines(json.dumps(record).encode() + b"\n" for record in whole)
+            self._file.writelines(json.dumps(record).encode() + b"\n" for record in finite_records)
             self._file.flush()
-        before, self._flushed = self._flushed, perf_counter()
-        if whole:
-            speed = sum(update.embeddings for update in pending) / (self._flushed - before)
+        previous_flush, self._flush_time = self._flush_time, perf_counter()
+        if finite_records:
+            speed = sum(update.embeddings for update in pending) / (self._flush_time - previous_flush)
             for listener in self._listeners:
-                listener(Report(whole, pending[-1].of, speed))
-        if len(whole) < len(records):
-            wrong = records[len(whole)]
-            raise not_finite("loss", f"{wrong['loss']} at step {wrong['step']}")
+                listener(Report(finite_records, pending[-1].of, speed))
+        if len(finite_records) < len(records):
+            first_invalid = records[len(finite_records)]
+            raise not_finite("loss", f"{first_invalid['loss']} at step {first_invalid['step']}")
 
     def __enter__(self) -> Self:
         return self
@@ -131,10 +131,10 @@ class MetricsLog:
             self._file.close()
 
 
-def not_finite(what: str, given: str) -> Diverged:
+def not_finite(quantity: str, value: str) -> Diverged:
     return Diverged(
-        f"the {what} is not finite",
-        given=given,
+        f"the {quantity} is not finite",
+        given=value,
         hint="the last checkpoint is kept; a lower learning rate may help",
     )
 

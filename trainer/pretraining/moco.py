@@ -7,14 +7,14 @@ from torch import Tensor, nn
 
 from graphkin.trainer.model.batch import Batch
 from graphkin.trainer.model.encoders import Encoder
-from graphkin.trainer.model.norm import spread
+from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Contrast, Model, Momentum
 from graphkin.trainer.pretraining.hgc import EdgeSet, queue_loss, shared_mask, unit
 from graphkin.trainer.pretraining.metrics import measures
 from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
 
-_NOBODY = -1
+_EMPTY = -1
 
 
 class Queue(nn.Module):
@@ -26,7 +26,7 @@ class Queue(nn.Module):
         self.kin: Tensor
         self.oldest: Tensor
         self.register_buffer("keys", torch.zeros(size, width))
-        self.register_buffer("kin", torch.full((size,), _NOBODY))
+        self.register_buffer("kin", torch.full((size,), _EMPTY))
         self.register_buffer("oldest", torch.zeros((), dtype=torch.long))
 
     def push(self, keys: Tensor, kin: Tensor) -> None:
@@ -72,30 +72,30 @@ class MoCo(Objective):
         self.encoder = make_encoder(model)
         self.key_encoder = deepcopy(self.encoder).requires_grad_(requires_grad=False)
         self.queue = Queue(momentum.queue, model.width)
-        self._made: tuple[Tensor, Tensor] | None = None
-        spread(self, ranks)
+        self._new_keys: tuple[Tensor, Tensor] | None = None
+        share_statistics(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
         """Return the loss `moco`. It needs no random numbers."""
-        own = self._ranks.share(step.anchors)
-        count = own.stop - own.start
-        queries = self._embedded(self.encoder, step.batch.first(count), own.start, step.anchors)
+        share = self._ranks.share(step.anchors)
+        count = share.stop - share.start
+        queries = self._embed(self.encoder, step.batch.first(count), share.start, step.anchors)
         with torch.no_grad():
-            keys = self._embedded(self.key_encoder, step.batch.rest(count), own.start, step.anchors)
+            keys = self._embed(self.key_encoder, step.batch.rest(count), share.start, step.anchors)
         anchor, positive = step.kin.view(2, step.anchors)
         loss = queue_loss(queries, keys, self.queue.keys, self._contrast.temperature, self._mask(anchor, positive))
-        self._made = keys, positive
+        self._new_keys = keys, positive
         return {"moco": loss, "loss": loss, **(measures(queries, keys.unsqueeze(0)) if measure else {})}
 
     @torch.no_grad()
     def after_step(self) -> None:
         for key, query in zip(self.key_encoder.parameters(), self.encoder.parameters(), strict=True):
             key.lerp_(query, 1 - self._momentum.momentum)
-        if self._made is not None:
-            self.queue.push(*self._made)
-            self._made = None
+        if self._new_keys is not None:
+            self.queue.push(*self._new_keys)
+            self._new_keys = None
 
-    def _embedded(self, encoder: Encoder, batch: Batch, start: int, count: int) -> Tensor:
+    def _embed(self, encoder: Encoder, batch: Batch, start: int, count: int) -> Tensor:
         """Return unit vectors of the graphs of all ranks, (count, D). This rank's rows begin at `start`."""
         return self._ranks.rows(unit(encoder.graphs(batch)), start, count)
 
@@ -103,6 +103,6 @@ class MoCo(Objective):
         """Return which keys of the queue are no negatives of each anchor, (B, K) bool."""
         edges = None
         if self._contrast.mask_neighbors:
-            edges = self._edges or EdgeSet.sampled(anchor, positive.unsqueeze(0))
+            edges = self._edges or EdgeSet.from_samples(anchor, positive.unsqueeze(0))
         mask = shared_mask(anchor, positive.unsqueeze(0), self.queue.kin, edges)
-        return mask | (self.queue.kin == _NOBODY)
+        return mask | (self.queue.kin == _EMPTY)

@@ -47,9 +47,11 @@ class Draw:
 
     def share(self, ranks: Ranks) -> "Draw":
         """Return the part that this rank encodes."""
-        own = ranks.share(len(self.anchors))
-        shared = ranks.share(len(self.negatives))
-        return Draw(self.anchors[own], self.positives[own], self.negatives[shared], self.epoch)
+        anchor_share = ranks.share(len(self.anchors))
+        negative_share = ranks.share(len(self.negatives))
+        return Draw(
+            self.anchors[anchor_share], self.positives[anchor_share], self.negatives[negative_share], self.epoch
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,9 @@ class Step:
     everyone: Callable[[], Batch]
 
     @classmethod
-    def of(cls, draw: Draw, graphs: Graphs, twins: NDArray[np.int64] | None = None, ranks: Ranks = ALONE) -> "Step":
+    def from_draw(
+        cls, draw: Draw, graphs: Graphs, twins: NDArray[np.int64] | None = None, ranks: Ranks = ALONE
+    ) -> "Step":
         batch = graphs.batch(draw.share(ranks).ids(), draw.epoch)
         sizes = len(draw.anchors), draw.positives.shape[1], len(draw.negatives)
         ids = draw.ids().astype(np.int64)
@@ -107,11 +111,11 @@ class Objective(nn.Module, ABC):
         anchors.
         """
 
-    def trained(self) -> dict[str, nn.Parameter]:
+    def trainable_parameters(self) -> dict[str, nn.Parameter]:
         """Return the parameters that the optimizer updates, by name: all that require a gradient."""
         return {name: parameter for name, parameter in self.named_parameters() if parameter.requires_grad}
 
-    def free(self) -> list[nn.Parameter]:
+    def unscheduled_parameters(self) -> list[nn.Parameter]:
         """Return the trained parameters without schedule and clipping. The default is none."""
         return []
 

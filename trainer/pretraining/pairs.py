@@ -23,17 +23,19 @@ def unbonded_pairs(batch: Batch, generator: torch.Generator) -> Tensor:
     bonds, sizes = bonded_pairs(batch), batch.atom_ptr.diff()
     pairs = sizes * (sizes - 1) // 2
     graph = batch.graph[bonds[1]]
-    taken = _before(pairs)[graph] + _numbers(bonds - batch.atom_ptr[graph])
-    bonded = torch.bincount(graph, minlength=batch.graphs)
-    free = pairs - bonded
-    chosen = drawn(torch.minimum(bonded, free), free, generator)
+    bond_numbers = _offsets(pairs)[graph] + _numbers(bonds - batch.atom_ptr[graph])
+    bond_counts = torch.bincount(graph, minlength=batch.graphs)
+    free_counts = pairs - bond_counts
+    ranks = sample_numbers(torch.minimum(bond_counts, free_counts), free_counts, generator)
     # The number of a free pair is its rank among the free pairs plus the number of taken pairs before it.
-    numbers = chosen + torch.searchsorted(taken - torch.arange(len(taken), device=taken.device), chosen, right=True)
+    numbers = ranks + torch.searchsorted(
+        bond_numbers - torch.arange(len(bond_numbers), device=bond_numbers.device), ranks, right=True
+    )
     graph = torch.searchsorted(pairs.cumsum(0), numbers, right=True)
-    return _pairs(numbers - _before(pairs)[graph]) + batch.atom_ptr[graph]
+    return _pairs(numbers - _offsets(pairs)[graph]) + batch.atom_ptr[graph]
 
 
-def drawn(counts: Tensor, sizes: Tensor, generator: torch.Generator) -> Tensor:
+def sample_numbers(counts: Tensor, sizes: Tensor, generator: torch.Generator) -> Tensor:
     """Sample counts[u] different numbers out of the sizes[u] numbers of each unit u, uniformly: (Σ counts,), ascending.
 
     The units' numbers follow one another from 0 to Σ sizes - 1. Repeated numbers are sampled again. If more than half
@@ -44,26 +46,30 @@ def drawn(counts: Tensor, sizes: Tensor, generator: torch.Generator) -> Tensor:
         sizes: (U,) Numbers of each unit.
         generator: Source of random numbers.
     """
-    first, most = _before(sizes), 2 * counts > sizes
-    wanted = torch.where(most, sizes - counts, counts)
-    found, missing = wanted.new_empty(0), wanted
+    first, is_majority = _offsets(sizes), 2 * counts > sizes
+    needed = torch.where(is_majority, sizes - counts, counts)
+    sample, missing = needed.new_empty(0), needed
     while int(missing.sum()):
         unit = torch.repeat_interleave(missing)
         uniform = torch.rand(len(unit), dtype=torch.float64, device=unit.device, generator=generator)
-        found = torch.cat([found, first[unit] + (uniform * sizes[unit]).long()])
-        found = found.unique()  # type: ignore[no-untyped-call]
-        missing = wanted - torch.bincount(_unit(found, sizes), minlength=len(sizes))
-    whole = torch.where(most, sizes, 0)
-    unit = torch.repeat_interleave(whole)
-    every = torch.arange(len(unit), device=unit.device) + (first - _before(whole))[unit]
-    return torch.cat([found[~most[_unit(found, sizes)]], every[~torch.isin(every, found)]]).sort().values
+        sample = torch.cat([sample, first[unit] + (uniform * sizes[unit]).long()])
+        sample = sample.unique()  # type: ignore[no-untyped-call]
+        missing = needed - torch.bincount(_unit(sample, sizes), minlength=len(sizes))
+    majority_sizes = torch.where(is_majority, sizes, 0)
+    unit = torch.repeat_interleave(majority_sizes)
+    majority_numbers = torch.arange(len(unit), device=unit.device) + (first - _offsets(majority_sizes))[unit]
+    return (
+        torch.cat([sample[~is_majority[_unit(sample, sizes)]], majority_numbers[~torch.isin(majority_numbers, sample)]])
+        .sort()
+        .values
+    )
 
 
 def _unit(numbers: Tensor, sizes: Tensor) -> Tensor:
     return torch.searchsorted(sizes.cumsum(0), numbers, right=True)
 
 
-def _before(sizes: Tensor) -> Tensor:
+def _offsets(sizes: Tensor) -> Tensor:
     """Return the sum of the sizes before each unit, (U,)."""
     return sizes.cumsum(0) - sizes
 

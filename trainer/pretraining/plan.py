@@ -25,29 +25,29 @@ class Plan:
         InvalidInput: There is no batch at all, or complete batches have fewer than `least` anchors.
     """
 
-    def __init__(self, config: PretrainConfig, epoch: int, drawn: Epoch, least: int = 2) -> None:
-        least = max(2, least)
-        self._drawn = drawn
+    def __init__(self, config: PretrainConfig, epoch: int, samples: Epoch, min_anchors: int = 2) -> None:
+        min_anchors = max(2, min_anchors)
+        self._samples = samples
         self._epoch = epoch
-        self._itself = config.contrast is not None and config.draws.policy is None
+        self._pairs_with_itself = config.contrast is not None and config.draws.policy is None
         self._batch_size = config.draws.batch_size
-        if self._batch_size < least:
+        if self._batch_size < min_anchors:
             raise InvalidInput(
-                "every process needs an anchor", given=f"batch size {self._batch_size}, {least} processes"
+                "every process needs an anchor", given=f"batch size {self._batch_size}, {min_anchors} processes"
             )
-        anchors = np.arange(len(drawn.positives))
-        if drawn.positives.shape[1]:
-            anchors = anchors[drawn.positives[:, 0] >= 0]
+        anchors = np.arange(len(samples.positives))
+        if samples.positives.shape[1]:
+            anchors = anchors[samples.positives[:, 0] >= 0]
         if config.shuffle:
             np.random.default_rng((config.draws.seed, epoch)).shuffle(anchors)
         self._anchors: NDArray[np.int64] = anchors[: config.limit]
-        whole, rest = divmod(len(self._anchors), self._batch_size)
-        self.steps = whole + (rest >= least)
+        complete, rest = divmod(len(self._anchors), self._batch_size)
+        self.steps = complete + (rest >= min_anchors)
         if not self.steps:
             raise InvalidInput(
                 "too few items to learn from",
                 given=len(self._anchors),
-                expected=f"{least} anchors or more; isolated items are none",
+                expected=f"{min_anchors} anchors or more; isolated items are none",
             )
 
     def draw(self, place: int) -> Draw:
@@ -56,7 +56,7 @@ class Plan:
         If no positives are sampled, each anchor is its own positive: another subgraph around it, or another view of it.
         """
         anchors = self._anchors[place * self._batch_size : (place + 1) * self._batch_size].astype(np.int32)
-        positives = anchors[:, None] if self._itself else self._drawn.positives[anchors]
-        negatives = self._drawn.negatives
-        shared = negatives[place] if negatives.shape[1] else np.empty(0, np.int32)
-        return Draw(anchors, positives, shared, self._epoch)
+        positives = anchors[:, None] if self._pairs_with_itself else self._samples.positives[anchors]
+        negatives = self._samples.negatives
+        batch_negatives = negatives[place] if negatives.shape[1] else np.empty(0, np.int32)
+        return Draw(anchors, positives, batch_negatives, self._epoch)

@@ -25,7 +25,7 @@ from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler, Graphs
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.baselines import baseline
-from graphkin.trainer.pretraining.board import measured, open_board
+from graphkin.trainer.pretraining.board import is_measured, open_board
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.hgc import EdgeSet, twins
@@ -77,12 +77,12 @@ def pretrain(
     options = {"config": config.as_json(), "generation": asdict(source.generation)}
     if source.beside is not None:
         options["beside"] = asdict(source.beside)
-    with _claimed(folder, options, resume, ranks) as run:
+    with _claim(folder, options, resume, ranks) as run:
         _train(run, config, source, device, checkpoint_steps, report, ranks)
 
 
 @contextmanager
-def _claimed(folder: Path, options: Mapping[str, object], resume: bool, ranks: Ranks) -> Iterator[Run]:
+def _claim(folder: Path, options: Mapping[str, object], resume: bool, ranks: Ranks) -> Iterator[Run]:
     """Yield the run. The first rank creates and locks it before the others open it."""
     if ranks.rank:
         ranks.wait()
@@ -103,20 +103,20 @@ def _train(
     report: Listener,
     ranks: Ranks,
 ) -> None:
-    done = run.newest()
-    if done is not None and done.steps == _steps(config, done.epoch_steps):
+    checkpoint = run.newest()
+    if checkpoint is not None and checkpoint.steps == _steps(config, checkpoint.epoch_steps):
         return
-    source.prefetch(done.steps // done.epoch_steps if done else 0)
+    source.prefetch(checkpoint.steps // checkpoint.epoch_steps if checkpoint else 0)
     trainer = _trainer(config, source, device, ranks)
-    if done is not None:
-        trainer.restore(done)
-    updates = _updates(trainer, config, source, done)
+    if checkpoint is not None:
+        trainer.restore(checkpoint)
+    updates = _updates(trainer, config, source, checkpoint)
     if ranks.rank:
         deque(updates, maxlen=0)
         return
     with (
-        open_board(run.folder / "tensorboard", done.steps if done else 0) as board,
-        MetricsLog(run.metrics, done.metrics_bytes if done else 0, board, report) as log,
+        open_board(run.folder / "tensorboard", checkpoint.steps if checkpoint else 0) as board,
+        MetricsLog(run.metrics, checkpoint.metrics_bytes if checkpoint else 0, board, report) as log,
     ):
         for update in updates:
             log.add(update)
@@ -137,7 +137,7 @@ def _trainer(config: PretrainConfig, source: Source, device: torch.device | str,
 def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) -> Graphs:
     """Return the source of graphs: the items, the items with augmented views, or subgraphs sampled around nodes."""
     if config.draws.walks is not None:
-        network = Network.of(source.links(), source.generation.size)
+        network = Network.from_edges(source.links(), source.generation.size)
         return WalkedGraphs(network, config.draws.walks, config.draws.seed, device)
     corpus = source.corpus()
     if config.masking is not None and bool((corpus.atom_type == MASK).any()):
@@ -157,13 +157,15 @@ def _objective(config: PretrainConfig, edges: EdgeSet | None, ranks: Ranks) -> O
     return JointObjective(config, edges, ranks)
 
 
-def _updates(trainer: "Trainer", config: PretrainConfig, source: Source, done: Checkpoint | None) -> Iterator[Update]:
+def _updates(
+    trainer: "Trainer", config: PretrainConfig, source: Source, checkpoint: Checkpoint | None
+) -> Iterator[Update]:
     clock = Clock()
     options, batch_size = config.optimization, config.draws.batch_size
-    for step, epoch_steps, draw in clock.waiting(_draws(config, source, done, trainer.ranks.size)):
+    for step, epoch_steps, draw in clock.waiting(_draws(config, source, checkpoint, trainer.ranks.size)):
         steps = _steps(config, epoch_steps)
         rate = learning_rate(options, step, steps, epoch_steps, batch_size)
-        losses = trainer.step(step, rate, draw, clock, measured(step + 1, steps))
+        losses = trainer.step(step, rate, draw, clock, is_measured(step + 1, steps))
         yield Update(step + 1, steps, epoch_steps, losses, rate, draw.graphs, clock.wait_share())
 
 
@@ -173,18 +175,18 @@ def _steps(config: PretrainConfig, epoch_steps: int) -> int:
 
 
 def _draws(
-    config: PretrainConfig, source: Source, done: Checkpoint | None, least: int
+    config: PretrainConfig, source: Source, checkpoint: Checkpoint | None, min_anchors: int
 ) -> Iterator[tuple[int, int, Draw]]:
     """Yield the remaining steps, from 0: the step, the steps of its epoch, and the step's samples."""
-    step = done.steps if done else 0
-    epoch, place = divmod(step, done.epoch_steps) if done else (0, 0)
+    step = checkpoint.steps if checkpoint else 0
+    epoch, place = divmod(step, checkpoint.epoch_steps) if checkpoint else (0, 0)
     while True:
-        plan = Plan(config, epoch, source.epoch(epoch), least)
-        if done is not None and plan.steps != done.epoch_steps:
+        plan = Plan(config, epoch, source.epoch(epoch), min_anchors)
+        if checkpoint is not None and plan.steps != checkpoint.epoch_steps:
             raise InvalidInput(
                 "an epoch has another number of steps than when the run was begun",
                 given=plan.steps,
-                expected=str(done.epoch_steps),
+                expected=str(checkpoint.epoch_steps),
                 hint="resume with as many processes as before",
             )
         steps = _steps(config, plan.steps)
@@ -205,19 +207,19 @@ class Clock:
     """
 
     def __init__(self) -> None:
-        self._started = perf_counter()
-        self._waited = 0.0
+        self._start_time = perf_counter()
+        self._wait_time = 0.0
 
     def wait_share(self) -> float:
-        return self._waited / (perf_counter() - self._started)
+        return self._wait_time / (perf_counter() - self._start_time)
 
     def wait(self, get: Callable[[], T]) -> T:
         """Return the result of `get`, and count its duration as waiting."""
-        begun = perf_counter()
+        start_time = perf_counter()
         try:
             return get()
         finally:
-            self._waited += perf_counter() - begun
+            self._wait_time += perf_counter() - start_time
 
     def waiting(self, items: Iterable[T]) -> Iterator[T]:
         """Yield the items, and count the time until each arrives as waiting."""
@@ -253,10 +255,10 @@ class Trainer:
         self._generator = torch.Generator(self._device)
         torch.manual_seed(config.draws.seed)
         self.objective = _objective(config, edges, ranks).to(self._device)
-        self._trained, free = self.objective.trained(), self.objective.free()
-        apart = {id(parameter) for parameter in free}
-        self._scheduled = [parameter for parameter in self._trained.values() if id(parameter) not in apart]
-        groups = [{"params": self._scheduled}] + ([{"params": free}] if free else [])
+        self._trained, free_parameters = self.objective.trainable_parameters(), self.objective.unscheduled_parameters()
+        free_ids = {id(parameter) for parameter in free_parameters}
+        self._scheduled = [parameter for parameter in self._trained.values() if id(parameter) not in free_ids]
+        groups = [{"params": self._scheduled}] + ([{"params": free_parameters}] if free_parameters else [])
         options = config.optimization
         self._optimizer = torch.optim.Adam(
             groups,
@@ -275,10 +277,10 @@ class Trainer:
         """
         self._generator.manual_seed(_seed(self._config.draws.seed, step, _MASKS))
         torch.manual_seed(_seed(self._config.draws.seed, step, _DROPOUT + self.ranks.rank))
-        assembled = clock.wait(lambda: Step.of(draw, self._graphs, self._twins, self.ranks))
+        inputs = clock.wait(lambda: Step.from_draw(draw, self._graphs, self._twins, self.ranks))
         self.objective.train()
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._config.bf16):
-            losses = self.objective(assembled, self._generator, measure)
+            losses = self.objective(inputs, self._generator, measure)
         self._optimizer.zero_grad()
         losses["loss"].backward()
         self.ranks.average_gradients(self._trained.values())
@@ -306,17 +308,17 @@ class Trainer:
             raise not_finite("update", f"step {steps}")
         return Checkpoint(steps, epoch_steps, metrics_bytes, model, moments)
 
-    def restore(self, done: Checkpoint) -> None:
+    def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint of the same options.
 
         Raises:
             Damaged: The checkpoint is of another model.
         """
         try:
-            self.objective.load_state_dict(done.model)
+            self.objective.load_state_dict(checkpoint.model)
             for name, parameter in self._trained.items():
                 self._optimizer.state[parameter] = {
-                    kind: done.optimizer[f"{kind}.{name}"].to(self._device) for kind in _ADAM
+                    kind: checkpoint.optimizer[f"{kind}.{name}"].to(self._device) for kind in _ADAM
                 }
         except (RuntimeError, LookupError) as error:
             raise Damaged(f"the checkpoint is of another model: {error}") from error

@@ -44,8 +44,10 @@ def load_encoder(folder: Path) -> Pretrained:
         config = None if run["config"] is None else PretrainConfig.from_json(run["config"])
         model = Model.from_json(run["model"]) if config is None else config.model
         encoder = make_encoder(model)
-        own = {name.removeprefix(_PREFIX): value for name, value in weights.items() if name.startswith(_PREFIX)}
-        encoder.load_state_dict(own)
+        encoder_weights = {
+            name.removeprefix(_PREFIX): value for name, value in weights.items() if name.startswith(_PREFIX)
+        }
+        encoder.load_state_dict(encoder_weights)
     except (RuntimeError, TypeError, LookupError) as error:
         raise Damaged(f"the checkpoint is of another model: {error}", given=str(folder)) from error
     return Pretrained(encoder.eval(), model, config, run.get("finetuned"))

@@ -79,10 +79,10 @@ def changed(config: PretrainConfig, assignments: Iterable[Assignment]) -> Pretra
     """
     settings = dict(_settings(config))
     values: dict[str, Any] = {}
-    for given, value in assignments:
-        name = _named(given, settings, config.strategy)
-        values[name] = _valued(name, value, settings[name])
-    return _replaced(config, values)
+    for short_name, value in assignments:
+        name = _full_name(short_name, settings, config.strategy)
+        values[name] = _validate(name, value, settings[name])
+    return _replace_values(config, values)
 
 
 def as_toml(config: PretrainConfig) -> str:
@@ -110,18 +110,20 @@ def _settings(options: Any, within: str = "") -> Iterator[tuple[str, _Setting]]:
             yield name, _Setting(type_, value)
 
 
-def _named(given: str, settings: Mapping[str, _Setting], strategy: str) -> str:
+def _full_name(short_name: str, settings: Mapping[str, _Setting], strategy: str) -> str:
     """Return the full name of a setting."""
-    found = [name for name in settings if name == given] or [name for name in settings if name.endswith(f".{given}")]
-    if not found:
-        known = get_close_matches(given, settings, len(settings), cutoff=0)
-        raise InvalidInput(f"{strategy} has no such setting", given=given, expected=", ".join(known))
-    if len(found) > 1:
-        raise InvalidInput("more than one setting ends like this", given=given, expected=" or ".join(found))
-    return found[0]
+    matches = [name for name in settings if name == short_name] or [
+        name for name in settings if name.endswith(f".{short_name}")
+    ]
+    if not matches:
+        suggestions = get_close_matches(short_name, settings, len(settings), cutoff=0)
+        raise InvalidInput(f"{strategy} has no such setting", given=short_name, expected=", ".join(suggestions))
+    if len(matches) > 1:
+        raise InvalidInput("more than one setting ends like this", given=short_name, expected=" or ".join(matches))
+    return matches[0]
 
 
-def _valued(name: str, value: Any, setting: _Setting) -> Any:
+def _validate(name: str, value: Any, setting: _Setting) -> Any:
     """Validate a value against the type of its setting.
 
     Lists become tuples, and integers become floats where needed.
@@ -129,23 +131,25 @@ def _valued(name: str, value: Any, setting: _Setting) -> Any:
     if value == _NONE and NoneType in get_args(setting.type):
         return None
     try:
-        found = TypeAdapter(setting.type, config=_LITERALLY).validate_json(to_json(value))
+        result = TypeAdapter(setting.type, config=_LITERALLY).validate_json(to_json(value))
     except ValidationError as error:
-        wanted = error.errors(include_url=False)[0]["msg"].removeprefix("Input should be ")
-        raise InvalidInput(f"not a value of {name}", given=value, expected=wanted) from error
-    if name in _CHOSEN and found != setting.value:
+        expectation = error.errors(include_url=False)[0]["msg"].removeprefix("Input should be ")
+        raise InvalidInput(f"not a value of {name}", given=value, expected=expectation) from error
+    if name in _CHOSEN and result != setting.value:
         raise InvalidInput(f"{name} is chosen by {_CHOSEN[name]}", given=value, expected=str(setting.value))
-    return found
+    return result
 
 
-def _replaced(options: Options, values: Mapping[str, Any], within: str = "") -> Options:
+def _replace_values(options: Options, values: Mapping[str, Any], within: str = "") -> Options:
     """Return the options with all values replaced at once, so that validation sees only the result."""
     parts = {field.name: getattr(options, field.name) for field in fields(options)}  # type: ignore[arg-type]
-    new = {
-        name: _replaced(part, values, f"{within}{name}.") if is_dataclass(part) else values.get(within + name, part)
+    changes = {
+        name: _replace_values(part, values, f"{within}{name}.")
+        if is_dataclass(part)
+        else values.get(within + name, part)
         for name, part in parts.items()
     }
-    return replace(options, **new)  # type: ignore[type-var]
+    return replace(options, **changes)  # type: ignore[type-var]
 
 
 def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[Assignment]:

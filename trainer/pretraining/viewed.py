@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.features.altered import altered, chosen
+from graphkin.trainer.features.altered import augment, choose_operations
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.turns import turns
 from graphkin.trainer.model.batch import Assembler, Batch, Graphs
@@ -32,22 +32,22 @@ class ViewedGraphs(Graphs):
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._corpus.size:
             raise InvalidInput("there are no such graphs", expected=f"0 to {self._corpus.size - 1}")
         turn, key = turns(ids), (self._seed, epoch)
-        how = chosen(ids, turn, len(self._views.operations), key)
+        choices = choose_operations(ids, turn, len(self._views.operations), key)
         if not self._views.anchors:
-            how[turn == 0] = -1
-        groups = [np.flatnonzero(how == each) for each in range(-1, len(self._views.operations))]
+            choices[turn == 0] = -1
+        groups = [np.flatnonzero(choices == each) for each in range(-1, len(self._views.operations))]
         parts = [
-            self._copies(ids[rows], turn[rows], operation, key)
+            self._make_views(ids[rows], turn[rows], operation, key)
             for rows, operation in zip(groups, (None, *self._views.operations), strict=True)
         ]
         place = np.argsort(np.concatenate(groups))
         return Assembler(Corpus.concatenate("", parts), self.device).batch(place)
 
-    def _copies(
+    def _make_views(
         self, ids: NDArray[Any], turn: NDArray[np.int64], operation: Operation | None, key: tuple[int, int]
     ) -> Corpus:
         """Return views made by one operation; None leaves the graphs unchanged."""
         sizes = self._edges if operation == "drop-edges" else self._nodes
         share = 0.0 if operation is None else self._views.ratio
         counts = (sizes[ids] * share).astype(np.int64)
-        return altered(self._corpus, ids, turn, operation or "drop-nodes", counts, key).corpus()
+        return augment(self._corpus, ids, turn, operation or "drop-nodes", counts, key).corpus()

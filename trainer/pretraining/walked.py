@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.network import Network
 from graphkin.trainer.features.turns import turns
-from graphkin.trainer.features.walks import drawn_surroundings
+from graphkin.trainer.features.walks import sample_surroundings
 from graphkin.trainer.model.batch import Assembler, Batch, Graphs
 from graphkin.trainer.strategy import Walks
 
@@ -29,5 +29,5 @@ class WalkedGraphs(Graphs):
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._network.size:
             raise InvalidInput("there are no such nodes", expected=f"0 to {self._network.size - 1}")
-        corpus = drawn_surroundings(self._network, ids, turns(ids), self._walks, (self._seed, epoch))
+        corpus = sample_surroundings(self._network, ids, turns(ids), self._walks, (self._seed, epoch))
         return Assembler(corpus, self.device).batch(np.arange(len(ids)))

@@ -46,7 +46,7 @@ def graphs(config: PretrainConfig) -> Graphs:
     if config.draws.walks is None:
         return Assembler(corpus())
     edges = np.array(nx.gnm_random_graph(24, 60, seed=0).edges)
-    return WalkedGraphs(Network.of(edges, 24), config.draws.walks, seed=3)
+    return WalkedGraphs(Network.from_edges(edges, 24), config.draws.walks, seed=3)
 
 
 def draws(config: PretrainConfig) -> list[Draw]:

@@ -18,7 +18,7 @@ from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.contract.hierarchies import Hierarchy
-from graphkin.trainer.features.altered import Altered
+from graphkin.trainer.features.altered import AugmentedGraphs
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
 from studies.reports.copies import Damage, GraphSample, MoleculeSample, Way, sample_type
@@ -26,10 +26,10 @@ from studies.reports.copies import Damage, GraphSample, MoleculeSample, Way, sam
 KEY = (3, 1)
 
 
-def kept(left: Altered, item: int) -> tuple[set[int], set[tuple[int, int]]]:
+def kept(left: AugmentedGraphs, item: int) -> tuple[set[int], set[tuple[int, int]]]:
     """Atoms and bonds of a copy, as its item counts them."""
     ends = np.cumsum(left.atom_counts)
-    atoms = left.atoms - np.repeat(left.of.atom_offsets[:-1], left.atom_counts)
+    atoms = left.atoms - np.repeat(left.original.atom_offsets[:-1], left.atom_counts)
     edges = np.cumsum(left.edge_counts)
     own = slice(edges[item] - left.edge_counts[item], edges[item])
     bonds = zip(atoms[left.source[own]].tolist(), atoms[left.target[own]].tolist(), strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from graphkin.trainer.features.altered import Altered, altered
+from graphkin.trainer.features.altered import AugmentedGraphs, augment
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.strategy import Operation
@@ -37,18 +37,18 @@ def graph(corpus: Corpus, item: int) -> nx.Graph:
     return made.to_undirected()
 
 
-def kept(copies: Altered, item: int, of: int) -> list[int]:
+def kept(copies: AugmentedGraphs, item: int, of: int) -> list[int]:
     """The atoms of a copy, as its graph counts them."""
     ends = np.cumsum(copies.atom_counts)
     rows = copies.atoms[ends[item] - copies.atom_counts[item] : ends[item]]
-    return (rows - copies.of.atom_offsets[of]).tolist()
+    return (rows - copies.original.atom_offsets[of]).tolist()
 
 
 @pytest.mark.parametrize("operation", NODES)
 def test_a_copy_is_what_the_nodes_left_induce(corpus: Corpus, operation: Operation) -> None:
     ids, turns = np.tile(np.arange(len(SMILES)), 20), np.repeat(np.arange(20), len(SMILES))
     counts = np.array([4, 3, 1, 1, 2])[ids]
-    copies = altered(corpus, ids, turns, operation, counts, (7,))
+    copies = augment(corpus, ids, turns, operation, counts, (7,))
     made = copies.corpus()
     assert (copies.atom_counts >= 1).all()
     for item, of in enumerate(ids):
@@ -60,7 +60,7 @@ def test_a_copy_is_what_the_nodes_left_induce(corpus: Corpus, operation: Operati
 @pytest.mark.parametrize("operation", ["drop-nodes", "drop-edges"])
 def test_so_much_is_left_out(corpus: Corpus, operation: Operation) -> None:
     ids, counts = np.arange(len(SMILES)), np.array([5, 9, 2, 0, 1])
-    copies = altered(corpus, ids, ids, operation, counts, (1, 2))
+    copies = augment(corpus, ids, ids, operation, counts, (1, 2))
     bonds = np.array([graph(corpus, item).number_of_edges() for item in range(len(SMILES))])
     if operation == "drop-nodes":
         np.testing.assert_array_equal(copies.atom_counts, np.maximum(corpus.atoms - counts, 1))
@@ -73,15 +73,15 @@ def test_so_much_is_left_out(corpus: Corpus, operation: Operation) -> None:
 def test_nothing_left_out_is_the_graph(corpus: Corpus) -> None:
     ids = np.arange(len(SMILES))
     for operation in ("drop-nodes", "drop-edges"):
-        same = altered(corpus, ids, ids, operation, np.zeros(len(ids), int), (0,)).corpus(corpus.identity)
+        same = augment(corpus, ids, ids, operation, np.zeros(len(ids), int), (0,)).corpus(corpus.identity)
         for name, column in corpus.columns.items():
             np.testing.assert_array_equal(getattr(same, name), column)
 
 
 @pytest.mark.parametrize("operation", [*NODES, "drop-edges"])
 def test_a_copy_follows_from_key_graph_and_turn_alone(corpus: Corpus, operation: Operation) -> None:
-    def copy(ids: list[int], turns: list[int], key: tuple[int, ...] = (3, 4)) -> Altered:
-        return altered(corpus, np.array(ids), np.array(turns), operation, np.full(len(ids), 3), key)
+    def copy(ids: list[int], turns: list[int], key: tuple[int, ...] = (3, 4)) -> AugmentedGraphs:
+        return augment(corpus, np.array(ids), np.array(turns), operation, np.full(len(ids), 3), key)
 
     together, alone = copy([4, 0, 3, 0], [0, 5, 1, 6]), copy([0], [5])
     assert kept(together, 1, 0) == kept(alone, 0, 0)
@@ -94,7 +94,7 @@ def test_a_copy_follows_from_key_graph_and_turn_alone(corpus: Corpus, operation:
 
 def drawn(corpus: Corpus, operation: Operation, count: int, of: int, trials: int = 20_000, **how: Any) -> Counter:
     ids = np.full(trials, of)
-    copies = altered(corpus, ids, np.arange(trials), operation, np.full(trials, count), (11,), **how)
+    copies = augment(corpus, ids, np.arange(trials), operation, np.full(trials, count), (11,), **how)
     sets = np.zeros((trials, corpus.atoms[of]), bool)
     sets[np.repeat(np.arange(trials), copies.atom_counts), copies.atoms - corpus.atom_offsets[of]] = True
     return Counter(tuple(np.flatnonzero(each).tolist()) for each in sets)
@@ -113,7 +113,7 @@ def test_nodes_are_dropped_evenly(corpus: Corpus) -> None:
 
 def test_edges_are_dropped_evenly() -> None:
     ring = featurize(["C1CCCCC1"], "ring", 1)
-    copies = altered(ring, np.zeros(30_000, int), np.arange(30_000), "drop-edges", np.full(30_000, 2), (2,))
+    copies = augment(ring, np.zeros(30_000, int), np.arange(30_000), "drop-edges", np.full(30_000, 2), (2,))
     assert (copies.edge_counts == 8).all()
     first = np.repeat(np.cumsum(copies.atom_counts) - copies.atom_counts, copies.edge_counts)
     low, high = np.minimum(copies.source, copies.target) - first, np.maximum(copies.source, copies.target) - first

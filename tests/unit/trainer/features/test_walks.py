@@ -8,7 +8,7 @@ import pytest
 
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.network import Network
-from graphkin.trainer.features.walks import Visited, drawn_surroundings, visited
+from graphkin.trainer.features.walks import Visits, sample_surroundings, visit_nodes
 from graphkin.trainer.strategy import Walks
 
 SIZE = 200
@@ -26,7 +26,7 @@ def graph() -> nx.Graph:
 
 @pytest.fixture(scope="module")
 def network(graph: nx.Graph) -> Network:
-    return Network.of(np.array(graph.edges), SIZE)
+    return Network.from_edges(np.array(graph.edges), SIZE)
 
 
 def edges_of(corpus: Corpus, item: int) -> set[tuple[int, int]]:
@@ -56,14 +56,14 @@ def test_neighbours_are_chosen_evenly(network: Network) -> None:
     assert network.neighbor(np.array([5]), np.array([np.nextafter(1, 0)]))[0] == chosen[-1]
 
 
-def split(found: Visited) -> list[list[int]]:
+def split(found: Visits) -> list[list[int]]:
     return [part.tolist() for part in np.split(found.nodes, np.cumsum(found.counts)[:-1])]
 
 
 def test_subgraphs_are_induced_on_connected_nodes(graph: nx.Graph, network: Network) -> None:
     nodes, turns = np.arange(SIZE), np.zeros(SIZE)
-    found = split(visited(network, nodes, turns, Walks(), (0,)))
-    corpus = drawn_surroundings(network, nodes, turns, Walks(), (0,), "id")
+    found = split(visit_nodes(network, nodes, turns, Walks(), (0,)))
+    corpus = sample_surroundings(network, nodes, turns, Walks(), (0,), "id")
     assert (corpus.size, corpus.identity) == (SIZE, "id")
     assert corpus.centre is not None
     assert not corpus.centre.any()
@@ -81,11 +81,11 @@ def test_subgraphs_are_induced_on_connected_nodes(graph: nx.Graph, network: Netw
 def test_visits_follow_the_law_of_the_walk() -> None:
     """From the middle of a star's arm, m walks: P(an end of the arm is not visited) by the transition matrix."""
     arm = nx.path_graph(5)
-    network = Network.of(np.array(arm.edges), 5)
+    network = Network.from_edges(np.array(arm.edges), 5)
     walks = Walks(restart=0.6, fewest=3)
     assert round(2 * e / (e - 1) / 0.6) == 5
     trials = 20_000
-    counts, _ = visited(network, np.full(trials, 2), np.arange(trials), walks, (3,))
+    counts, _ = visit_nodes(network, np.full(trials, 2), np.arange(trials), walks, (3,))
     step = nx.to_numpy_array(arm) / nx.to_numpy_array(arm).sum(1, keepdims=True)
     inner = np.delete(np.delete(step, 4, 0), 4, 1)  # walks that have not been at node 4
     alive = np.zeros(4)
@@ -106,22 +106,22 @@ def test_visits_follow_the_law_of_the_walk() -> None:
 
 def test_visits_follow_from_key_node_and_turn_alone(network: Network) -> None:
     nodes, turns = np.random.default_rng(0).integers(SIZE - 3, size=300), np.arange(300) % 3
-    whole = split(visited(network, nodes, turns, Walks(), (5, 2)))
+    whole = split(visit_nodes(network, nodes, turns, Walks(), (5, 2)))
     for item in (0, 131, 299):
-        alone = visited(network, nodes[item : item + 1], turns[item : item + 1], Walks(), (5, 2))
+        alone = visit_nodes(network, nodes[item : item + 1], turns[item : item + 1], Walks(), (5, 2))
         assert split(alone) == [whole[item]]
     for key, turn in (((5, 3), 0), ((6, 2), 0), ((5, 2), 1)):
-        others = split(visited(network, nodes, turns + turn, Walks(), key))
+        others = split(visit_nodes(network, nodes, turns + turn, Walks(), key))
         assert np.mean([one != other for one, other in zip(whole, others, strict=True)]) > 0.9
 
 
 def test_only_the_first_nodes_are_kept(network: Network) -> None:
     nodes, turns = np.array([0, 1, 0]), np.arange(3)
-    whole = split(visited(network, nodes, turns, Walks(), (0,)))
+    whole = split(visit_nodes(network, nodes, turns, Walks(), (0,)))
     assert min(map(len, whole)) > 10
-    assert split(visited(network, nodes, turns, Walks(max_nodes=10), (0,))) == [each[:10] for each in whole]
+    assert split(visit_nodes(network, nodes, turns, Walks(max_nodes=10), (0,))) == [each[:10] for each in whole]
 
 
 def test_no_nodes(network: Network) -> None:
     none = np.empty(0, np.int64)
-    assert drawn_surroundings(network, none, none, Walks(), (0,)).size == 0
+    assert sample_surroundings(network, none, none, Walks(), (0,)).size == 0

@@ -47,7 +47,7 @@ def objective(task: Task, encoder: str = "gin") -> Objective:
 
 
 def losses(made: Objective, many: Assembler, ids: np.ndarray = IDS, seed: int = 9) -> dict[str, Tensor]:
-    return made(Step.of(draw(ids), many), torch.Generator().manual_seed(seed))
+    return made(Step.from_draw(draw(ids), many), torch.Generator().manual_seed(seed))
 
 
 def graphs_of(batch: Batch) -> list[nx.Graph]:
@@ -187,7 +187,7 @@ def test_parts_of_a_molecule_are_out_of_reach() -> None:
 def test_centres_are_uniform_and_without_context_left_out(corpus: Corpus, many: Assembler) -> None:
     ids = np.repeat(np.array([1, 5]), 3000)
     batch = many.batch(ids)
-    rings = Rings.of(batch, Context(2, 1, 3), torch.rand(6000, dtype=torch.float64))
+    rings = Rings.from_batch(batch, Context(2, 1, 3), torch.rand(6000, dtype=torch.float64))
     assert bool(rings.kept[:3000].all())
     assert not rings.kept[3000:].any()  # one atom alone
     counts = np.bincount(rings.centres.numpy() % 9, minlength=9)
@@ -203,7 +203,7 @@ def test_of_fewer_than_two_contexts_nothing_is_told(many: Assembler, ids: list[i
     told = losses(made, many, np.array(ids, np.int32), seed=1)
     assert {name: value.item() for name, value in told.items()} == {"positives": 0, "negatives": 0, "loss": 0}
     told["loss"].backward()
-    assert all(each.grad is not None and not each.grad.any() for each in made.trained().values())
+    assert all(each.grad is not None and not each.grad.any() for each in made.trainable_parameters().values())
     assert all(torch.equal(value, before[name]) for name, value in made.state_dict().items())
 
 
@@ -212,8 +212,8 @@ def test_the_gradient_reaches_everything(many: Assembler, task: Task) -> None:
     """But for rows of tables that no atom has, and what batch normalisation takes out."""
     made = objective(task)
     losses(made, many)["loss"].backward()
-    assert made.trained().keys() == {name for name, _ in made.named_parameters()}
-    parts = {name.split(".")[0] for name in made.trained()}
+    assert made.trainable_parameters().keys() == {name for name, _ in made.named_parameters()}
+    parts = {name.split(".")[0] for name in made.trainable_parameters()}
     more = {"edge-pred": set(), "infomax": {"bilinear"}, "context-pred": {"context_encoder"}}[task.name]
     assert parts == {"encoder"} | more
     still = [name for name, each in made.named_parameters() if each.grad is None or not each.grad.abs().max() > 1e-9]

@@ -128,7 +128,7 @@ def test_known_neighbours_are_masked_on_demand() -> None:
 
 
 def test_a_draw_shows_some_edges() -> None:
-    edges = EdgeSet.sampled(torch.tensor([1, 2]), torch.tensor([[8, 9], [7, 1]]))
+    edges = EdgeSet.from_samples(torch.tensor([1, 2]), torch.tensor([[8, 9], [7, 1]]))
     ids = torch.arange(10)
     assert edges.joins(ids.unsqueeze(1), ids).nonzero().tolist() == [
         [1, 2], [1, 7], [1, 8], [2, 1], [2, 9], [7, 1], [8, 1], [9, 2]

@@ -43,14 +43,14 @@ def draws(steps: int) -> list[Draw]:
 
 
 def run(made: MoCo, draw: Draw, many: Assembler) -> dict[str, Tensor]:
-    return made(Step.of(draw, many, TWINS), torch.Generator(), measure=True)
+    return made(Step.from_draw(draw, many, TWINS), torch.Generator(), measure=True)
 
 
 def test_several_steps_are_those_of_a_plain_reference(many: Assembler) -> None:
     """Losses, both encoders and the queue, over seven steps of four anchors: the queue of ten goes round twice."""
     made = moco()
     query, key = deepcopy(made.encoder), deepcopy(made.encoder)
-    ours = torch.optim.SGD(made.trained().values(), lr=0.1)
+    ours = torch.optim.SGD(made.trainable_parameters().values(), lr=0.1)
     theirs = torch.optim.SGD(query.parameters(), lr=0.1)
     queue: list[tuple[int, Tensor]] = []
     for draw in draws(7):
@@ -92,7 +92,7 @@ def test_the_gradient_flows_through_the_query_alone(many: Assembler) -> None:
     run(made, first, many)
     made.after_step()
     run(made, second, many)["loss"].backward()
-    assert {*made.trained()} == {f"encoder.{name}" for name, _ in made.encoder.named_parameters()}
+    assert {*made.trainable_parameters()} == {f"encoder.{name}" for name, _ in made.encoder.named_parameters()}
     grads = {name: parameter.grad for name, parameter in made.named_parameters()}
     assert all((grad is not None) == name.startswith("encoder.") for name, grad in grads.items())
     assert any(bool(grad.any()) for grad in grads.values() if grad is not None)

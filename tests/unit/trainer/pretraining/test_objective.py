@@ -41,7 +41,7 @@ def objective(config: PretrainConfig, edges: EdgeSet | None = None) -> JointObje
 
 
 def losses(made: JointObjective, many: Assembler, draw: Draw) -> dict[str, torch.Tensor]:
-    return made(Step.of(draw, many), torch.Generator().manual_seed(9))
+    return made(Step.from_draw(draw, many), torch.Generator().manual_seed(9))
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -127,7 +127,7 @@ def test_measures_are_of_the_contrasted_embeddings(many: Assembler, shared: bool
     """Wang and Isola: mean squared distance of positive pairs; log mean Gaussian potential of anchors."""
     made = objective(PretrainConfig.of("hgc-ho" if shared else "hgc-fo"))
     draw = Draw(ANCHORS, POSITIVES, NEGATIVES if shared else NONE)
-    found = made(Step.of(draw, many), torch.Generator(), measure=True)
+    found = made(Step.from_draw(draw, many), torch.Generator(), measure=True)
     z = unit(made.encoder.graphs(many.batch(draw.ids()))).detach()
     pairs = [(anchor, 4 * slot + 4 + anchor) for anchor in range(4) for slot in range(3)]
     expected = np.mean([float((z[one] - z[other]).square().sum()) for one, other in pairs])
@@ -143,5 +143,5 @@ def test_twins_are_compared_as_one(many: Assembler) -> None:
     lowest = np.arange(16)
     lowest[8] = 1
     draw = Draw(ANCHORS[:2], POSITIVES[:2, :1], NONE)
-    assert Step.of(draw, many, lowest).kin.tolist() == [3, 1, 1, 3]
-    assert Step.of(draw, many).kin.tolist() == [3, 8, 8, 3]
+    assert Step.from_draw(draw, many, lowest).kin.tolist() == [3, 1, 1, 3]
+    assert Step.from_draw(draw, many).kin.tolist() == [3, 8, 8, 3]

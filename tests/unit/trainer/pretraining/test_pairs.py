@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.pretraining.pairs import bonded_pairs, drawn, unbonded_pairs
+from graphkin.trainer.pretraining.pairs import bonded_pairs, sample_numbers, unbonded_pairs
 
 
 def batch_of(graphs: list[nx.Graph]) -> Batch:
@@ -98,7 +98,7 @@ def test_every_subset_of_a_unit_is_as_likely(count: int, size: int) -> None:
     counts, sizes = torch.tensor([3, count, 0, 7]), torch.tensor([50, size, 5, 8])
     generator, found = torch.Generator().manual_seed(1), Counter[tuple[int, ...]]()
     for _ in range(1500):
-        numbers = drawn(counts, sizes, generator)
+        numbers = sample_numbers(counts, sizes, generator)
         assert len(numbers) == 10 + count
         assert bool((numbers.diff() > 0).all())
         assert int((numbers < 50).sum()) == 3

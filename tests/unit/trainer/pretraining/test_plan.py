@@ -72,11 +72,11 @@ def test_a_limited_epoch_is_the_first_part_of_a_whole_one(preset: Preset) -> Non
 
 @pytest.mark.parametrize(("anchors", "steps"), [(4, 1), (6, 1), (7, 2), (8, 2)])
 def test_with_several_processes_each_has_an_anchor_in_every_step(anchors: int, steps: int) -> None:
-    assert Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(anchors), least=3).steps == steps
+    assert Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(anchors), min_anchors=3).steps == steps
 
 
 def test_batches_and_collections_too_small_for_the_processes_are_refused() -> None:
     with pytest.raises(InvalidInput, match="batch size 4"):
-        Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(40), least=5)
+        Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(40), min_anchors=5)
     with pytest.raises(InvalidInput, match="3 anchors or more"):
-        Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(2), least=3)
+        Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(2), min_anchors=3)

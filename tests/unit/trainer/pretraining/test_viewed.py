@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.features.altered import altered
+from graphkin.trainer.features.altered import augment
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler, Batch
@@ -28,7 +28,7 @@ def test_first_comes_the_graph_itself_then_copies(corpus: Corpus) -> None:
     views = Views(("drop-nodes",), ratio=0.25)
     batch = ViewedGraphs(corpus, views, seed=4).batch(IDS, epoch=7)
     counts = np.where([0, 0, 1, 0, 1, 1], (corpus.atoms[IDS] * 0.25).astype(int), 0)
-    copies = altered(corpus, IDS, np.array([0, 0, 1, 0, 1, 2]), "drop-nodes", counts, (4, 7))
+    copies = augment(corpus, IDS, np.array([0, 0, 1, 0, 1, 2]), "drop-nodes", counts, (4, 7))
     assert same(batch, Assembler(copies.corpus()).batch(np.arange(6)))
     own = Assembler(corpus).batch(IDS)
     sizes = np.diff(batch.atom_ptr)

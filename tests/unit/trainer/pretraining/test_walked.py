@@ -6,7 +6,7 @@ import pytest
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.network import Network
-from graphkin.trainer.features.walks import drawn_surroundings
+from graphkin.trainer.features.walks import sample_surroundings
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.pretraining.config import PretrainConfig
@@ -14,7 +14,7 @@ from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.walked import WalkedGraphs
 from graphkin.trainer.strategy import Walks
 
-NETWORK = Network.of(np.array(nx.barabasi_albert_graph(60, 3, seed=0).edges), 60)
+NETWORK = Network.from_edges(np.array(nx.barabasi_albert_graph(60, 3, seed=0).edges), 60)
 
 
 def same(one: Batch, other: Batch) -> bool:
@@ -24,7 +24,7 @@ def same(one: Batch, other: Batch) -> bool:
 def test_each_time_a_node_comes_it_has_another_subgraph() -> None:
     graphs = WalkedGraphs(NETWORK, Walks(), seed=4)
     ids, turns = np.array([3, 9, 3, 50, 9, 3], np.int32), np.array([0, 0, 1, 0, 1, 2])
-    corpus = drawn_surroundings(NETWORK, ids, turns, Walks(), (4, 7))
+    corpus = sample_surroundings(NETWORK, ids, turns, Walks(), (4, 7))
     batch = graphs.batch(ids, epoch=7)
     assert same(batch, Assembler(corpus).batch(np.arange(6)))
     assert same(batch, graphs.batch(ids, epoch=7))
@@ -39,7 +39,7 @@ def test_both_of_a_pair_are_of_the_same_node_and_epoch() -> None:
     assert (len(draw.anchors), draw.epoch, plan.steps) == (7, 5, 9)
     np.testing.assert_array_equal(draw.positives[:, 0], draw.anchors)
     batch = WalkedGraphs(NETWORK, Walks(), seed=4).batch(draw.ids(), draw.epoch)
-    pairs = [drawn_surroundings(NETWORK, draw.anchors, np.full(7, turn), Walks(), (4, 5)) for turn in (0, 1)]
+    pairs = [sample_surroundings(NETWORK, draw.anchors, np.full(7, turn), Walks(), (4, 5)) for turn in (0, 1)]
     assert same(batch.first(7), Assembler(pairs[0]).batch(np.arange(7)))
     assert same(batch.rest(7), Assembler(pairs[1]).batch(np.arange(7)))
 
