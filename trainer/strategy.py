@@ -55,7 +55,7 @@ ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
 
 @dataclass(frozen=True)
 class Policy:
-    """How positives are sampled (paper, sections 4.2 and 4.3; method.md B), with the API's parameters.
+    """Sampling policy of positives, with the API's parameters (paper, sections 4.2 and 4.3; method.md B).
 
     Attributes:
         name: `first_order`, `random_walk` or `second_order`.
@@ -120,7 +120,7 @@ class Walks:
 
 @dataclass(frozen=True)
 class Views:
-    """How augmented views of a graph are made (GraphCL: You et al., 2020; docs/training.md).
+    """Options of augmented views of a graph (GraphCL: You et al., 2020; docs/training.md).
 
     Attributes:
         operations: Operations of `features.altered`. Each view uses one of them, chosen uniformly.
@@ -140,7 +140,7 @@ class Views:
 
 @dataclass(frozen=True)
 class Draws:
-    """What is sampled in each epoch.
+    """Samples of each epoch: positives, negatives, walks and views.
 
     Attributes:
         policy: Policy of the positives; None for no positives.

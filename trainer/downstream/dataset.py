@@ -94,13 +94,13 @@ class Dataset(Labelled):
             "rejected": len(self.rejected),
             "tasks": self.tasks,
             "one_class": self.one_class,
-            "omitted": {part: self._omitted(getattr(split, part)) for part in ("valid", "test")},
+            "omitted": {part: self._omitted_tasks(getattr(split, part)) for part in ("valid", "test")},
             "note": self._note(split),
         }
 
     def _note(self, split: Split) -> str:
         parts = ", ".join(f"{len(rows):,} {part}" for part, rows in split._asdict().items())
-        omitted = self._omitted(split.test)
+        omitted = self._omitted_tasks(split.test)
         without = f"{len(omitted['tasks']):,} of {len(self.tasks):,} ({omitted['share']:.1%})"
         sentences = [
             f"{len(self.smiles):,} molecules ({parts}), {len(self.rejected):,} rejected.",
@@ -109,7 +109,7 @@ class Dataset(Labelled):
         ]
         return " ".join(sentences)
 
-    def _omitted(self, rows: Rows) -> dict[str, Any]:
+    def _omitted_tasks(self, rows: Rows) -> dict[str, Any]:
         """Return the tasks that have one class in these rows and cannot be scored, and their share of all tasks."""
         omitted = ~scorable(self.labels[rows])
         return {"share": float(omitted.mean()), "tasks": [self.tasks[task] for task in np.flatnonzero(omitted)]}

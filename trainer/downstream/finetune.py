@@ -198,7 +198,7 @@ def finetune(
     start_time = perf_counter()
     loss = []
     curves = {metric: Curve([], [], data.lower_is_better) for metric in data.metrics}
-    finetuner, reported = _Finetuner(start, data, options, seed, device), None
+    finetuner, checkpoint = _Finetuner(start, data, options, seed, device), None
     for epoch in range(options.epochs):
         loss.append(finetuner.epoch(epoch, split.train))
         for curve, test in zip(curves.values(), finetuner.scores(split.test), strict=True):
@@ -207,9 +207,9 @@ def finetune(
             for curve, valid in zip(curves.values(), finetuner.scores(split.valid), strict=True):
                 curve.valid.append(valid)
         if next(iter(curves.values())).best_epoch == epoch + 1:
-            reported = finetuner.checkpoint(epoch + 1, split.train)
+            checkpoint = finetuner.checkpoint(epoch + 1, split.train)
         advance(1)
-    return FinetuneRun(seed, loss, curves, perf_counter() - start_time, reported)
+    return FinetuneRun(seed, loss, curves, perf_counter() - start_time, checkpoint)
 
 
 class _Finetuner:

@@ -77,7 +77,7 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
         InvalidInput: The column is missing, or no molecule can be read.
         Damaged: The file is no text, or not compressed as its name says.
     """
-    header, records, rejected = _read(path)
+    header, records, rejected = _read_records(path)
     smiles_at = _column_index(header, smiles_column or _smiles_column(header))
     smiles = [fields[smiles_at] for _, fields in records]
     corpus, rows = featurize_readable(smiles, _digest(path), workers)
@@ -99,7 +99,7 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
     )
 
 
-def _read(path: Path) -> tuple[list[str], list[_Record], list[Rejection]]:
+def _read_records(path: Path) -> tuple[list[str], list[_Record], list[Rejection]]:
     try:
         with _open(path) as file:
             header_line = file.readline()
@@ -120,8 +120,8 @@ def _read(path: Path) -> tuple[list[str], list[_Record], list[Rejection]]:
 
 
 def _open(path: Path) -> TextIO:
-    opened: TextIO = _COMPRESSED.get(path.suffix, open)(path, "rt", encoding="utf-8-sig", newline="")
-    return opened
+    file: TextIO = _COMPRESSED.get(path.suffix, open)(path, "rt", encoding="utf-8-sig", newline="")
+    return file
 
 
 def _digest(path: Path) -> str:

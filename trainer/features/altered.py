@@ -26,7 +26,7 @@ _WEYL, _MIX_1, _MIX_2 = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58
 
 @dataclass(frozen=True, eq=False)
 class AugmentedGraphs:
-    """What remains of n graphs of a corpus, graph after graph.
+    """Remaining atoms and edges of n graphs of a corpus, graph by graph.
 
     Attributes:
         original: The corpus before augmentation.

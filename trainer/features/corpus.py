@@ -58,7 +58,7 @@ class Corpus:
         atoms, edges = int(self.atom_offsets[-1]), int(self.edge_offsets[-1])
         expected = {"atom_offsets": self.size + 1, "edge_offsets": self.size + 1, "source": edges, "bond": edges}
         expected |= dict.fromkeys(("atom_type", "chirality", "degree"), atoms)
-        if self.centred:
+        if self.is_centered:
             expected |= {"eigenvectors": atoms, "centre": self.size}
         lengths = {name: len(column) for name, column in self.columns.items()}
         if lengths != expected:
@@ -82,8 +82,8 @@ class Corpus:
         return offsets[1:] - offsets[:-1]
 
     @property
-    def centred(self) -> bool:
-        """Whether the graphs are subgraphs around a node."""
+    def is_centered(self) -> bool:
+        """Return whether the graphs are subgraphs around a node."""
         return self.eigenvectors is not None or self.centre is not None
 
     @property

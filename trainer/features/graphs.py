@@ -43,19 +43,19 @@ def featurize_graphs(structures: Sequence[str], identity: str) -> Corpus:
     return Corpus.from_edges(identity, nodes, counts, edges)
 
 
-def read_structures(structures: Sequence[str], centred: bool = False) -> Structures:
+def read_structures(structures: Sequence[str], is_centered: bool = False) -> Structures:
     """Read graphs in the server's format.
 
     A structure is JSON: {"num_nodes": n, "edges": [[u, v], ...]} with 0 <= u < v < n and the edges ascending and
-    distinct. With `centred` it also has "centre": c with 0 <= c < n. Other keys are ignored.
+    distinct. With `is_centered` it also has "centre": c with 0 <= c < n. Other keys are ignored.
 
     Raises:
         InvalidInput: A structure has another form, or a graph has no nodes.
     """
     if not structures:
         none = np.empty(0, np.int64)
-        return Structures(none, none, none.reshape(0, 2), none if centred else None)
-    graphs = _parse(structures, centred)
+        return Structures(none, none, none.reshape(0, 2), none if is_centered else None)
+    graphs = _parse(structures, is_centered)
     nodes, owner = graphs.nodes, np.repeat(np.arange(len(graphs.nodes)), graphs.edge_counts)
     faulty = np.concatenate([np.flatnonzero(nodes < 1), owner[_misordered_edges(nodes[owner], owner, graphs.edges)]])
     if len(faulty):
@@ -73,15 +73,15 @@ def _misordered_edges(
     `nodes` (E,) holds n, the number of nodes of each edge's graph.
     """
     source, target = edges.T
-    wrong: NDArray[np.bool_] = (source < 0) | (source >= target) | (target >= nodes)
+    is_misordered: NDArray[np.bool_] = (source < 0) | (source >= target) | (target >= nodes)
     graph, source_step, target_step = np.diff(owner), np.diff(source), np.diff(target)
-    wrong[1:] |= (graph == 0) & ((source_step < 0) | ((source_step == 0) & (target_step <= 0)))
-    return wrong
+    is_misordered[1:] |= (graph == 0) & ((source_step < 0) | ((source_step == 0) & (target_step <= 0)))
+    return is_misordered
 
 
-def _parse(structures: Sequence[str], centred: bool) -> Structures:
+def _parse(structures: Sequence[str], is_centered: bool) -> Structures:
     """Parse structures without creating a Python object per node or edge."""
-    schema = pa.schema([_NODES, _EDGES, *([_CENTRE] if centred else [])])
+    schema = pa.schema([_NODES, _EDGES, *([_CENTRE] if is_centered else [])])
     lines = [each.encode() for each in structures]
     read_options = json.ReadOptions(block_size=max(_BLOCK, 1 + max(map(len, lines))))
     parse_options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")

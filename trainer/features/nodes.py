@@ -12,6 +12,6 @@ def featurize_nodes(structures: Sequence[str], identity: str) -> Corpus:
 
     Raises the errors of `read_structures`.
     """
-    nodes, counts, edges, centre = read_structures(structures, centred=True)
+    nodes, counts, edges, centre = read_structures(structures, is_centered=True)
     assert centre is not None
     return surroundings(identity, nodes, counts, edges, centre)

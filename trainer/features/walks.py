@@ -33,7 +33,7 @@ def sample_surroundings(
     A subgraph is induced on the nodes that `visit_nodes` returns. The same key, node and turn give the same subgraph.
     """
     blocks = [slice(start, start + _BLOCK) for start in range(0, max(len(nodes), 1), _BLOCK)]
-    parts = [induced(network, visit_nodes(network, nodes[at], turns[at], walks, key)) for at in blocks]
+    parts = [induce(network, visit_nodes(network, nodes[at], turns[at], walks, key)) for at in blocks]
     return Corpus.concatenate(identity, parts)
 
 
@@ -63,7 +63,7 @@ def visit_nodes(
     return Visits(np.bincount(owner[is_kept], minlength=len(nodes)), visits[is_kept])
 
 
-def induced(network: Network, subgraphs: Visits) -> Corpus:
+def induce(network: Network, subgraphs: Visits) -> Corpus:
     """Return the subgraphs that the visited nodes induce, each around its first node."""
     counts, nodes = subgraphs
     owner = np.repeat(np.arange(len(counts)), counts)

@@ -144,7 +144,7 @@ class OfflineSource(Source):
         positives, negatives = self._arrays(name, *Epoch._fields)
         refuse = self._refuse(name)
         is_sampled = fetched.positives == "exact" and self.beside is None
-        require_positives(positives, size, fetched, refuse, anchors=self._manifest.anchors, sampled=is_sampled)
+        require_positives(positives, size, fetched, refuse, anchors=self._manifest.anchors, is_sampled=is_sampled)
         require_negatives(negatives, size, fetched.batches(size), fetched.negatives, refuse)
         if is_sampled:
             require_linked(negatives, positives, refuse)

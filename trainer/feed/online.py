@@ -78,8 +78,8 @@ def online(
         )
         secondary = None
         if beside is not None:
-            name, _, pinned = beside.partition("@")
-            secondary = OnlineSource(url, name, draws, featurize, cache, generation=pinned or None, last=last)
+            name, _, generation_id = beside.partition("@")
+            secondary = OnlineSource(url, name, draws, featurize, cache, generation=generation_id or None, last=last)
             stack.enter_context(secondary)
         source = arranged(primary, secondary)
         stack.pop_all()

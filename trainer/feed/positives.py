@@ -53,7 +53,7 @@ class ControlSource(Source):
         self.generation, self.draws = source.generation, source.draws
         self.beside: Generation | None = None if beside is None else beside.generation
         self._source = source
-        self._other = beside
+        self._beside = beside
         self._sizes: _Sizes | None = None
         if beside is not None:
             _require_same(source, beside)
@@ -62,18 +62,18 @@ class ControlSource(Source):
         return self._source.corpus()
 
     def prefetch(self, epoch: int) -> None:
-        for each in self._sources():
-            each.prefetch(epoch)
+        for source in self._sources():
+            source.prefetch(epoch)
 
     def require(self, last: int) -> None:
-        for each in self._sources():
-            each.require(last)
+        for source in self._sources():
+            source.require(last)
 
     def epoch(self, epoch: int) -> Epoch:
         graph_positives, negatives = self._source.epoch(epoch)
         is_anchor = graph_positives[:, 0] >= 0
-        if self._other is not None:
-            other_positives = self._other.epoch(epoch).positives
+        if self._beside is not None:
+            other_positives = self._beside.epoch(epoch).positives
             is_anchor &= other_positives[:, 0] >= 0
             graph_positives = other_positives if self.draws.positives == "window" else graph_positives
         positives = np.full_like(graph_positives, -1)
@@ -91,11 +91,11 @@ class ControlSource(Source):
         return self._source.links()
 
     def close(self) -> None:
-        for each in self._sources():
-            each.close()
+        for source in self._sources():
+            source.close()
 
     def _sources(self) -> list[Source]:
-        return [each for each in (self._source, self._other) if each is not None]
+        return [each for each in (self._source, self._beside) if each is not None]
 
     def _positives_of(
         self, anchors: NDArray[np.int64], graph_positives: NDArray[np.int32], epoch: int
@@ -151,9 +151,9 @@ class _Sizes:
         ends = np.cumsum(self._counts[matching])
         at = int(np.searchsorted(matching, size_class))
         skip = (places - self._first[size_class] + ends[at] - self._counts[size_class])[:, None]
-        others = int(ends[-1]) - 1
-        place = (luck * others).astype(np.int64)
-        place = np.where(place >= skip, place + 1, place) if others else np.broadcast_to(skip, place.shape)
+        other_count = int(ends[-1]) - 1
+        place = (luck * other_count).astype(np.int64)
+        place = np.where(place >= skip, place + 1, place) if other_count else np.broadcast_to(skip, place.shape)
         match = np.searchsorted(ends, place, side="right")
         return self._items[self._first[matching[match]] + place - (ends - self._counts[matching])[match]]
 

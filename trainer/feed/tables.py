@@ -44,7 +44,7 @@ def positives_of(
     positives = _lists(table, "positives", pa.int32(), policy.k, refuse)
     counts, isolated = _column(table, "count", pa.uint16(), refuse), _column(table, "isolated", pa.bool_(), refuse)
     _lists(table, "visits", pa.uint16(), policy.k, refuse)
-    require_positives(positives, size, draws, refuse, anchors=anchors, sampled=True)
+    require_positives(positives, size, draws, refuse, anchors=anchors, is_sampled=True)
     lengths = (positives >= 0).sum(axis=1)
     if len(mismatches := np.flatnonzero((lengths != counts) | ((counts == 0) != isolated))):
         row = mismatches[0]

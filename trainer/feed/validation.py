@@ -20,7 +20,7 @@ _CHIRALITIES = 3
 
 
 def require_positives(
-    positives: NDArray[Any], size: int, draws: Draws, refuse: Refuse, *, anchors: int | None, sampled: bool
+    positives: NDArray[Any], size: int, draws: Draws, refuse: Refuse, *, anchors: int | None, is_sampled: bool
 ) -> None:
     """Raise unless these are (size, k) positives of all items: k items in the row of an anchor, -1 in all other rows.
 
@@ -30,7 +30,7 @@ def require_positives(
         draws: The samples that were requested; they have a policy.
         refuse: Makes the error.
         anchors: How many items have a neighbor; None if unknown.
-        sampled: Whether the policy itself sampled them in one collection. Then each positive has a neighbor, and an
+        is_sampled: Whether the policy itself sampled them in one collection. Then each positive has a neighbor, and an
             anchor is its own positive only to fill up a short list.
     """
     assert draws.policy is not None
@@ -45,7 +45,7 @@ def require_positives(
         )
     if anchors is not None and anchors != (count := int(np.count_nonzero(has_positives))):
         raise refuse(f"{count:,} anchors have positives, and {anchors:,} items have a neighbor")
-    if sampled:
+    if is_sampled:
         _require_sampled(positives, has_positives, draws.policy.pad == "self", refuse)
 
 
@@ -150,5 +150,5 @@ def _require_matrix(name: str, values: NDArray[Any], rows: int, columns: int, re
 def _require_range(name: str, values: NDArray[Any], low: int, high: int, refuse: Refuse) -> None:
     """Raise unless low <= value < high for all values."""
     if values.size and (values.min() < low or values.max() >= high):
-        wrong = values[(values < low) | (values >= high)][0]
-        raise refuse(f"{name} {wrong} is outside {low} to {high - 1}")
+        invalid = values[(values < low) | (values >= high)][0]
+        raise refuse(f"{name} {invalid} is outside {low} to {high - 1}")

@@ -145,7 +145,7 @@ class Assembler(Graphs):
     def __init__(self, corpus: Corpus, device: torch.device | str = "cpu") -> None:
         self.device = torch.device(device)
         self.size = corpus.size
-        self._centred = corpus.centred
+        self._is_centered = corpus.is_centered
         self._atom_offsets, self._edge_offsets = corpus.atom_offsets, corpus.edge_offsets
         self._columns = {name: torch.from_numpy(column).to(self.device) for name, column in corpus.columns.items()}
 
@@ -184,7 +184,7 @@ class Assembler(Graphs):
 
     def _centered_columns(self, ids: Tensor, atoms: Tensor, atom_ptr: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Return eigenvectors and centers of a batch's atoms if the corpus has them."""
-        if not self._centred:
+        if not self._is_centered:
             return None, None
         centre = torch.zeros(len(atoms), dtype=torch.bool, device=self.device)
         centre[atom_ptr[:-1] + self._gather("centre", ids)] = True

@@ -52,9 +52,9 @@ class Ranks:
         """Return the rows of all ranks, (count, ...). `values` holds this rank's rows, which begin at `start`."""
         if self.size == 1:
             return values
-        before = values.new_zeros(start, *values.shape[1:])
-        after = values.new_zeros(count - start - len(values), *values.shape[1:])
-        return self.sum(torch.cat([before, values, after]))
+        zeros_before = values.new_zeros(start, *values.shape[1:])
+        zeros_after = values.new_zeros(count - start - len(values), *values.shape[1:])
+        return self.sum(torch.cat([zeros_before, values, zeros_after]))
 
     def average_gradients(self, parameters: Iterable[Tensor]) -> None:
         """Replace the gradients by their means over the ranks."""

@@ -131,9 +131,9 @@ class Run:
             _sync(path)
         draft.rename(folder)
         _sync(self.folder)
-        for other in self.folder.glob("step-*"):
-            if other != folder:
-                shutil.rmtree(other)
+        for old_checkpoint in self.folder.glob("step-*"):
+            if old_checkpoint != folder:
+                shutil.rmtree(old_checkpoint)
 
 
 def read_run(folder: Path) -> dict[str, Any]:
@@ -239,11 +239,11 @@ def _leaves(options: Mapping[str, Any], within: str = "") -> Iterator[tuple[str,
 
 
 def _require_empty(folder: Path) -> None:
-    others = [each.name for each in folder.iterdir() if each.name != _DRAFT]
-    if others:
+    foreign_files = [each.name for each in folder.iterdir() if each.name != _DRAFT]
+    if foreign_files:
         raise InvalidInput(
             "this folder holds something that is no run",
-            given=f"{folder} with {min(others)}",
+            given=f"{folder} with {min(foreign_files)}",
             expected="a new or empty folder",
         )
 

@@ -37,30 +37,33 @@ class ContextPrediction(Objective):
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
         """Return `positives` and `negatives` of `discrimination`. The generator samples the centers of all ranks."""
-        ranks, own = self._ranks, self._ranks.share(step.anchors)
-        batch = step.batch.first(own.stop - own.start)
+        ranks, share = self._ranks, self._ranks.share(step.anchors)
+        batch = step.batch.first(share.stop - share.start)
         uniform = torch.rand(step.anchors, dtype=torch.float64, device=batch.graph.device, generator=generator)
-        rings = Rings.from_batch(batch, self._context, uniform[own])
-        kept = ranks.rows(rings.kept.double(), own.start, step.anchors)
-        total, before = int(kept.sum()), int(kept[: own.start].sum())
+        rings = Rings.from_batch(batch, self._context, uniform[share])
+        has_context = ranks.rows(rings.has_context.double(), share.start, step.anchors)
+        total, offset = int(has_context.sum()), int(has_context[: share.start].sum())
         if total < 2:
-            nothing = torch.stack([parameter.sum() for parameter in self.parameters()]).sum() * 0
-            return {"positives": nothing, "negatives": nothing, "loss": nothing}
-        centres, contexts = self._centres(batch, rings), ranks.rows(self._contexts(batch, rings), before, total)
-        mine = slice(before, before + len(centres))
-        positives, negatives = (products(centres, each[mine]) for each in (contexts, contexts.roll(-1, 0)))
+            zero = torch.stack([parameter.sum() for parameter in self.parameters()]).sum() * 0
+            return {"positives": zero, "negatives": zero, "loss": zero}
+        centers, contexts = (
+            self._embed_centers(batch, rings),
+            ranks.rows(self._embed_contexts(batch, rings), offset, total),
+        )
+        own_rows = slice(offset, offset + len(centers))
+        positives, negatives = (products(centers, each[own_rows]) for each in (contexts, contexts.roll(-1, 0)))
         return discrimination(positives, negatives, ranks)
 
-    def _centres(self, batch: Batch, rings: "Rings") -> Tensor:
+    def _embed_centers(self, batch: Batch, rings: "Rings") -> Tensor:
         """Return the vectors of the centers, each in its substructure, (K, D)."""
         places = rings.substructure.cumsum(0) - 1
         vectors: Tensor = self.encoder(batch.induced(rings.substructure))
-        return vectors[places[rings.centres]]
+        return vectors[places[rings.centers]]
 
-    def _contexts(self, batch: Batch, rings: "Rings") -> Tensor:
+    def _embed_contexts(self, batch: Batch, rings: "Rings") -> Tensor:
         """Return the mean vectors of the overlaps, (K, D)."""
         vectors = self.context_encoder(batch.induced(rings.context))[rings.overlap[rings.context]]
-        counts = torch.bincount(batch.graph[rings.overlap], minlength=batch.graphs)[rings.kept]
+        counts = torch.bincount(batch.graph[rings.overlap], minlength=batch.graphs)[rings.has_context]
         pointer = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         return graph_sum(vectors, torch.repeat_interleave(counts), pointer) / counts.unsqueeze(1)
 
@@ -70,15 +73,15 @@ class Rings:
     """Atoms around the centers of a batch of B graphs with N atoms.
 
     Attributes:
-        kept: (B,) bool. Whether a graph's center has a context. All other attributes cover only these K graphs.
-        centres: (K,) Center atoms.
+        has_context: (B,) bool. Whether a graph's center has a context. All other attributes cover only these K graphs.
+        centers: (K,) Center atoms.
         substructure: (N,) bool. Atoms of the substructures.
         context: (N,) bool. Atoms of the contexts.
         overlap: (N,) bool. Atoms of both.
     """
 
-    kept: Tensor
-    centres: Tensor
+    has_context: Tensor
+    centers: Tensor
     substructure: Tensor
     context: Tensor
     overlap: Tensor
@@ -89,24 +92,24 @@ class Rings:
 
         The center of a graph of n atoms is its atom floor(n * uniform[g]), where uniform is (B,) float64 in [0, 1).
         """
-        centres = batch.atom_ptr[:-1] + (uniform * batch.atom_ptr.diff()).long()
-        distance = distances(batch, centres, max(context.hops, context.outer))
+        centers = batch.atom_ptr[:-1] + (uniform * batch.atom_ptr.diff()).long()
+        distance = distances(batch, centers, max(context.hops, context.outer))
         inside, around = distance <= context.hops, (distance > context.inner) & (distance <= context.outer)
         overlap = inside & around
-        kept = torch.bincount(batch.graph[overlap], minlength=batch.graphs) > 0
-        of_kept = kept[batch.graph]
-        return cls(kept, centres[kept], inside & of_kept, around & of_kept, overlap)
+        has_context = torch.bincount(batch.graph[overlap], minlength=batch.graphs) > 0
+        atom_has_context = has_context[batch.graph]
+        return cls(has_context, centers[has_context], inside & atom_has_context, around & atom_has_context, overlap)
 
 
-def distances(batch: Batch, centres: Tensor, most: int) -> Tensor:
-    """Return the distance in bonds of each atom from the center of its graph, (N,); most + 1 for all farther atoms.
+def distances(batch: Batch, centers: Tensor, max_distance: int) -> Tensor:
+    """Return the distance in bonds of each atom from the center of its graph, (N,).
 
-    `centres` is (B,).
+    `centers` is (B,). Atoms farther than `max_distance` get max_distance + 1.
     """
     source, target = batch.edge_index
-    distance = torch.full_like(batch.graph, most + 1)
-    distance[centres] = 0
-    for hop in range(1, most + 1):
-        reached = target[distance[source] == hop - 1]
-        distance[reached] = distance[reached].clamp_max(hop)
+    distance = torch.full_like(batch.graph, max_distance + 1)
+    distance[centers] = 0
+    for hop in range(1, max_distance + 1):
+        atoms = target[distance[source] == hop - 1]
+        distance[atoms] = distance[atoms].clamp_max(hop)
     return distance

@@ -163,21 +163,21 @@ def queue_loss(
         return _against(hits, anchors @ negatives.T / temperature, mask)
 
 
-def nt_xent_loss(one: Tensor, other: Tensor, temperature: float = 0.07, kin: Tensor | None = None) -> Tensor:
+def nt_xent_loss(first: Tensor, second: Tensor, temperature: float = 0.07, kin: Tensor | None = None) -> Tensor:
     """Return NT-Xent, the normalized, temperature-scaled cross-entropy of Chen et al. (2020).
 
     It is the mean over all 2 B views z of -log[e^(z·z'/τ) / Σ_w e^(z·w/τ)], where z' is the other view of the same
     graph and w runs over all views but z (method.md E5).
 
     Args:
-        one: (B, D) Unit vectors of the first views.
-        other: (B, D) Unit vectors of the second views, in the same order.
+        first: (B, D) Unit vectors of the first views.
+        second: (B, D) Unit vectors of the second views, in the same order.
         temperature: τ.
         kin: (B,) Ids of the graphs. Views of equal ids are no negatives of each other.
     """
-    with _full_precision(one):
-        copies = torch.cat([_at_least_float32(one), _at_least_float32(other)])
-        count = len(one)
+    with _full_precision(first):
+        copies = torch.cat([_at_least_float32(first), _at_least_float32(second)])
+        count = len(first)
         logits = copies @ copies.T / temperature  # (2 B, 2 B)
         partner = (torch.arange(2 * count, device=copies.device) + count) % (2 * count)
         is_excluded = torch.eye(2 * count, dtype=torch.bool, device=copies.device)

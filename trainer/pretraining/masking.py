@@ -27,7 +27,7 @@ _LEAST_SCORE = 1e-6
 
 @dataclass(frozen=True)
 class Masking:
-    """How the atoms to mask are chosen, and which atoms the loss counts (method.md D and I; docs/training.md).
+    """Options of masking: the choice of atoms, and the atoms that the loss counts (method.md D and I).
 
     Attributes:
         ratio: Share of the atoms to mask, in (0, 1). The budget is floor(ratio * n) + 1.

@@ -255,9 +255,12 @@ class Trainer:
         self._generator = torch.Generator(self._device)
         torch.manual_seed(config.draws.seed)
         self.objective = _objective(config, edges, ranks).to(self._device)
-        self._trained, free_parameters = self.objective.trainable_parameters(), self.objective.unscheduled_parameters()
+        self._parameters, free_parameters = (
+            self.objective.trainable_parameters(),
+            self.objective.unscheduled_parameters(),
+        )
         free_ids = {id(parameter) for parameter in free_parameters}
-        self._scheduled = [parameter for parameter in self._trained.values() if id(parameter) not in free_ids]
+        self._scheduled = [parameter for parameter in self._parameters.values() if id(parameter) not in free_ids]
         groups = [{"params": self._scheduled}] + ([{"params": free_parameters}] if free_parameters else [])
         options = config.optimization
         self._optimizer = torch.optim.Adam(
@@ -283,7 +286,7 @@ class Trainer:
             losses = self.objective(inputs, self._generator, measure)
         self._optimizer.zero_grad()
         losses["loss"].backward()
-        self.ranks.average_gradients(self._trained.values())
+        self.ranks.average_gradients(self._parameters.values())
         if self._config.optimization.clip is not None:
             torch.nn.utils.clip_grad_norm_(self._scheduled, self._config.optimization.clip)
         self._optimizer.param_groups[0]["lr"] = rate
@@ -299,7 +302,7 @@ class Trainer:
         """
         moments = {
             f"{kind}.{name}": self._optimizer.state[parameter][kind]
-            for name, parameter in self._trained.items()
+            for name, parameter in self._parameters.items()
             for kind in _ADAM
         }
         model = self.objective.state_dict()
@@ -316,7 +319,7 @@ class Trainer:
         """
         try:
             self.objective.load_state_dict(checkpoint.model)
-            for name, parameter in self._trained.items():
+            for name, parameter in self._parameters.items():
                 self._optimizer.state[parameter] = {
                     kind: checkpoint.optimizer[f"{kind}.{name}"].to(self._device) for kind in _ADAM
                 }

@@ -102,7 +102,7 @@ def dataset(write: Callable[[str, str], Path]) -> NodeDataset:
 def test_labelled_nodes_have_their_subgraphs(dataset: NodeDataset) -> None:
     assert (dataset.name, dataset.classes, dataset.outputs, dataset.corpus.size) == ("ba", ("a", "b"), 2, 40)
     assert dataset.labels.tolist() == [node % 2 for node in range(49, 9, -1)]
-    assert dataset.corpus.centred
+    assert dataset.corpus.is_centered
     assert dataset.corpus.atoms.min() > 1
 
 

@@ -20,8 +20,8 @@ def structure(centre: object, nodes: int = 4) -> str:
 def test_they_are_graphs_with_a_centre_and_eigenvectors() -> None:
     texts = [structure(0), structure(3), structure(1, nodes=300)]
     corpus, graphs = featurize_nodes(texts, "x"), featurize_graphs(texts, "x")
-    assert corpus.centred
-    assert not graphs.centred
+    assert corpus.is_centered
+    assert not graphs.is_centered
     assert corpus.columns.keys() == graphs.columns.keys() | {"centre", "eigenvectors"}
     for name, column in graphs.columns.items():
         np.testing.assert_array_equal(corpus.columns[name], column)

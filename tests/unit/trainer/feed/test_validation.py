@@ -40,14 +40,14 @@ def changed(array: NDArray[Any], place: Any, value: Any) -> NDArray[Any]:
 
 
 def check_positives(positives: NDArray[Any], *, sampled: bool = True, **policy: Any) -> None:
-    require_positives(positives, 4, draws(**policy), Refused, anchors=3, sampled=sampled)
+    require_positives(positives, 4, draws(**policy), Refused, anchors=3, is_sampled=sampled)
 
 
 def test_positives_as_the_policy_draws_them_pass() -> None:
     check_positives(POSITIVES)
     check_positives(changed(POSITIVES, (0, 1), 0), pad="self")
     check_positives(changed(POSITIVES, 0, [0, 3]), sampled=False)
-    require_positives(np.empty((0, 2), np.int32), 0, draws(), Refused, anchors=None, sampled=True)
+    require_positives(np.empty((0, 2), np.int32), 0, draws(), Refused, anchors=None, is_sampled=True)
 
 
 @pytest.mark.parametrize(

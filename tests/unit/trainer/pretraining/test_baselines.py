@@ -188,9 +188,9 @@ def test_centres_are_uniform_and_without_context_left_out(corpus: Corpus, many: 
     ids = np.repeat(np.array([1, 5]), 3000)
     batch = many.batch(ids)
     rings = Rings.from_batch(batch, Context(2, 1, 3), torch.rand(6000, dtype=torch.float64))
-    assert bool(rings.kept[:3000].all())
-    assert not rings.kept[3000:].any()  # one atom alone
-    counts = np.bincount(rings.centres.numpy() % 9, minlength=9)
+    assert bool(rings.has_context[:3000].all())
+    assert not rings.has_context[3000:].any()  # one atom alone
+    counts = np.bincount(rings.centers.numpy() % 9, minlength=9)
     np.testing.assert_allclose(counts, 3000 / 9, rtol=0.2)
     assert not (rings.overlap & ~(rings.substructure & rings.context)).any()
 
