@@ -52,12 +52,12 @@ def truth(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     ordered = list(dict.fromkeys(Chem.MolToSmiles(molecule) for molecule in molecules))
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
     bits = [generator.GetFingerprint(distinct[smiles]) for smiles in ordered]
-    found = []
+    blocks = []
     for row in range(1, len(bits)):
         similarity = np.array(DataStructs.BulkTanimotoSimilarity(bits[row], bits[:row]))
         near = np.flatnonzero(similarity >= LOWEST)
-        found.append((near, np.full(len(near), row), similarity[near]))
-    left, right, similarity = (np.concatenate(column) for column in zip(*found, strict=True))
+        blocks.append((near, np.full(len(near), row), similarity[near]))
+    left, right, similarity = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Truth(path, ordered, left, right, similarity)
 
 

@@ -33,7 +33,7 @@ from graphkin.store.identity import content_digest
 
 TU = Path(__file__).parents[3] / "shared" / "data" / "tu"
 
-Told = tuple[list[nx.Graph], list[str]]
+DataSet = tuple[list[nx.Graph], list[str]]
 """Graphs and their classes."""
 
 
@@ -45,7 +45,7 @@ def _zip(name: str) -> str:
 
 
 @cache
-def _told(name: str) -> Told:
+def _read(name: str) -> DataSet:
     """Return the data set, read by numpy and networkx alone."""
     with zipfile.ZipFile(_zip(name)) as packed:
         texts = {Path(entry).stem.removeprefix(f"{name}_"): packed.read(entry).decode() for entry in packed.namelist()}
@@ -69,12 +69,12 @@ def _grakel(graphs: list[nx.Graph], labels: str) -> np.ndarray:
         "index": lambda graph: {node: place for place, node in enumerate(sorted(graph))},
         "given": lambda graph: dict(graph.nodes(data="label")),
     }
-    told = [
+    grakel_graphs = [
         Graph({node: dict.fromkeys(graph[node], 1.0) for node in graph}, node_labels=modes[labels](graph))
         for graph in graphs
     ]
     kernel = WeisfeilerLehman(n_iter=3, base_graph_kernel=VertexHistogram, normalize=True)
-    return np.asarray(kernel.fit_transform(told))
+    return np.asarray(kernel.fit_transform(grakel_graphs))
 
 
 def _structures(name: str) -> list[Structure]:
@@ -84,13 +84,13 @@ def _structures(name: str) -> list[Structure]:
 
 def _collection(structures: list[Structure], preset: str, order: np.ndarray) -> GraphDescriptors:
     recipe = resolve_graphs(preset, labels="degree", closeness=10)
-    chosen = [structures[place] for place in order]
+    selection = [structures[place] for place in order]
     digests = b"".join(content_digest(f"{place}\0{structures[place].text}", 0) for place in order)
     nodes, edges = (
-        np.array(counts, np.int32) for counts in zip(*((s.nodes, len(s.edges)) for s in chosen), strict=True)
+        np.array(counts, np.int32) for counts in zip(*((s.nodes, len(s.edges)) for s in selection), strict=True)
     )
     tie = np.frombuffer(digests, "<u8")[::2].copy()
-    return GraphDescriptors(recipe, Features.of(chosen, recipe), nodes, edges, tie, ())
+    return GraphDescriptors(recipe, Features.of(selection, recipe), nodes, edges, tie, ())
 
 
 @pytest.mark.shared
@@ -108,7 +108,7 @@ def test_similarities_by_node_labels_equal_grakel(name: str) -> None:
 
 
 def _assert_grakels(name: str, labels: Any) -> None:
-    graphs, _ = _told(name)
+    graphs, _ = _read(name)
     features = Features.of(_structures(name), resolve_graphs(labels=labels))
     a, b = (ends.astype(np.int32) for ends in np.triu_indices(len(graphs), 1))
     difference = np.abs(features.similarities(a, b) - _grakel(graphs, labels)[a, b])
@@ -119,7 +119,7 @@ def _assert_grakels(name: str, labels: Any) -> None:
 
 @pytest.mark.shared
 def test_exact_edges_equal_brute_force(tmp_path: Path) -> None:
-    graphs = [*_told("IMDB-BINARY")[0], *_told("MUTAG")[0]]
+    graphs = [*_read("IMDB-BINARY")[0], *_read("MUTAG")[0]]
     exact = _grakel(graphs, "degree")
     nodes, edges = (np.array(counts) for counts in zip(*((len(g), g.number_of_edges()) for g in graphs), strict=True))
     near = 10 * abs(nodes[:, None] - nodes) <= nodes[:, None]
@@ -131,19 +131,19 @@ def test_exact_edges_equal_brute_force(tmp_path: Path) -> None:
         files = [_zip("IMDB-BINARY"), _zip("MUTAG")]
         manifest = ingest(store, "c", files, resolve_graphs(top_k=0), IngestOptions(workers=2))
         with store.open("c") as generation:
-            found = np.zeros_like(expected)
+            is_edge = np.zeros_like(expected)
             for block in generation.edges():
-                found[block.source, block.target] = True
+                is_edge[block.source, block.target] = True
                 assert np.abs(block.similarity - exact[block.source, block.target]).max() < 1e-6
             assert verify(generation, 2000) == []
-    assert np.array_equal(found, expected)
+    assert np.array_equal(is_edge, expected)
     print(f"{manifest.edges:,} edges, seconds {manifest.times}")
 
 
 @pytest.mark.shared
 def test_candidates_do_not_reveal_the_class() -> None:
     """The file of IMDB-MULTI is ordered by class: 55 % of candidates share the class by index, 40 % if shuffled."""
-    structures, classes = _structures("IMDB-MULTI"), np.array(_told("IMDB-MULTI")[1])
+    structures, classes = _structures("IMDB-MULTI"), np.array(_read("IMDB-MULTI")[1])
     as_filed, shuffled = np.arange(len(structures)), np.random.default_rng(0).permutation(len(structures))
 
     def share(preset: str, order: np.ndarray) -> float:

@@ -60,12 +60,12 @@ def truth(request: pytest.FixtureRequest) -> Truth:
     real = _vectors(name, count - 100)
     mixed = [*real, *real[:88], *[full, empty, almost] * 4]
     vectors = [mixed[row] for row in np.random.default_rng(0).permutation(len(mixed))]
-    found = []
+    blocks = []
     for row in range(1, len(vectors)):
         similarity = np.array(DataStructs.BulkTanimotoSimilarity(vectors[row], vectors[:row]))
         near = np.flatnonzero(similarity >= LOWEST)
-        found.append(Pairs(near.astype(np.int32), np.full(len(near), row, np.int32), similarity[near]))
-    return Truth(_packed(vectors), _sorted(Pairs.concatenate(found)))
+        blocks.append(Pairs(near.astype(np.int32), np.full(len(near), row, np.int32), similarity[near]))
+    return Truth(_packed(vectors), _sorted(Pairs.concatenate(blocks)))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

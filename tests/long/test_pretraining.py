@@ -69,9 +69,9 @@ def url(folder: Path) -> Iterator[str]:
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment) as server:
         try:
             assert server.stdout
-            said = re.search(r"http://\S+", server.stdout.readline())
-            assert said
-            yield said[0]
+            match = re.search(r"http://\S+", server.stdout.readline())
+            assert match
+            yield match[0]
         finally:
             server.kill()
 

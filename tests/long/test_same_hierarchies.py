@@ -79,13 +79,13 @@ def figures(name: str, folder: Path) -> dict[str, Any]:
             graph, forest = generation.graph(), generation.forest()
             anchors = np.arange(min(ANCHORS, generation.size), dtype=np.int32)
             sampler = SnapshotSampler(graph, "recorded", threads=1)
-            drawn = {title: sampler.positives(anchors, policy, 0, 0) for title, policy in POLICIES.items()}
+            samples = {title: sampler.positives(anchors, policy, 0, 0) for title, policy in POLICIES.items()}
             return {
                 "items": generation.size,
                 "edges": graph.edges,
                 "hierarchy": digest(graph.indptr, graph.indices, graph.similarity),
                 "forest": digest(forest.source, forest.target, forest.similarity),
-                **{title: digest(*map(np.asarray, vars(found).values())) for title, found in drawn.items()},
+                **{title: digest(*map(np.asarray, vars(sample).values())) for title, sample in samples.items()},
             }
 
 
@@ -97,8 +97,8 @@ def test_digests_equal_those_of_version_0_1_0(name: str, tmp_path: Path) -> None
 
 
 if __name__ == "__main__":
-    found = {}
+    results = {}
     for each in sys.argv[1:] or SETS:
         with tempfile.TemporaryDirectory() as place:
-            found[each] = figures(each, Path(place))
-    print(json.dumps(found, indent=1))
+            results[each] = figures(each, Path(place))
+    print(json.dumps(results, indent=1))

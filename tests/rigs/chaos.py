@@ -66,16 +66,16 @@ def main() -> int:
         parser.error(f"--molecules {_FEWEST} at least: every collection is asked for its first 50")
     if options.workers < 2 and "worker" in options.faults:
         parser.error("one of several processes is killed: --workers 2, or --faults without worker")
-    done = Chaos(options.seed, 0, [], [])
+    results = Chaos(options.seed, 0, [], [])
     with suppress(KeyboardInterrupt), asyncio.Runner() as runner:
-        runner.run(_chaos(options, done))
-    print(report(done))
+        runner.run(_chaos(options, results))
+    print(report(results))
     if options.json:
-        options.json.write_text(json.dumps(asdict(done)))
-    return 1 if done.problems else 0
+        options.json.write_text(json.dumps(asdict(results)))
+    return 1 if results.problems else 0
 
 
-async def _chaos(options: argparse.Namespace, done: Chaos) -> None:
+async def _chaos(options: argparse.Namespace, results: Chaos) -> None:
     with tempfile.TemporaryDirectory(prefix="graphkin-chaos-") as name:
         folder = Path(name)
         with closing(Disk(folder)) as disk:
@@ -83,11 +83,11 @@ async def _chaos(options: argparse.Namespace, done: Chaos) -> None:
             clock = Clock(folder)
             if not clock.environment and "clock" in faults:
                 faults.remove("clock")
-                done.how.append("No clock was set: there is no C compiler.")
+                results.how.append("No clock was set: there is no C compiler.")
             if not disk.mounted:
-                done.how.append("The full disk is a bound on the sizes of files: no file system could be mounted.")
+                results.how.append("The full disk is a bound on the sizes of files: no file system could be mounted.")
             async with AsyncExitStack() as stack:
-                place = await stack.enter_async_context(_opened(folder, disk, clock, options))
+                place = await stack.enter_async_context(_open_place(folder, disk, clock, options))
                 strikes: dict[str, Callable[[Random], Awaitable[tuple[bool, float]]]] = {
                     fault: getattr(place, fault) for fault in faults
                 }
@@ -98,26 +98,26 @@ async def _chaos(options: argparse.Namespace, done: Chaos) -> None:
                 await place.prepare(strikes)
                 begin = perf_counter()
                 for number in range(options.rounds):
-                    fault = _drawn(options.seed, number, [*strikes])
+                    fault = _pick_fault(options.seed, number, [*strikes])
                     random = Random(f"{options.seed} {number}")
-                    done.rounds.append(await place.round(fault, partial(strikes[fault], random)))
-                    done.seconds = perf_counter() - begin
-                    print(f"{number + 1}: {_told(done.rounds[-1])}", file=sys.stderr)
+                    results.rounds.append(await place.round(fault, partial(strikes[fault], random)))
+                    results.seconds = perf_counter() - begin
+                    print(f"{number + 1}: {_describe(results.rounds[-1])}", file=sys.stderr)
 
 
-def _drawn(seed: int, number: int, faults: Sequence[str]) -> str:
+def _pick_fault(seed: int, number: int, faults: Sequence[str]) -> str:
     """Return the fault of a round. All faults are equally frequent, in an order that depends on the seed."""
     turn, place = divmod(number, len(faults))
     return Random(f"{seed} turn {turn}").sample(faults, len(faults))[place]
 
 
-def _told(round: Round) -> str:
+def _describe(round: Round) -> str:
     seconds = "not recovered" if round.recovered is None else f"recovered in {round.recovered:.1f} s"
     return "; ".join([f"{round.fault}, {seconds}", *round.problems[:3]])
 
 
 @asynccontextmanager
-async def _opened(folder: Path, disk: Disk, clock: Clock, options: argparse.Namespace) -> AsyncIterator["Place"]:
+async def _open_place(folder: Path, disk: Disk, clock: Clock, options: argparse.Namespace) -> AsyncIterator["Place"]:
     secret, key = made("chaos", ["admin"], quota=_PLENTY)
     site = Site(folder / "store", folder / "cache", options.workers, {**clock.environment, "GRAPHKIN_API_KEY": secret})
     place = Place(folder, site, disk, clock, Ledger(await asyncio.to_thread(Truth, options.molecules)))

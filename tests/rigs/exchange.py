@@ -34,7 +34,7 @@ class Exchange:
 
     @property
     def unheard(self) -> bool:
-        """Whether the connection broke before the first byte."""
+        """Return whether the connection broke before the first byte."""
         return not self.first
 
 

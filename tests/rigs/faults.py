@@ -52,7 +52,7 @@ class Place:
         size = len(self.ledger.truth.smiles)
         self._first, self._fresh = [*range(size // 3, size // 2)], range(size // 2, size)
         for name, members in ((STILL, range(size // 3)), (GROWN, self._first), (OTHER, range(0, size, 3))):
-            await self._acknowledged(name, members, *self.ingesting(name, members))
+            await self._publish_by(name, members, *self.ingesting(name, members))
 
     async def prepare(self, faults: Iterable[str]) -> None:
         """Prepare the faults: the fault of the trainer needs a training run without faults to compare with."""
@@ -65,50 +65,50 @@ class Place:
     async def round(self, fault: str, strike: Callable[[], Awaitable[tuple[bool, float]]]) -> Round:
         """Apply a fault, and check all acknowledged data and all responses afterwards."""
         witnesses = self.witnesses
-        before = witnesses.counted.copy()
-        done = Round(fault)
+        previous = witnesses.counted.copy()
+        result = Round(fault)
         try:
             async with asyncio.timeout(PATIENCE):
-                done.met, done.recovered = await strike()
+                result.met, result.recovered = await strike()
                 if not await witnesses.everything():
-                    done.wrong.append("not everything was answered rightly afterwards")
+                    result.wrong.append("not everything was answered rightly afterwards")
         except (TimeoutError, RuntimeError) as error:
-            done.failed += [str(error)] if str(error) else []
-            done.recovered = None
-            await self._again()
+            result.failed += [str(error)] if str(error) else []
+            result.recovered = None
+            await self._restore()
         with open_store(self.store) as store:
             lost, wrong = await asyncio.to_thread(self.ledger.check, store)
         witnesses.settle()
-        done.asked = sum((witnesses.counted - before)[outcome] for outcome in ("right", "wrong"))
-        done.lost += lost
-        done.wrong += [*wrong, *self.wrong, *witnesses.wrong]
-        done.failed += witnesses.failed
-        for told in (self.wrong, witnesses.wrong, witnesses.failed):
-            told.clear()
-        return done
+        result.asked = sum((witnesses.counted - previous)[outcome] for outcome in ("right", "wrong"))
+        result.lost += lost
+        result.wrong += [*wrong, *self.wrong, *witnesses.wrong]
+        result.failed += witnesses.failed
+        for problems in (self.wrong, witnesses.wrong, witnesses.failed):
+            problems.clear()
+        return result
 
     # faults
 
     async def api(self, random: Random) -> tuple[bool, float]:
         await asyncio.sleep(random.random())
         await self._site.kill_server(whole=random.random() < 0.5)
-        return True, await self._until(self._site.serve())
+        return True, await self._time_until(self._site.serve())
 
     async def worker(self, random: Random) -> tuple[bool, float]:
         await asyncio.sleep(random.random())
         worker = random.choice(self._site.listening())
         worker.kill()
         await asyncio.to_thread(worker.wait)
-        return True, await self._until(self._site.all_listen())
+        return True, await self._time_until(self._site.all_listen())
 
     async def ingest(self, random: Random) -> tuple[bool, float]:
         size = len(self.ledger.truth.smiles)
         members = random.sample(range(size), random.randint(size // 4, size // 2))
-        return await self._struck(random, OTHER, members, *self.ingesting(OTHER, members))
+        return await self._kill_and_repeat(random, OTHER, members, *self.ingesting(OTHER, members))
 
     async def append(self, random: Random) -> tuple[bool, float]:
-        members, command = self._appending(random)
-        return await self._struck(random, GROWN, members, *command)
+        members, command = self._append_command(random)
+        return await self._kill_and_repeat(random, GROWN, members, *command)
 
     async def trainer(self, random: Random) -> tuple[bool, float]:
         output = self._folder / f"run-{random.random()}"
@@ -118,7 +118,7 @@ class Place:
         resumed = await self._site.run(*self._training(output), store=False)
         if resumed.code:
             self.wrong.append(f"a training run was not resumed: {_last(resumed)}")
-        elif _learned(output) != _learned(self._folder / "run"):
+        elif _weights(output) != _weights(self._folder / "run"):
             self.wrong.append(f"a training run that was killed after {killed.seconds:.1f} s learned otherwise")
         return killed.code < 0, resumed.seconds
 
@@ -133,7 +133,7 @@ class Place:
             self._publish(OTHER, members)
         elif refused.code != 4 or "Traceback" in refused.err:
             self.wrong.append(f"an ingest on a full disk ended with {refused.code}: {_last(refused)}")
-        again = await self._acknowledged(OTHER, members, *command)
+        again = await self._publish_by(OTHER, members, *command)
         return refused.code == 4, again.seconds
 
     async def damage(self, random: Random) -> tuple[bool, float]:
@@ -144,43 +144,43 @@ class Place:
         _flip(file, at, bit)
         try:
             await self._site.serve(ready=False)
-            if await self.witnesses.everything() and not self._is_told(collection):
+            if await self.witnesses.everything() and not self._reports_damage(collection):
                 self.wrong.append(f"nobody was told that byte {at} of {file.name} of {collection} is another")
-            elif not self._is_told(collection):
+            elif not self._reports_damage(collection):
                 self.wrong.append(
                     f"byte {at} of {file.name} of {collection} is another: requests say so, checks do not"
                 )
         finally:
             await self._site.kill_server()
             _flip(file, at, bit)
-        return True, await self._until(self._site.serve())
+        return True, await self._time_until(self._site.serve())
 
     async def clock(self, random: Random) -> tuple[bool, float]:
         for _ in range(2):
             self._clock.set(random.randint(-_MONTH, _MONTH))
             await asyncio.sleep(0.5)
             await self.witnesses.well()
-        members, command = self._appending(random)
-        await self._acknowledged(GROWN, members, *command)
+        members, command = self._append_command(random)
+        await self._publish_by(GROWN, members, *command)
         self._clock.set(0)
-        return True, await self._until(asyncio.sleep(0))
+        return True, await self._time_until(asyncio.sleep(0))
 
     # helpers
 
-    async def _until(self, there: Awaitable[object]) -> float:
+    async def _time_until(self, there: Awaitable[object]) -> float:
         """Wait for `there` and then for correct responses, and return the seconds."""
         begin = perf_counter()
         await there
         await self.witnesses.well()
         return perf_counter() - begin
 
-    async def _again(self) -> None:
+    async def _restore(self) -> None:
         """Restore the clock and restart the server after a failed recovery."""
         self._clock.set(0)
         await self._site.kill_server()
         await self._site.serve()
 
-    async def _struck(
+    async def _kill_and_repeat(
         self, random: Random, collection: str, members: Sequence[int], *command: str | Path
     ) -> tuple[bool, float]:
         """Kill a command at a random time, and run it again."""
@@ -191,10 +191,10 @@ class Place:
         killed = await self._site.killed(after, *command, alone=random.random() < 0.5)
         if killed.code == 0:
             self._publish(collection, members)
-        again = await self._acknowledged(collection, members, *command)
+        again = await self._publish_by(collection, members, *command)
         return killed.code < 0, again.seconds
 
-    async def _acknowledged(self, collection: str, members: Sequence[int], *command: str | Path) -> Ended:
+    async def _publish_by(self, collection: str, members: Sequence[int], *command: str | Path) -> Ended:
         """Run a command that publishes a generation, record it, and prune older generations.
 
         Raises:
@@ -217,7 +217,7 @@ class Place:
     def ingesting(self, collection: str, members: Sequence[int]) -> tuple[str | Path, ...]:
         return "ingest", "molecules", self._file(members), *_RECIPE, "--collection", collection
 
-    def _appending(self, random: Random) -> tuple[list[int], tuple[str | Path, ...]]:
+    def _append_command(self, random: Random) -> tuple[list[int], tuple[str | Path, ...]]:
         """Return the future members of the growing collection, and the command. A complete collection starts over."""
         older = self.ledger.members(GROWN)
         left = sorted({*self._fresh} - {*older})
@@ -237,10 +237,10 @@ class Place:
         with open_store(self.store) as store:
             manifest = store.manifest(collection)
         folders = [each.folder for each in manifest.fragments] or [manifest.generation]
-        found = [file for each in folders for file in (self.store / "collections" / collection / each).iterdir()]
-        return sorted(file for file in found if file.stat().st_size)
+        files = [file for each in folders for file in (self.store / "collections" / collection / each).iterdir()]
+        return sorted(file for file in files if file.stat().st_size)
 
-    def _is_told(self, collection: str) -> bool:
+    def _reports_damage(self, collection: str) -> bool:
         """Return whether a check of the collection reports damage."""
         try:
             with open_store(self.store) as store, store.open(collection) as generation:
@@ -255,7 +255,7 @@ class Place:
         return "pretrain", *place, *how, *steps
 
 
-def _learned(output: Path) -> list[bytes]:
+def _weights(output: Path) -> list[bytes]:
     """Return the final weights of a training run."""
     return [file.read_bytes() for file in sorted((output / f"step-{_STEPS:09}").glob("*.safetensors"))]
 

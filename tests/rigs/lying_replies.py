@@ -58,7 +58,7 @@ def graphkin(*arguments: object) -> Outcome:
 class _Liar(ThreadingHTTPServer):
     """A proxy of the server at `beyond` that alters the responses selected by `lie`.
 
-    `told` counts altered responses.
+    `alterations` counts altered responses.
     """
 
     daemon_threads = True
@@ -67,7 +67,7 @@ class _Liar(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.beyond = beyond
         self.lie: ReplyLie | None = None
-        self.told = 0
+        self.alterations = 0
 
     @property
     def url(self) -> str:
@@ -93,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         lie = self.server.lie
         if lie is not None and reply.status == http.HTTPStatus.OK and lie.request in f"{self.path}?":
             body = lie.alter(body, headers)
-            self.server.told += 1
+            self.server.alterations += 1
         self.send_response(reply.status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
@@ -159,11 +159,11 @@ class Rig:
 
     def served(self, lie: ReplyLie | None, options: tuple[str, ...], *more: object) -> tuple[Outcome, int]:
         """Run a training with the server behind the proxy."""
-        self.liar.lie, self.liar.told = lie, 0
+        self.liar.lie, self.liar.alterations = lie, 0
         with tempfile.TemporaryDirectory(dir=self.folder) as cache:
             where = ("--api", self.liar.url, "--collection", "nci", "--cache-dir", cache)
             ended = self.train(*where, *options, *more)
-        if lie is not None and not self.liar.told:
+        if lie is not None and not self.liar.alterations:
             raise RuntimeError(f"{lie.name}: no reply was altered")
         return ended
 

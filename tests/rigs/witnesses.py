@@ -16,7 +16,7 @@ from tests.rigs.exchange import Connection, Exchange
 from tests.rigs.mix import Ask, Mix
 from tests.rigs.truth import Ledger
 
-_KNOWN = 0.6  # share of requests to the collection that never changes
+_STILL_SHARE = 0.6  # share of requests to the collection that never changes
 _PAUSE = 0.05  # mean seconds between two requests of a witness
 _CLOSE = 1e-6
 _SMALLEST = 50  # every collection has at least this many items
@@ -84,8 +84,8 @@ class Witnesses:
             if make not in (still.collections, still.negatives)
         ]
         self._still = [_Question(make(random)) for make in makes for _ in range(3)]
-        self._known: dict[bytes, bytes] = {}
-        self._seen: list[tuple[str, int, bytes]] = []
+        self._recorded: dict[bytes, bytes] = {}
+        self._pending: list[tuple[str, int, bytes]] = []
 
     async def learn(self) -> None:
         """Record the responses of a server without faults."""
@@ -95,13 +95,13 @@ class Witnesses:
                 await asyncio.sleep(min(exchange.retry_after or 0, 0.2))
             if exchange.status != 200:
                 raise RuntimeError(f"{ask.kind} was answered {exchange.status}: {exchange.said!r}")
-            self._known[ask.content] = sha256(connection.body).digest()
+            self._recorded[ask.content] = sha256(connection.body).digest()
         connection.close()
 
     def of(self, address: tuple[str, int], ledger: Ledger, growing: str) -> "Witnesses":
         """Return witnesses of another server with the same responses, and with one of the changing collections."""
         others = Witnesses(address, self._still_mix, {growing: self._growing[growing]}, ledger)
-        others._known = self._known
+        others._recorded = self._recorded
         return others
 
     async def work(self, random: Random) -> None:
@@ -118,13 +118,13 @@ class Witnesses:
 
     async def everything(self) -> bool:
         """Send every request once, and return whether all responses were correct. Refused requests are repeated."""
-        right = True
-        grown = (self._neighbors(name, id) for name in self._growing for id in range(0, _SMALLEST, 7))
-        for question in (*self._still, *grown):
+        is_correct = True
+        growing = (self._neighbors(name, id) for name in self._growing for id in range(0, _SMALLEST, 7))
+        for question in (*self._still, *growing):
             while (outcome := await self._once(question)) == "refused":
                 await asyncio.sleep(0.05)
-            right = right and outcome == "right"
-        return right
+            is_correct = is_correct and outcome == "right"
+        return is_correct
 
     async def well(self, times: int = 4) -> None:
         """Wait until `times` consecutive requests, each on a new connection, got correct responses."""
@@ -136,8 +136,8 @@ class Witnesses:
 
     def settle(self) -> None:
         """Check the responses about changing collections, now that the published generations are known."""
-        self.wrong += [problem for seen in self._seen for problem in self._differing(*seen)]
-        self._seen.clear()
+        self.wrong += [problem for seen in self._pending for problem in self._differing(*seen)]
+        self._pending.clear()
 
     async def _once(self, question: _Question) -> Outcome:
         try:
@@ -153,7 +153,7 @@ class Witnesses:
         return await Whole.to(*self.address)
 
     def _draw(self, random: Random) -> _Question:
-        if random.random() < _KNOWN:
+        if random.random() < _STILL_SHARE:
             return random.choice(self._still)
         return self._neighbors(random.choice([*self._growing]), random.randrange(_SMALLEST))
 
@@ -170,9 +170,9 @@ class Witnesses:
         ask, item = question
         if exchange.status == 200:
             if item is not None:
-                self._seen.append((connection.generation, item, connection.body))
+                self._pending.append((connection.generation, item, connection.body))
                 return "right"
-            if self._known[ask.content] == sha256(connection.body).digest():
+            if self._recorded[ask.content] == sha256(connection.body).digest():
                 return "right"
             self.wrong.append(f"{ask.kind} was answered otherwise than before")
             return "wrong"
@@ -184,11 +184,11 @@ class Witnesses:
         return "failed"
 
     def _differing(self, generation: str, item: int, body: bytes) -> Iterator[str]:
-        members = self._ledger.told(generation)
+        members = self._ledger.find_members(generation)
         if members is None:
             yield f"a reply is of generation {generation[:12]}, which nobody published"
             return
-        right = self._ledger.truth.neighbors(members, item)
-        found = {each["item"]["id"]: each["similarity"] for each in json.loads(body)["neighbors"]}
-        if found.keys() != right.keys() or any(abs(found[id] - right[id]) > _CLOSE for id in right):
-            yield f"neighbours of {item} in {generation[:12]} were {found}, not {right}"
+        expected = self._ledger.truth.neighbors(members, item)
+        actual = {each["item"]["id"]: each["similarity"] for each in json.loads(body)["neighbors"]}
+        if actual.keys() != expected.keys() or any(abs(actual[id] - expected[id]) > _CLOSE for id in expected):
+            yield f"neighbours of {item} in {generation[:12]} were {actual}, not {expected}"

@@ -24,9 +24,9 @@ class Edges(NamedTuple):
 
     def among(self, pairs: NDArray[np.int64]) -> "Edges":
         """Return the edges whose pairs are in `pairs`."""
-        wanted = {*map(tuple, pairs.T.tolist())}
-        chosen = np.array([tuple(pair) in wanted for pair in self.pairs.T.tolist()], bool)
-        return Edges(self.pairs[:, chosen], self.similarity[chosen])
+        pair_set = {*map(tuple, pairs.T.tolist())}
+        is_member = np.array([tuple(pair) in pair_set for pair in self.pairs.T.tolist()], bool)
+        return Edges(self.pairs[:, is_member], self.similarity[is_member])
 
     def differing(self, right: "Edges") -> Iterator[str]:
         """Yield edges that are missing, superfluous, or further apart than float32 rounding."""
@@ -49,9 +49,9 @@ def brute_force(smiles: Iterable[str], threshold: float) -> Edges:
     """Return all pairs with at least this Tanimoto similarity of Morgan fingerprints, radius 2, 2,048 bits."""
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
     bits = [generator.GetFingerprint(Chem.MolFromSmiles(each)) for each in smiles]
-    found = []
+    blocks = []
     for source in range(len(bits) - 1):
         similarity = np.array(DataStructs.BulkTanimotoSimilarity(bits[source], bits[source + 1 :]))
         near = np.flatnonzero(similarity >= threshold)
-        found.append((np.full(len(near), source), source + 1 + near, similarity[near]))
-    return Edges.of(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        blocks.append((np.full(len(near), source), source + 1 + near, similarity[near]))
+    return Edges.of(*(np.concatenate(column) for column in zip(*blocks, strict=True)))

@@ -151,7 +151,7 @@ def test_ingest_killed_in_any_stage_restarts_cleanly(block, scene, part, tmp_pat
 def killed(scene, store, stage, random):
     """Kill an ingest during a stage, alone or with its worker processes, and return the stage that was hit."""
     with started(scene.command, store) as process:
-        said = [process.stderr.readline() for _ in range(STAGES.index(stage))]
+        lines = [process.stderr.readline() for _ in range(STAGES.index(stage))]
         time.sleep(
             scene.seconds[stage] * random.random() ** 2
         )  # tends to be early, because a late kill hits another stage
@@ -159,6 +159,6 @@ def killed(scene, store, stage, random):
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
-        said += process.stderr
+        lines += process.stderr
         Session(process).ended()
-    return STAGES[len(said)] if process.returncode == -signal.SIGKILL else None
+    return STAGES[len(lines)] if process.returncode == -signal.SIGKILL else None

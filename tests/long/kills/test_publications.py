@@ -122,12 +122,12 @@ def deletion(request, undisturbed, graphkin, molecules, saboteur, published, tre
         again(graphkin, molecules[1], start)
     shutil.copytree(start, store)
     before = published(store)
-    found = Deletion(request.param, start, before.generations[deleted], molecules[file], [], before, None, None, set())
+    case = Deletion(request.param, start, before.generations[deleted], molecules[file], [], before, None, None, set())
     plan = saboteur.plan(store)
-    graphkin.run(*found.command(store), plan=plan).check_returncode()
+    graphkin.run(*case.command(store), plan=plan).check_returncode()
     after = published(store)
-    again(graphkin, found.file, store)
-    return replace(found, operations=plan.operations(), after=after, again=published(store), names=tree(store))
+    again(graphkin, case.file, store)
+    return replace(case, operations=plan.operations(), after=after, again=published(store), names=tree(store))
 
 
 @pytest.mark.parametrize("block", range(DELETIONS))

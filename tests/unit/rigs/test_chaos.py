@@ -59,7 +59,7 @@ def test_ledger_sees_what_is_lost_or_wrong(store: Store, truth: Truth, tmp_path:
     store.delete("c", first)
     lost, wrong = ledger.check(store)
     assert (len(lost), wrong) == (2, [])
-    assert (ledger.told(first), ledger.told("none")) == (older, None)
+    assert (ledger.find_members(first), ledger.find_members("none")) == (older, None)
     ledger = Ledger(truth)
     ledger.publish("c", second, [*newer[:-1], 0])
     assert ledger.check(store) == ([], [f"c {second[:12]}: its molecules are others"])
