@@ -81,11 +81,8 @@ class JointObjective(Objective):
 
     def _embed(self, step: Step) -> tuple[Tensor, Tensor, Tensor]:
         """Return unit vectors of the samples of all ranks: anchors (B, D), positives (S, B, D), negatives (M, D)."""
-        ranks, anchor_share, negative_share = (
-            self._ranks,
-            self._ranks.share(step.anchors),
-            self._ranks.share(step.negatives),
-        )
+        ranks = self._ranks
+        anchor_share, negative_share = ranks.share(step.anchors), ranks.share(step.negatives)
         graphs = graph_mean(
             self.encoder(step.batch), step.batch
         )  # one forward pass, so that all graphs share batch statistics

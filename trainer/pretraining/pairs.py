@@ -58,11 +58,9 @@ def sample_numbers(counts: Tensor, sizes: Tensor, generator: torch.Generator) ->
     majority_sizes = torch.where(is_majority, sizes, 0)
     unit = torch.repeat_interleave(majority_sizes)
     majority_numbers = torch.arange(len(unit), device=unit.device) + (first - _offsets(majority_sizes))[unit]
-    return (
-        torch.cat([sample[~is_majority[_unit(sample, sizes)]], majority_numbers[~torch.isin(majority_numbers, sample)]])
-        .sort()
-        .values
-    )
+    from_minorities = sample[~is_majority[_unit(sample, sizes)]]
+    from_majorities = majority_numbers[~torch.isin(majority_numbers, sample)]
+    return torch.cat([from_minorities, from_majorities]).sort().values
 
 
 def _unit(numbers: Tensor, sizes: Tensor) -> Tensor:

@@ -255,10 +255,8 @@ class Trainer:
         self._generator = torch.Generator(self._device)
         torch.manual_seed(config.draws.seed)
         self.objective = _objective(config, edges, ranks).to(self._device)
-        self._parameters, free_parameters = (
-            self.objective.trainable_parameters(),
-            self.objective.unscheduled_parameters(),
-        )
+        self._parameters = self.objective.trainable_parameters()
+        free_parameters = self.objective.unscheduled_parameters()
         free_ids = {id(parameter) for parameter in free_parameters}
         self._scheduled = [parameter for parameter in self._parameters.values() if id(parameter) not in free_ids]
         groups = [{"params": self._scheduled}] + ([{"params": free_parameters}] if free_parameters else [])
