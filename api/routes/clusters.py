@@ -13,7 +13,7 @@ from graphkin.api.gate.reply import array
 from graphkin.api.gate.route import needing
 from graphkin.api.reading import JsonReading, Reading
 from graphkin.api.work.classes import Searching
-from graphkin.collection.clusters.kept import chosen
+from graphkin.collection.clusters.kept import default_linkage
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
@@ -95,7 +95,7 @@ def _method(read: Reading, query: ClusteredFields, clustering: Clustering) -> di
     """Return the method and threshold, and the reason for a threshold that the query does not name."""
     reason = None
     if query.method == "single" and query.threshold is None:
-        reason = {"stored": read.generation.manifest.threshold, "largest": chosen(read.generation).largest}
+        reason = {"stored": read.generation.manifest.threshold, "largest": default_linkage(read.generation).largest}
     return {"method": query.method, "threshold": clustering.threshold, "chosen": reason}
 
 

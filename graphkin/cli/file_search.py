@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.collection.opened import OpenCollection
-from graphkin.collection.queries import Answers, Unread, Written, beside
+from graphkin.collection.queries import Answers, Unread, Written, join_items
 from graphkin.export import read_items
 from graphkin.export.cells import csv_lines
 from graphkin.export.columnar import parquet
@@ -51,7 +51,7 @@ class FileSearch:
             answers = self.collection.search_each(given, self.min_similarity, self.limit, self.measure)
             self._count(answers)
             items_of = partial(read_items, self.collection.generation)
-            rows, items = beside(pa.array(answers.errors, pa.string()), answers.hits, items_of)
+            rows, items = join_items(pa.array(answers.errors, pa.string()), answers.hits, items_of)
             names = records["name"].take(rows["query"])
             numbers = pa.array(rows["query"].to_numpy() + (self.searched - len(given)), pa.int64())
             own = {"query": numbers, "query_name": names, **{each: rows[each] for each in rows.column_names[1:]}}

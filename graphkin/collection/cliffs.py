@@ -21,9 +21,16 @@ _IDENTICAL = np.float32(1)
 
 @dataclass(frozen=True)
 class Cliffs:
-    """Pairs of items in the order of a ranking: a < b (C,) int32, similarity (C,) float32, difference (C,) float64 ≥ 0
-    of the property. total: how many pairs there are, also beyond a limit; identical: how many pairs with identical
-    fingerprints differ, ranked or not."""
+    """Pairs of items in the order of a ranking.
+
+    Attributes:
+        a: (C,) int32, the item with the lower id.
+        b: (C,) int32, the other item.
+        similarity: (C,) float32.
+        difference: (C,) float64 ≥ 0, of the property.
+        total: the number of all pairs, also of those beyond the limit.
+        identical: the number of pairs with identical fingerprints that differ, whether they are ranked or not.
+    """
 
     a: Int32
     b: Int32
@@ -34,11 +41,11 @@ class Cliffs:
 
     @property
     def sali(self) -> Float64:
-        """(C,) difference / (1 - similarity); infinite where similarity is 1 and difference is not 0."""
+        """The structure-activity landscape index, (C,): difference / (1 - similarity); infinite at similarity 1."""
         return _sali(self.similarity, self.difference)
 
     def part(self, begin: int, end: int | None = None) -> "Cliffs":
-        """Those from place `begin` to `end` - 1, by default to the last."""
+        """Return the pairs at positions `begin` to `end` - 1, by default to the last."""
         rows = slice(begin, end)
         return replace(
             self,
@@ -53,23 +60,29 @@ def cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000, amo
     """Rank the pairs of stored neighbors that both have a property and differ in it; return the first `limit`.
 
     Pairs rank by SALI or by their difference; equals by their difference, then by their ids. Both bounds of similarity
-    are rounded to float32, as stored similarities are. among: (n,) the ids of the items that the pairs are of, by
-    default all.
+    are rounded to float32, as stored similarities are.
 
-    Raises `InvalidInput` naming the properties for another or for one that is no number, for a similarity below the
-    stored threshold, and for a largest similarity below the smallest.
+    Args:
+        generation: the generation.
+        ranking: the property, the order and the bounds.
+        limit: the most pairs to return.
+        among: (n,) ids of the items whose pairs are ranked; by default all.
+
+    Raises:
+        InvalidInput: The property does not exist (the message lists those that do) or holds no numbers, a similarity
+            is below the stored threshold, or the largest similarity is below the smallest.
     """
     require_stored_threshold(generation, ranking.min_similarity)
     smallest, largest = _bounds(generation.manifest.threshold, ranking)
     values = numeric(generation, ranking.property)
     if among is not None:
-        chosen = np.full(len(values), np.nan)
-        chosen[among] = values[among]
-        values = chosen
+        selection = np.full(len(values), np.nan)
+        selection[among] = values[among]
+        values = selection
     best = Cliffs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), 0, 0)
     for edges in generation.edges(smallest):
         difference = np.abs(values[edges.source] - values[edges.target])
-        differs = (difference > 0) & (difference >= ranking.min_difference)  # not where one is NaN
+        differs = (difference > 0) & (difference >= ranking.min_difference)  # False where an item has no value (NaN)
         identical = edges.similarity >= _IDENTICAL
         ranked = differs & (edges.similarity <= largest)
         if ranking.exclude_identical:
@@ -77,12 +90,12 @@ def cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000, amo
         ends = edges.take(ranked)
         counts = len(ends), int(np.count_nonzero(differs & identical))
         block = Cliffs(ends.source, ends.target, ends.similarity, difference[ranked], *counts)
-        best = _best(best, block, ranking.by, limit)
+        best = _merge(best, block, ranking.by, limit)
     return best
 
 
 def _bounds(stored: float, ranking: CliffRanking) -> tuple[float, np.float32]:
-    """The smallest and the largest similarity of pairs."""
+    """Return the smallest and the largest similarity of ranked pairs."""
     smallest = max(CLIFF_SIMILARITY, stored) if ranking.min_similarity is None else ranking.min_similarity
     largest = np.float32(ranking.max_similarity)
     if largest < np.float32(smallest):
@@ -95,22 +108,23 @@ def _bounds(stored: float, ranking: CliffRanking) -> tuple[float, np.float32]:
     return smallest, largest
 
 
-def _best(some: Cliffs, others: Cliffs, by: By, limit: int) -> Cliffs:
+def _merge(some: Cliffs, others: Cliffs, by: By, limit: int) -> Cliffs:
+    """Return the first `limit` pairs of two rankings."""
     a, b, similarity, difference = (
         np.concatenate([getattr(some, name), getattr(others, name)]) for name in ("a", "b", "similarity", "difference")
     )
-    steepness = _sali(similarity, difference) if by == "sali" else difference
-    top = _steepest(steepness, limit)
-    order = top[np.lexsort((b[top], a[top], -difference[top], -steepness[top]))][:limit]
+    score = _sali(similarity, difference) if by == "sali" else difference
+    top = _largest(score, limit)
+    order = top[np.lexsort((b[top], a[top], -difference[top], -score[top]))][:limit]
     counts = some.total + others.total, some.identical + others.identical
     return Cliffs(a[order], b[order], similarity[order], difference[order], *counts)
 
 
-def _steepest(steepness: Float64, limit: int) -> Int64:
-    """At least the `limit` steepest, and all that equal the last of them."""
-    if len(steepness) <= limit:
-        return np.arange(len(steepness))
-    return np.flatnonzero(steepness >= np.partition(steepness, len(steepness) - limit)[len(steepness) - limit])
+def _largest(score: Float64, limit: int) -> Int64:
+    """Return the positions of the `limit` largest scores, and of all scores that equal the smallest of these."""
+    if len(score) <= limit:
+        return np.arange(len(score))
+    return np.flatnonzero(score >= np.partition(score, len(score) - limit)[len(score) - limit])
 
 
 def _sali(similarity: Float32, difference: Float64) -> Float64:
@@ -119,20 +133,26 @@ def _sali(similarity: Float32, difference: Float64) -> Float64:
     return sali
 
 
-def cliffs_table(found: Cliffs, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
-    """Return a row for each pair: a, b, similarity, difference, sali, and of both ends their structure, names, property
-    and its qualifier, if it has censored numbers, in columns that end with _a and _b.
+def cliffs_table(pairs: Cliffs, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
+    """Return a row for each pair: a, b, similarity, difference, sali, and four columns for each end.
 
-    `items_of` reads items by their ids.
+    The columns of an end are its structure, names, property and, if the property has censored numbers, its qualifier;
+    their names end with _a and _b.
+
+    Args:
+        pairs: the pairs.
+        manifest: of the generation.
+        property: the ranked property.
+        items_of: reads items by their ids.
     """
     columns = shown(manifest)
     qualifiers = [
         title for title, each in columns.items() if each.is_qualifier and each.stored == columns[property].stored
     ]
-    table = {name: pa.array(getattr(found, name)) for name in ("a", "b", "similarity", "difference", "sali")}
-    distinct, place = np.unique(np.concatenate([found.a, found.b]), return_inverse=True)
+    table = {name: pa.array(getattr(pairs, name)) for name in ("a", "b", "similarity", "difference", "sali")}
+    distinct, position = np.unique(np.concatenate([pairs.a, pairs.b]), return_inverse=True)
     items = items_of(distinct)
-    for end, rows in zip("ab", np.split(place, 2), strict=True):
+    for end, rows in zip("ab", np.split(position, 2), strict=True):
         own = items.take(pa.array(rows))
         table |= {f"{name}_{end}": own[name] for name in (manifest.structure, "names", property, *qualifiers)}
     return pa.table(table)

@@ -1,4 +1,4 @@
-"""Which items pass filters: read a batch of columns at a time, compared column by column."""
+"""Filters of items by properties and names, applied to one batch of columns at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from graphkin.store.records import Int32, Mask
 _NAMES = "names"
 _POSSIBLE = {"number": ("min", "max", "equals", "among"), "text": ("equals", "among", "contains")}
 _WRITTEN = {"among": "in"}
-_HOLDS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
+_COMPARISONS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
     "min": pc.greater_equal,
     "max": pc.less_equal,
     "equals": pc.equal,
@@ -28,8 +28,15 @@ _HOLDS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
 
 
 class _Condition(NamedTuple):
-    """A condition on one stored column: `kind` is number, text or names; `name` is the comparison with `value`; `read`
-    converts the stored values first."""
+    """A comparison with the values of one stored column.
+
+    Attributes:
+        column: the stored column.
+        kind: number, text or names.
+        name: the comparison, a key of `_COMPARISONS`.
+        value: the right side of the comparison.
+        read: converts the stored values first.
+    """
 
     column: str
     kind: str
@@ -41,9 +48,19 @@ class _Condition(NamedTuple):
 def passing(
     generation: Generation, filters: Sequence[Filter], beginning: str | None = None, ids: Int32 | None = None
 ) -> Mask:
-    """(n,) which of some items, by default (N,) of all, pass every filter, and have a name that begins so, in any case.
+    """Return which items pass every filter and have a name with this beginning, in any case.
 
-    Raises `InvalidInput` naming the properties for another, and what can be asked of one for another condition.
+    Args:
+        generation: the generation.
+        filters: the filters.
+        beginning: the beginning of a name.
+        ids: (n,) ids of the items to filter; by default all N.
+
+    Returns:
+        (n,) or (N,) bool.
+
+    Raises:
+        InvalidInput: A property does not exist, or it has no such condition; the message lists what is accepted.
     """
     conditions = [each for filter in filters for each in _conditions(generation, filter)]
     if beginning is not None:
@@ -53,7 +70,7 @@ def passing(
     for batch in generation.scan(ids, [*dict.fromkeys(each.column for each in conditions)]) if conditions else ():
         rows = slice(begin, begin + batch.num_rows)
         for condition in conditions:
-            mask[rows] &= _held(condition, batch[condition.column])
+            mask[rows] &= _evaluate(condition, batch[condition.column])
         begin = rows.stop
     return mask
 
@@ -75,16 +92,16 @@ def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
 
 
 def _require_possible(column: str, kind: str, name: str, value: Any) -> None:
-    held = "number" if kind == "number" else "text"
-    type, values = (str if held == "text" else int | float), value if isinstance(value, list) else [value]
-    if name not in _POSSIBLE[held] or not all(isinstance(each, type) for each in values):
-        possible = ", ".join(_WRITTEN.get(each, each) for each in _POSSIBLE[held])
-        written = _WRITTEN.get(name, name)
+    content = "number" if kind == "number" else "text"
+    type, values = (str if content == "text" else int | float), value if isinstance(value, list) else [value]
+    if name not in _POSSIBLE[content] or not all(isinstance(each, type) for each in values):
+        possible = ", ".join(_WRITTEN.get(each, each) for each in _POSSIBLE[content])
+        parameter = _WRITTEN.get(name, name)
         raise InvalidInput(
-            f"{column} holds {held}s, of which this cannot be asked",
-            given={"property": column, written: value if len(values) == 1 else values[:3]},
-            expected=f"{held}s, for {possible}",
-            hint="numbers are written without quotation marks" if held == "number" else "texts have no order here",
+            f"{column} holds {content}s, of which this cannot be asked",
+            given={"property": column, parameter: value if len(values) == 1 else values[:3]},
+            expected=f"{content}s, for {possible}",
+            hint="numbers are written without quotation marks" if content == "number" else "texts have no order here",
         )
 
 
@@ -98,16 +115,16 @@ def _lower(text: str) -> pa.Scalar:
     return pc.utf8_lower(pa.scalar(text))
 
 
-def _held(condition: _Condition, column: pa.Array) -> Mask:
-    holds = partial(_true, condition)
+def _evaluate(condition: _Condition, column: pa.Array) -> Mask:
+    compare = partial(_compare, condition)
     if condition.kind == "number":
-        return holds(condition.read(column))
+        return compare(condition.read(column))
     if condition.kind == "text":
-        return holds(pc.utf8_lower(condition.read(column)))
+        return compare(pc.utf8_lower(condition.read(column)))
     owners = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column)))
-    return np.bincount(owners[holds(pc.utf8_lower(pc.list_flatten(column)))], minlength=len(column)) > 0
+    return np.bincount(owners[compare(pc.utf8_lower(pc.list_flatten(column)))], minlength=len(column)) > 0
 
 
-def _true(condition: _Condition, values: pa.Array) -> Mask:
-    held = _HOLDS[condition.name](values, condition.value)
-    return pc.fill_null(held, False).to_numpy(zero_copy_only=False)
+def _compare(condition: _Condition, values: pa.Array) -> Mask:
+    passed = _COMPARISONS[condition.name](values, condition.value)
+    return pc.fill_null(passed, False).to_numpy(zero_copy_only=False)

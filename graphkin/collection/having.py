@@ -1,4 +1,4 @@
-"""Which items of a generation have a substructure, as far as anybody has asked. What is known stays true."""
+"""The items of a generation that have a substructure, as far as they have been matched."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,18 @@ import numpy as np
 from graphkin.similarity.kind import BLOCK, Advance, Pattern, Substructures
 from graphkin.store.records import Int32, Mask
 
-_PART = 1024  # items, at most, that are asked about at a time
+_PART = 1024  # items, at most, that are matched at a time
 
 
 class Having:
-    """Of one pattern, and of `size` items. Safe to share between threads."""
+    """The matches of one pattern among the items of a generation. Safe to share between threads.
+
+    A match that was learned stays true, because a generation never changes.
+
+    Args:
+        pattern: the substructure.
+        size: the number of items.
+    """
 
     def __init__(self, pattern: Pattern, size: int) -> None:
         self.pattern = pattern
@@ -23,31 +30,31 @@ class Having:
         return self._known.nbytes + self._has.nbytes
 
     def unknown(self, ids: Int32) -> dict[int, list[Int32]]:
-        """Those of some items of which it is not known, in parts, by the block that they are described in."""
+        """Return the items of `ids` that are not matched yet, in parts, by the block that describes them."""
         rest = np.unique(ids[~self._known[ids]])
         blocks = rest // BLOCK
         return {block: [*_parts(rest[blocks == block])] for block in np.unique(blocks).tolist()}
 
     def learn(self, ids: Int32, has: Mask) -> None:
-        """(n,) which of these items have it."""
+        """Record which of the items `ids` have the substructure: `has` is (n,) bool."""
         self._has[ids] = has
         self._known[ids] = True
 
     def find(
         self, substructures: Substructures, ids: Int32, threads: int, advance: Advance = lambda _: None
     ) -> "Having":
-        """Learn it of some items here and now; `advance` is told of how many it is known. Gives this."""
+        """Match the items of `ids` in this process and return self; `advance` counts matched items."""
         left = len(ids)
         for parts in self.unknown(ids).values():
             for part in parts:
                 self.learn(part, substructures.having(self.pattern, part, threads))
                 advance(len(part))
                 left -= len(part)
-        advance(left)  # what was known before
+        advance(left)  # the items that were matched before
         return self
 
     def of(self, ids: Int32) -> Mask:
-        """(n,) which of these items have it, of each of which that is known."""
+        """Return (n,) bool for items that were all matched before."""
         assert self._known[ids].all()
         return self._has[ids]
 

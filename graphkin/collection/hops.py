@@ -1,4 +1,4 @@
-"""How similar items are that lie so many edges apart (the paper's figure 4)."""
+"""The similarity of items by the number of edges between them (the paper's figure 4)."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,20 @@ from graphkin.store import traverse
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float64
 
-_EACH = 50  # items of a hop that are compared with a target
-_TOGETHER = 64  # targets whose layers are found at a time
+_SAMPLE = 50  # items of a hop that are compared with a target
+_BLOCK = 64  # targets that are traversed at once: one bit each
 
 
 @dataclass(frozen=True)
 class Hop:
-    """Pairs that are exactly `hop` edges apart: how many were compared, mean and standard deviation of their
-    similarity."""
+    """Pairs that are exactly `hop` edges apart.
+
+    Attributes:
+        hop: the number of edges.
+        pairs: the number of pairs that were compared.
+        mean: the mean of their similarity.
+        deviation: its standard deviation.
+    """
 
     hop: int
     pairs: int
@@ -27,25 +33,33 @@ class Hop:
 def by_hop(
     generation: Generation, search: Search, min_similarity: float | None, targets: int, max_hops: int, seed: int = 0
 ) -> list[Hop]:
-    """Similarities of random targets to at most 50 random items of each hop, along edges ≥ min_similarity.
+    """Compare random targets with at most 50 random items at each distance, along edges ≥ `min_similarity`.
 
-    Hops are exact: the fewest edges between two items. Those that nothing lies at are left out.
+    A distance is exact: the fewest edges between two items. Distances without items are left out.
+
+    Args:
+        generation: the generation.
+        search: its search index.
+        min_similarity: the smallest similarity of edges; by default the stored threshold.
+        targets: the number of random targets.
+        max_hops: the largest distance.
+        seed: of the random numbers.
     """
     random = np.random.default_rng(seed)
     graph = generation.graph()
-    chosen = random.choice(generation.size, min(targets, generation.size), replace=False).astype(np.int32)
+    sample = random.choice(generation.size, min(targets, generation.size), replace=False).astype(np.int32)
     similarities: list[list[Float64]] = [[] for _ in range(max_hops)]
-    for start in range(0, len(chosen), _TOGETHER):
-        together = chosen[start : start + _TOGETHER]
-        layers = traverse.layers(graph, together, max_hops, rounded(min_similarity))
-        for bit, target in enumerate(together.tolist()):
-            for layer, found in zip(layers, similarities, strict=True):
-                there = np.flatnonzero(layer >> np.uint64(bit) & np.uint64(1))
-                if len(there):
-                    drawn = random.choice(there, min(_EACH, len(there)), replace=False)
-                    found.append(search.similarities(target, drawn))
+    for start in range(0, len(sample), _BLOCK):
+        block = sample[start : start + _BLOCK]
+        layers = traverse.layers(graph, block, max_hops, rounded(min_similarity))
+        for bit, target in enumerate(block.tolist()):
+            for layer, of_hop in zip(layers, similarities, strict=True):
+                members = np.flatnonzero(layer >> np.uint64(bit) & np.uint64(1))
+                if len(members):
+                    others = random.choice(members, min(_SAMPLE, len(members)), replace=False)
+                    of_hop.append(search.similarities(target, others))
     return [
         Hop(hop, len(values), float(values.mean()), float(values.std()))
-        for hop, found in enumerate(similarities, 1)
-        if len(values := np.concatenate([np.empty(0), *found]))
+        for hop, of_hop in enumerate(similarities, 1)
+        if len(values := np.concatenate([np.empty(0), *of_hop]))
     ]

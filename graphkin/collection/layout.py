@@ -15,18 +15,25 @@ from graphkin.store.kernels import inlined, kernel
 from graphkin.store.records import Float32, Float64, Graph, Int32, Int64
 
 _STEPS = 150
-_AT_ONCE = 10  # steps, before it is told how far it is
+_STEPS_PER_REPORT = 10
 _HEAT = 10.0  # edge lengths that an item may move in the first step
-_SETTLED = 4  # items of a tree that lies well as it begins
-_NEAR = 2.0  # edge lengths, within which items repel each other
-_CROWD = 32  # items of a cell that repel others: however many leaves hang on one item, a step takes no longer
+_RIGID = 4  # a tree of at most so many items keeps its rings
+_NEAR = 2.0  # items repel each other within this many edge lengths
+_CROWD = 32  # items of a cell that repel others; bounds the time of a step where many leaves hang on one item
 _TOUCHING = 1e-6  # squared edge lengths
 _GAP = 1.5  # edge lengths between trees
 
 
 class Layout(NamedTuple):
-    """x, y (N,) float32 of every item, from 0 to at most 1: those that the spanning forest joins lie side by side, the
-    largest tree first, and below it those that are alone."""
+    """The place of every item.
+
+    Items that the spanning forest joins lie side by side. The largest tree comes first; items without neighbors lie
+    below all trees.
+
+    Attributes:
+        x: (N,) float32, from 0 to 1, to the right.
+        y: (N,) float32, from 0 to 1, downward.
+    """
 
     x: Float32
     y: Float32
@@ -35,7 +42,7 @@ class Layout(NamedTuple):
 ROWS = pa.schema(
     [("id", pa.int32()), ("x", pa.float32()), ("y", pa.float32()), ("value", pa.float64()), ("cluster", pa.int32())]
 )
-"""What is told of each item: `value` of a property, `cluster` from 1."""
+"""The columns of a map: `value` of a property, `cluster` from 1."""
 
 
 @dataclass(frozen=True)
@@ -61,63 +68,76 @@ class Map:
 
 
 def layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:
-    """Of a generation, kept in the user's cache. The same generation has the same map. `advance` is told of items that
-    are done."""
+    """Return the map of a generation from the user's cache; compute it if it is missing.
+
+    The same generation has the same map.
+
+    Args:
+        generation: the generation.
+        advance: is called with the number of items that are placed.
+    """
 
     def make() -> Layout:
         forest = generation.forest()
-        return _laid(csr.build(forest, generation.size), advance)
+        return lay_out(csr.build(forest, generation.size), advance)
 
     made_by = f"layout {version('graphkin')}"
-    return cached_index(generation, made_by, Layout, lambda found: len(found.x) == generation.size, make)
+    return cached_index(generation, made_by, Layout, lambda cached: len(cached.x) == generation.size, make)
 
 
-def _laid(forest: Graph, advance: Advance) -> Layout:
-    """Each tree begins as rings around its middle, and is relaxed by Fruchterman and Reingold's forces (1991), of which
-    those between distant items are left out, as they propose; then the trees stand in rows."""
-    order, parent, starts = _walked(forest.indptr, forest.indices)
-    x, y = _rings(parent, starts)
+def lay_out(forest: Graph, advance: Advance) -> Layout:
+    """Place the items of a forest.
+
+    Each tree starts as rings around its center. Fruchterman and Reingold's forces (1991) relax it, without the forces
+    between distant items, as they propose. Then the trees are arranged in rows.
+    """
+    order, parent, starts = _order_trees(forest.indptr, forest.indices)
+    x, y = _place_on_rings(parent, starts)
     for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        if end - begin <= _SETTLED:
-            break  # all that follow are as small
+        if end - begin <= _RIGID:
+            break  # all later trees are as small
         own = slice(begin, end)
         heat, parents = min(_HEAT, float(np.sqrt(end - begin))), parent[own] - begin
-        for step in range(0, _STEPS, _AT_ONCE):
-            _relax(x[own], y[own], parents, heat, step, min(step + _AT_ONCE, _STEPS))
-            advance((end - begin) * _AT_ONCE // _STEPS)
-    _stand(x, y, starts)
+        for step in range(0, _STEPS, _STEPS_PER_REPORT):
+            _relax(x[own], y[own], parents, heat, step, min(step + _STEPS_PER_REPORT, _STEPS))
+            advance((end - begin) * _STEPS_PER_REPORT // _STEPS)
+    _arrange_in_rows(x, y, starts)
     scale = max(x.max(initial=0), y.max(initial=0)) or 1.0
-    found = Layout(np.empty(len(x), np.float32), np.empty(len(y), np.float32))
-    found.x[order], found.y[order] = x / scale, y / scale
-    return found
+    places = Layout(np.empty(len(x), np.float32), np.empty(len(y), np.float32))
+    places.x[order], places.y[order] = x / scale, y / scale
+    return places
 
 
 @kernel
-def _walked(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
-    """The items of a forest tree by tree, the largest tree first, each from its middle outwards; the place there of the
-    one by which each was reached, its own of a middle; where trees begin, and N."""
+def _order_trees(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
+    """Order the items of a forest: the largest tree first, each tree breadth first from its center.
+
+    Returns:
+        order (N,): the items. parent (N,): the position in `order` of each item's parent; of a center its own.
+        starts (T + 1,): the position at which each of T trees starts, and N.
+    """
     nodes = len(indptr) - 1
     order, parent = np.empty(nodes, np.int32), np.full(nodes, -1, np.int32)
-    size, middle = np.ones(nodes, np.int32), np.empty(nodes, np.int32)
+    size, center = np.ones(nodes, np.int32), np.empty(nodes, np.int32)
     first, trees = np.empty(nodes, np.int32), 0
     end = 0
     for root in range(nodes):
         if parent[root] >= 0:
             continue
         begin = end
-        end = _reached(root, indptr, indices, order, parent, begin)
+        end = _walk_tree(root, indptr, indices, order, parent, begin)
         for place in range(end - 1, begin, -1):
             size[parent[order[place]]] += size[order[place]]
-        for place in range(begin, end):  # the last that holds half of them is the middle
+        for place in range(begin, end):  # the last item whose subtree has half of all items is the center
             if 2 * size[order[place]] >= end - begin:
-                middle[trees] = order[place]
+                center[trees] = order[place]
         first[trees] = end - begin
         trees += 1
     largest = np.argsort(-first[:trees], kind="mergesort")
     starts, parent[:] = np.zeros(trees + 1, np.int64), -1
     for number in range(trees):
-        root = middle[largest[number]]
-        starts[number + 1] = _reached(root, indptr, indices, order, parent, starts[number])
+        root = center[largest[number]]
+        starts[number + 1] = _walk_tree(root, indptr, indices, order, parent, starts[number])
     place_of = np.empty(nodes, np.int32)
     for place in range(nodes):
         place_of[order[place]] = place
@@ -128,8 +148,8 @@ def _walked(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
 
 
 @kernel
-def _reached(root: int, indptr: Int64, indices: Int32, order: Int32, parent: Int32, begin: int) -> int:
-    """Note a tree from `begin` on, breadth first; gives where it ends."""
+def _walk_tree(root: int, indptr: Int64, indices: Int32, order: Int32, parent: Int32, begin: int) -> int:
+    """Write a tree into `order` and `parent`, breadth first from position `begin`. Return the position after it."""
     order[begin], parent[root], end = root, root, begin + 1
     place = begin
     while place < end:
@@ -145,15 +165,17 @@ def _reached(root: int, indptr: Int64, indices: Int32, order: Int32, parent: Int
 
 
 @kernel
-def _rings(parent: Int32, starts: Int64) -> tuple[Float64, Float64]:
-    """Each tree around the origin: a ring for each distance from its middle, wide enough for its items, and a sector
-    for each branch, as wide as it has items."""
+def _place_on_rings(parent: Int32, starts: Int64) -> tuple[Float64, Float64]:
+    """Place each tree around the origin: one ring for each distance from its center, one sector for each branch.
+
+    A ring is long enough for its items; the width of a sector is proportional to its items.
+    """
     nodes = len(parent)
     size = np.ones(nodes)
     for place in range(nodes - 1, -1, -1):
         if parent[place] != place:
             size[parent[place]] += size[place]
-    begun, width = np.zeros(nodes), np.full(nodes, 2 * np.pi)
+    begin, width = np.zeros(nodes), np.full(nodes, 2 * np.pi)
     x, y = np.zeros(nodes), np.zeros(nodes)
     depth = np.zeros(nodes, np.int32)
     for tree in range(len(starts) - 1):
@@ -165,9 +187,9 @@ def _rings(parent: Int32, starts: Int64) -> tuple[Float64, Float64]:
                 ring = depth[place]
                 radius = max(radius + 1, np.sqrt((place - starts[tree]) / np.pi))
             width[place] = width[above] * size[place] / (size[above] - 1)
-            angle = begun[above] + width[place] / 2
-            begun[place] = begun[above]
-            begun[above] += width[place]
+            angle = begin[above] + width[place] / 2
+            begin[place] = begin[above]
+            begin[above] += width[place]
             x[place], y[place] = radius * np.cos(angle), radius * np.sin(angle)
     return x, y
 
@@ -198,7 +220,7 @@ def _relax(x: Float64, y: Float64, parent: Int32, heat: float, first: int, last:
 
 @kernel
 def _repel(x: Float64, y: Float64, push_x: Float64, push_y: Float64) -> None:
-    """How items that are near push each other, one over their distance: found by a grid."""
+    """Write the repulsion of near items, 1 / distance, into `push_x` and `push_y`. A grid finds near items."""
     nodes, left, low = len(x), x.min(), y.min()
     columns, rows = int((x.max() - left) / _NEAR) + 1, int((y.max() - low) / _NEAR) + 1
     head, following = np.full(columns * rows, -1, np.int32), np.empty(nodes, np.int32)
@@ -223,18 +245,18 @@ def _repel(x: Float64, y: Float64, push_x: Float64, push_y: Float64) -> None:
 
 @inlined
 def _push(across: float, up: float, node: int) -> tuple[float, float]:
-    """Of one that is so far away on another."""
+    """Return the force of an item on another at this distance."""
     squared = across * across + up * up
     if squared >= _NEAR * _NEAR:
         return 0.0, 0.0
-    if squared < _TOUCHING:  # apart, the same way each time
+    if squared < _TOUCHING:  # a direction that is the same in each run
         return np.cos(node), np.sin(node)
     return across / squared, up / squared
 
 
 @kernel
-def _stand(x: Float64, y: Float64, starts: Int64) -> None:
-    """Move trees in place into rows, the largest first, as wide as makes a square of them all."""
+def _arrange_in_rows(x: Float64, y: Float64, starts: Int64) -> None:
+    """Move trees in place into rows, the largest first; the rows together are about a square."""
     area = 0.0
     for tree in range(len(starts) - 1):
         own_x, own_y = x[starts[tree] : starts[tree + 1]], y[starts[tree] : starts[tree + 1]]

@@ -200,7 +200,7 @@ class OpenCollection:
         measure: Measure | None = None,
     ) -> Answers:
         """Return what `search_batch` returns, for structures written as the arguments of `read_structure`."""
-        queries = Queries.of(self.measured(measure), self._ports.reader.read_each(structures))
+        queries = Queries.from_structures(self.measured(measure), self._ports.reader.read_each(structures))
         parts = list[Matches]()
         with (
             self._ports.stage("search", None, "structures") as advance,
@@ -209,7 +209,7 @@ class OpenCollection:
             for part in searching:
                 parts.append(part)
                 advance(0)
-        return queries.found(parts)
+        return queries.answers(parts)
 
     def query(self, request: QueryFields) -> Selected:
         """Return the items that pass, in the order of the request."""
@@ -241,7 +241,7 @@ class OpenCollection:
             )
         picks = Picker(self.generation, self.index, among).picks(request.method, request.threshold, count)
         with self._ports.stage("pick", count, "items") as advance:
-            return Picked.of(picks, count, size, advance)
+            return Picked.from_picks(picks, count, size, advance)
 
     def cliffs(self, request: CliffRanking, limit: int, among: QueryFields | None = None) -> Cliffs:
         """Return the first `limit` activity cliffs, of the items that a query finds."""

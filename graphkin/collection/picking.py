@@ -18,7 +18,7 @@ from graphkin.store.records import Float32, Float64, Int32, Int64, UInt64
 
 
 class Pick(NamedTuple):
-    """An item, and its similarity to the most similar one picked before, 0 for the first."""
+    """An item, and its similarity to the most similar item picked before it; 0 for the first."""
 
     id: int
     nearest: float
@@ -39,42 +39,53 @@ class Picked:
     size: int
 
     @classmethod
-    def of(cls, picks: Iterator[Pick], count: int, size: int, advance: Advance = lambda _: None) -> "Picked":
+    def from_picks(cls, picks: Iterator[Pick], count: int, size: int, advance: Advance = lambda _: None) -> "Picked":
         """Return the first `count` picks, or as many as there are, from `size` items."""
-        found = list[Pick]()
+        subset = list[Pick]()
         for pick in islice(picks, count):
-            found.append(pick)
+            subset.append(pick)
             advance(1)
         return cls(
-            np.array([pick.id for pick in found], np.int32),
-            np.array([pick.nearest for pick in found], np.float32),
+            np.array([pick.id for pick in subset], np.int32),
+            np.array([pick.nearest for pick in subset], np.float32),
             size,
         )
 
 
 class Picker:
-    """Picks from some items of a generation, `among` (n,) without repetitions, by default from all. All are compared,
-    exactly. What content decides is the same whatever the order of a file, and a smaller pick begins a larger one."""
+    """Picks diverse subsets of a generation, exactly.
+
+    Ties are broken by the content of items, never by their order in a file. A smaller subset is the beginning of a
+    larger one.
+
+    Args:
+        generation: the generation.
+        search: its search index.
+        among: (n,) distinct ids to pick from; by default all.
+    """
 
     def __init__(self, generation: Generation, search: Search, among: Int32 | None = None) -> None:
         self._ids = np.arange(generation.size, dtype=np.int32) if among is None else np.sort(among)
         self.size = len(self._ids)
         self._search = search
-        self._compared = slice(None) if self.size == generation.size else self._ids  # which need not be gathered
+        # A slice spares gathering the fingerprints of all items.
+        self._compared = slice(None) if self.size == generation.size else self._ids
         tie = _ties(generation)[self._ids]
         self._ranks = np.empty(self.size, np.int64)
         self._ranks[np.argsort(tie)] = np.arange(self.size)
 
     def picks(self, method: Picking, threshold: float, count: int) -> Iterator[Pick]:
-        """By `max_min`, or by `sphere_exclusion` with a threshold. Raises `InvalidInput` for a count that is none of 1
-        to `size`, and for no threshold."""
+        """Yield `count` items by MaxMin or by sphere exclusion.
+
+        Raises:
+            InvalidInput: `count` is not from 1 to `size`, or the threshold is not in (0, 1].
+        """
         if not 1 <= count <= self.size:
             raise InvalidInput("so many items cannot be picked", given=count, expected=f"1 to {self.size:,}")
         return islice(self.max_min() if method == "maxmin" else self.sphere_exclusion(threshold), count)
 
     def max_min(self) -> Iterator[Pick]:
-        """Each the least similar to those picked before it (MaxMin). The first, and which of several equally good ones
-        is picked, is decided by content."""
+        """Yield items, each the one least similar to all items before it (MaxMin)."""
 
         def farthest(nearest: Float64) -> int | None:
             least = np.flatnonzero(nearest == nearest.min())
@@ -84,23 +95,22 @@ class Picker:
         return self._picks(farthest)
 
     def sphere_exclusion(self, threshold: float) -> Iterator[Pick]:
-        """No two of them with similarity ≥ threshold, in (0, 1]: every item, in an order that content decides, is
-        picked unless it lies so near to one picked before. Raises `InvalidInput`."""
+        """Yield items of which no two have a similarity ≥ `threshold`, in (0, 1]. Raises `InvalidInput`."""
         require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0 and at most 1")
         order: Int64 = np.argsort(self._ranks)
-        at = 0
+        position = 0
 
         def first_outside(nearest: Float64) -> int | None:
-            nonlocal at
-            while at < len(order) and nearest[order[at]] >= threshold:
-                at += 1
-            return int(order[at]) if at < len(order) else None
+            nonlocal position
+            while position < len(order) and nearest[order[position]] >= threshold:
+                position += 1
+            return int(order[position]) if position < len(order) else None
 
         return self._picks(first_outside)
 
-    def _picks(self, following: Callable[[Float64], int | None]) -> Iterator[Pick]:
+    def _picks(self, select_next: Callable[[Float64], int | None]) -> Iterator[Pick]:
         nearest = np.zeros(self.size)
-        while (place := following(nearest)) is not None:
+        while (place := select_next(nearest)) is not None:
             id, similarity = int(self._ids[place]), float(nearest[place])
             np.maximum(nearest, self._search.similarities(id, self._compared), out=nearest)
             nearest[place] = np.inf
@@ -112,10 +122,10 @@ class _Ties(NamedTuple):
 
 
 def _ties(generation: Generation) -> UInt64:
-    """(N,) numbers that are random, and follow from the content of each item alone."""
+    """Return (N,) pseudo-random numbers that depend on the content of each item alone."""
     kind = kind_of(generation)
 
     def make() -> _Ties:
         return _Ties(tie_of(kind.digests(generation, kind.recipe(generation.manifest.recipe))))
 
-    return cached_index(generation, "ties", _Ties, lambda found: len(found.tie) == generation.size, make).tie
+    return cached_index(generation, "ties", _Ties, lambda cached: len(cached.tie) == generation.size, make).tie

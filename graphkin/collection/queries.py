@@ -1,4 +1,4 @@
-"""Many structures that somebody asks about at once: those that could be read, and why the others could not."""
+"""Batches of query structures: the readable ones, and the errors of the others."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,35 +16,38 @@ from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
 Unread = InvalidInput | NotFound
-"""Why a structure could not be read, or there is no item of a name."""
+"""The error of a structure that cannot be read, or of a name that no item has."""
 
 Written = dict[str, str]
-"""A structure, as the arguments of `read_structure`."""
+"""A structure as the arguments of `read_structure`."""
 
 
-def written_each(generation: Generation, asked: Sequence[str | StructureOrName]) -> list[Written | Unread]:
-    """How the structures of a batch are written, those of named items as these are."""
-    found = list[Written | Unread]()
-    for each in asked:
+def written_each(generation: Generation, batch: Sequence[str | StructureOrName]) -> list[Written | Unread]:
+    """Return each structure of a batch as the arguments of `read_structure`, or its error.
+
+    The name of an item becomes the item's structure.
+    """
+    structures = list[Written | Unread]()
+    for structure in batch:
         try:
-            found.append(_written(generation, each))
+            structures.append(_written(generation, structure))
         except (InvalidInput, NotFound) as error:
-            found.append(error)
-    return found
+            structures.append(error)
+    return structures
 
 
-def _written(generation: Generation, asked: str | StructureOrName) -> Written:
-    if isinstance(asked, str):
-        return {"structure": asked}
-    if asked.name is None:
-        return written(asked)
-    id = the_one(generation.named(asked.name), generation.collection, name=asked.name)
+def _written(generation: Generation, structure: str | StructureOrName) -> Written:
+    if isinstance(structure, str):
+        return {"structure": structure}
+    if structure.name is None:
+        return written(structure)
+    id = the_one(generation.named(structure.name), generation.collection, name=structure.name)
     (text,) = generation.structures(np.array([id], np.int32))
     return {"structure": text}
 
 
 def read_each(generation: Generation, structures: Iterable[Written | Unread]) -> Iterator[Query | Unread]:
-    """Each structure as the collection reads it."""
+    """Yield each structure as the collection reads it, or its error."""
     recipe = recipe_of(generation)
     for each in structures:
         try:
@@ -55,42 +58,54 @@ def read_each(generation: Generation, structures: Iterable[Written | Unread]) ->
 
 @dataclass(frozen=True)
 class Queries:
-    """numbers (R,) int32: which of all the structures `read` are; errors: of each structure, None for those."""
+    """A batch of S structures, R of which can be searched for.
+
+    Attributes:
+        search: the search index.
+        readable: the R structures.
+        numbers: (R,) int32, the positions of these in the batch.
+        errors: S texts; None for each structure that can be searched for.
+    """
 
     search: Search
-    read: list[Query]
+    readable: list[Query]
     numbers: Int32
     errors: list[str | None]
 
     @staticmethod
-    def of(search: Search, given: Iterable[Query | Unread]) -> "Queries":
-        """Those that `search` can compare with its items are read."""
-        read, numbers, errors = list[Query](), list[int](), list[str | None]()
-        for number, each in enumerate(given):
+    def from_structures(search: Search, structures: Iterable[Query | Unread]) -> "Queries":
+        """Select the structures that `search` can compare with its items."""
+        readable, numbers, errors = list[Query](), list[int](), list[str | None]()
+        for number, each in enumerate(structures):
             error = _unfit(search, each) if isinstance(each, Query) else each
             errors.append(None if error is None else error.line)
             if isinstance(each, Query) and error is None:
-                read.append(each)
+                readable.append(each)
                 numbers.append(number)
-        return Queries(search, read, np.array(numbers, np.int32), errors)
+        return Queries(search, readable, np.array(numbers, np.int32), errors)
 
     def parts(self, min_similarity: float | None, limit: int, threads: int) -> Generator[Matches]:
-        """What they find, as `Search.search_all`: `query` counts those that were read."""
-        return self.search.search_all(self.read, min_similarity, limit, threads)
+        """Yield the hits of the readable structures in parts; `Matches.query` is a position in `readable`."""
+        return self.search.search_all(self.readable, min_similarity, limit, threads)
 
-    def found(self, parts: Iterable[Matches]) -> "Answers":
-        """All that they find, when it is there."""
-        found = Matches.gathered(parts)
+    def answers(self, parts: Iterable[Matches]) -> "Answers":
+        """Return the hits of all parts by the positions of the structures in the batch."""
+        hits = Matches.gathered(parts)
         stored = np.full(len(self.errors), -1, np.int32)
-        same = self.search.identical_all(self.read, found)
+        same = self.search.identical_all(self.readable, hits)
         stored[self.numbers] = [-1 if id is None else id for id in same]
-        return Answers(self.errors, stored, Matches(self.numbers[found.query], found.ids, found.similarity))
+        return Answers(self.errors, stored, Matches(self.numbers[hits.query], hits.ids, hits.similarity))
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Of S structures: errors as `Queries` has them; stored (S,) int32, the item that each is, -1 for none; and what
-    they find, whose `query` is the number of the structure."""
+    """The hits of a batch of S structures.
+
+    Attributes:
+        errors: as `Queries` has them.
+        stored: (S,) int32, the item that each structure is, -1 for none.
+        hits: the hits; `query` is the position of a structure in the batch.
+    """
 
     errors: list[str | None]
     stored: Int32
@@ -98,12 +113,12 @@ class Answers:
 
     @property
     def ids(self) -> pa.Array:
-        """`stored`, null for none."""
+        """`stored` with null for none."""
         return pa.array(self.stored, mask=self.stored < 0)
 
     @property
     def offsets(self) -> Int32:
-        """(S + 1,) where the hits of each structure begin and end."""
+        """The positions at which the hits of each structure begin and end, (S + 1,)."""
         return np.searchsorted(self.hits.query, np.arange(len(self.errors) + 1)).astype(np.int32)
 
 
@@ -115,22 +130,28 @@ def _unfit(search: Search, query: Query) -> Unread | None:
     return None
 
 
-def beside(errors: pa.Array, hits: Matches, items_of: Callable[[Int32], pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Return a row for each hit, and one for each structure that could not be read, in the order of the structures.
+def join_items(errors: pa.Array, hits: Matches, items_of: Callable[[Int32], pa.Table]) -> tuple[pa.Table, pa.Table]:
+    """Return a row for each hit and for each unreadable structure, in the order of the structures.
 
-    The columns query int32, error, id int32 and similarity float32; and beside them, row by row, those of the items,
-    which `items_of` reads by their ids. Where there is an error, the others are null.
+    Args:
+        errors: (S,) the text of each error, null for readable structures.
+        hits: the hits.
+        items_of: reads items by their ids.
+
+    Returns:
+        Two tables with the same rows. The first has the columns query int32, error, id int32 and similarity float32.
+        The second has the columns of the items. All columns but query and error are null in the row of an error.
     """
     failed = np.flatnonzero(errors.is_valid().to_numpy(zero_copy_only=False)).astype(np.int32)
     query = np.concatenate([hits.query, failed])
     order = np.argsort(query, kind="stable")
-    none = np.arange(len(query)) >= len(hits.query)
-    distinct, place = np.unique(hits.ids, return_inverse=True)
+    missing = np.arange(len(query)) >= len(hits.query)
+    distinct, position = np.unique(hits.ids, return_inverse=True)
 
     def aligned(values: np.ndarray) -> pa.Array:
         filled = np.concatenate([values, np.zeros(len(failed), values.dtype)])
-        return pa.array(filled[order], mask=none[order])
+        return pa.array(filled[order], mask=missing[order])
 
-    said = errors.take(pa.array(query[order], mask=~none[order]))
-    columns = {"query": query[order], "error": said, "id": aligned(hits.ids), "similarity": aligned(hits.similarity)}
-    return pa.table(columns), items_of(distinct).take(aligned(place.astype(np.int64)))
+    texts = errors.take(pa.array(query[order], mask=~missing[order]))
+    columns = {"query": query[order], "error": texts, "id": aligned(hits.ids), "similarity": aligned(hits.similarity)}
+    return pa.table(columns), items_of(distinct).take(aligned(position.astype(np.int64)))

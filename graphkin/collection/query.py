@@ -1,4 +1,4 @@
-"""A structure somebody asks about, read exactly as the collection's recipe reads its records."""
+"""Query structures, read exactly as the collection's recipe reads its records."""
 
 import json
 from collections.abc import Sequence
@@ -14,21 +14,27 @@ from graphkin.store.base import Generation
 
 
 def read_structure(recipe: Recipe, **structure: str | None) -> Query:
-    """Read a structure that is given in exactly one way.
+    """Read a structure that is written in exactly one way.
 
-    Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of at most 1,000 atoms. Graphs: graph, as JSON. What is
-    compared by fingerprints: fingerprint, in hexadecimal. Of any kind: structure, which is the first of its writings.
-    Raises `InvalidInput` with the reason, and `Conflict` where items of this kind are not written so.
+    Args:
+        recipe: of the collection.
+        **structure: one text by the name of its notation. Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of
+            at most 1,000 atoms. Graphs: graph, as JSON. Collections with fingerprints: fingerprint, in hexadecimal.
+            Every kind: structure, which is the first notation of the kind.
+
+    Raises:
+        InvalidInput: The structure cannot be read, or it is not written in exactly one way.
+        Conflict: Items of this kind have no such notation.
     """
     kind = kind_of_recipe(recipe)
-    given = [(text, writing) for writing, text in structure.items() if text is not None]
-    if len(given) != 1:
+    texts = [(text, writing) for writing, text in structure.items() if text is not None]
+    if len(texts) != 1:
         raise InvalidInput(
             "a structure is given in one way",
-            given=[writing for _, writing in given],
+            given=[writing for _, writing in texts],
             expected=f"exactly one of {', '.join(kind.writings)}",
         )
-    ((text, writing),) = given
+    ((text, writing),) = texts
     if writing == "structure":
         writing = kind.writings[0]
     if writing not in kind.writings:
@@ -55,44 +61,48 @@ def point_to_name(generation: Generation, error: InvalidInput) -> None:
         )
 
 
-def written(asked: StructureFields) -> dict[str, str]:
-    """How a structure is written: as the arguments of `read_structure`."""
-    graph = None if asked.graph is None else asked.graph.model_dump_json(exclude_none=True)
-    vector = None if asked.vector is None else json.dumps(asked.vector)
-    texts = {way: getattr(asked, way) for way in ("smiles", "inchi", "molblock", "fingerprint", "structure")}
+def written(request: StructureFields) -> dict[str, str]:
+    """Return the structure of a request as the arguments of `read_structure`."""
+    graph = None if request.graph is None else request.graph.model_dump_json(exclude_none=True)
+    vector = None if request.vector is None else json.dumps(request.vector)
+    texts = {way: getattr(request, way) for way in ("smiles", "inchi", "molblock", "fingerprint", "structure")}
     return {way: text for way, text in {**texts, "graph": graph, "vector": vector}.items() if text is not None}
 
 
-def written_pattern(asked: str | Substructure) -> tuple[str, str]:
-    """The text of a substructure and how it is written: as the arguments of `Kind.pattern`."""
-    if isinstance(asked, str):
-        return asked, "smarts"
-    ((writing, text),) = asked.ways().items()
+def written_pattern(substructure: str | Substructure) -> tuple[str, str]:
+    """Return the text of a substructure and its notation: the arguments of `Kind.pattern`."""
+    if isinstance(substructure, str):
+        return substructure, "smarts"
+    ((writing, text),) = substructure.ways().items()
     return text, writing
 
 
 def the_one(
-    found: Sequence[int],
+    ids: Sequence[int],
     collection: str,
     *,
     smiles: str | None = None,
     name: str | None = None,
     like: Sequence[str] = (),
 ) -> int:
-    """The only id among `found`. Raises `NotFound`, which suggests names that are `like` it, and `InvalidInput` for a
-    name that several items share."""
-    if not found:
+    """Return the only id of `ids`.
+
+    Raises:
+        NotFound: There is none; the hint suggests the names in `like`.
+        InvalidInput: Several items share the name.
+    """
+    if not ids:
         hint = "names are matched in any case" if smiles is None else "search finds what is similar to any structure"
-        suggested = f"did you mean {', '.join(map(repr, like))}?" if like else hint
-        raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=suggested)
-    if len(found) > 1:
-        raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*found]}")
-    return found[0]
+        suggestion = f"did you mean {', '.join(map(repr, like))}?" if like else hint
+        raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=suggestion)
+    if len(ids) > 1:
+        raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*ids]}")
+    return ids[0]
 
 
 def require_one_way(id: int | None, smiles: str | None, name: str | None) -> None:
     """Raise `InvalidInput` unless an item is named in exactly one of these ways."""
-    given = [way for way, value in (("id", id), ("smiles", smiles), ("name", name)) if value is not None]
-    if len(given) != 1:
-        said = " and ".join(given) or "none"
-        raise InvalidInput("an item is asked for in one way", given=said, expected="exactly one of id, smiles, name")
+    ways = [way for way, value in (("id", id), ("smiles", smiles), ("name", name)) if value is not None]
+    if len(ways) != 1:
+        named = " and ".join(ways) or "none"
+        raise InvalidInput("an item is asked for in one way", given=named, expected="exactly one of id, smiles, name")

@@ -1,4 +1,4 @@
-"""The items of a generation that a query asks for, in its order. They never change, so they are remembered."""
+"""The items of a generation that a query selects, in its order. They never change, so they are cached."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -24,29 +24,34 @@ from graphkin.store.base import Generation, Neighbors
 from graphkin.store.columns import Shown, shown
 from graphkin.store.records import Float32, Int32, Mask
 
-_REMEMBERED = 64 * 2**20  # bytes
-_OF_EACH = 16  # more where an item has fewer: whole orders of many items are remembered too
+_CACHE = 64 * 2**20  # bytes of a cache, at least
+_BYTES_PER_ITEM = 16  # a larger cache for a large generation, so that it holds whole orders
 
 SIMILARITY = "similarity"
-"""What the order by similarity is called."""
+"""The name of the order by similarity."""
 
 DEGREE = "degree"
-"""What the order by the number of stored neighbours is called, unless a property is."""
+"""The name of the order by the number of stored neighbors, unless a property has this name."""
 
 
 @dataclass(frozen=True)
 class Selected:
-    """ids (n,) int32 in order; similarity (n,) float32 of each to the structure asked for, None where none was."""
+    """Selected items in order.
+
+    Attributes:
+        ids: (n,) int32.
+        similarity: (n,) float32, to the structure of the query; None if the query has none.
+    """
 
     ids: Int32
     similarity: Float32 | None = None
 
     def first(self, limit: int | None) -> "Selected":
-        """The first so many; None: all."""
+        """Return the first `limit` items, all of them for None."""
         return Selected(self.ids[:limit], None if self.similarity is None else self.similarity[:limit])
 
     def of(self, mask: Mask) -> "Selected":
-        """Those for which it is true."""
+        """Return the items for which `mask` is true."""
         return Selected(self.ids[mask], None if self.similarity is None else self.similarity[mask])
 
     @property
@@ -55,20 +60,27 @@ class Selected:
 
 
 class Source(Protocol):
-    """Which items there are to choose from, other than all, and their own order."""
+    """The items that a query selects from, and their own order."""
 
     @property
-    def said(self) -> list[Any]:
-        """What tells it from others."""
+    def key(self) -> list[Any]:
+        """The values that distinguish it from other sources."""
 
     def items(self, generation: Generation) -> Selected:
-        """All of them."""
+        """Return all items of the source."""
 
 
 @dataclass(frozen=True)
 class Near:
-    """Those at least so similar to a structure, by default all, by a measure, by default the collection's own, which
-    `search` gives; the most similar first. `itself`: whether the item that is this very structure is one of them."""
+    """The items that are similar to a structure, most similar first.
+
+    Attributes:
+        search: returns the search index by the collection's own measure.
+        query: the structure.
+        min_similarity: the smallest similarity; None selects all items.
+        measure: another measure than the collection's own.
+        itself: whether the item that is this structure belongs to the source.
+    """
 
     search: Callable[[], Search]
     query: Query
@@ -77,7 +89,7 @@ class Near:
     itself: bool = True
 
     @property
-    def said(self) -> list[Any]:
+    def key(self) -> list[Any]:
         arrays = [each.tobytes() for each in self.query.arrays]
         return ["near", self.query.text, arrays, self.min_similarity, self.measure, self.itself]
 
@@ -85,31 +97,31 @@ class Near:
         search = self.search() if self.measure is None else self.search().measured(self.measure)
         hits = search.search(self.query, self.min_similarity, sys.maxsize)
         own = None if self.itself else search.identical(self.query)
-        kept = slice(None) if own is None else hits.ids != own
-        return Selected(hits.ids[kept], hits.similarity[kept])
+        selection = slice(None) if own is None else hits.ids != own
+        return Selected(hits.ids[selection], hits.similarity[selection])
 
 
 @dataclass(frozen=True)
 class Neighboring:
-    """The stored neighbours of an item that are at least so similar to it, the most similar first."""
+    """The stored neighbors of an item with at least this similarity, most similar first."""
 
     id: int
     min_similarity: float | None = None
 
     @property
-    def said(self) -> list[Any]:
+    def key(self) -> list[Any]:
         return ["neighbors", self.id, self.min_similarity]
 
     def items(self, generation: Generation) -> Selected:
-        found = generation.neighbors(self.id, self.min_similarity)
-        return Selected(found.ids, found.similarity)
+        neighbors = generation.neighbors(self.id, self.min_similarity)
+        return Selected(neighbors.ids, neighbors.similarity)
 
 
 @dataclass(frozen=True)
 class Members:
-    """Those of a group of items, in its order; `said` tells it from other groups."""
+    """The items of a group, in its order; `key` distinguishes it from other groups."""
 
-    said: list[Any]
+    key: list[Any]
     ids: Int32
 
     def items(self, generation: Generation) -> Selected:  # noqa: ARG002 - the group is of its items
@@ -118,12 +130,12 @@ class Members:
 
 @dataclass(frozen=True)
 class Listed:
-    """Those with these ids, in this order, each once. Raises `NotFound` naming one that no item has."""
+    """The items with these ids, in this order, each once. Raises `NotFound` naming an id that no item has."""
 
     ids: tuple[int, ...]
 
     @property
-    def said(self) -> list[Any]:
+    def key(self) -> list[Any]:
         return ["ids", self.ids]
 
     def items(self, generation: Generation) -> Selected:
@@ -136,21 +148,21 @@ class Listed:
 
 
 class Selections:
-    """Of one generation. Safe to share between threads."""
+    """Selects items of one generation, and caches what it selects. Safe to share between threads."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
         self._lock = Lock()
-        most = max(_REMEMBERED, _OF_EACH * generation.size)
-        self._known: LRUCache[bytes, Any] = LRUCache(most, getsizeof=lambda found: found.nbytes)
+        size = max(_CACHE, _BYTES_PER_ITEM * generation.size)
+        self._cache: LRUCache[bytes, Any] = LRUCache(size, getsizeof=lambda value: value.nbytes)
 
     def passing(self, filters: Sequence[Filter], name: str | None = None) -> Mask:
-        """(N,) as `similarity.filters.passing`, which raises."""
-        return self._once([_said(filters), name], lambda: passing(self._generation, filters, name))
+        """Return (N,) which items pass, as `filters.passing` does. Raises as it does."""
+        return self._cached([_key(filters), name], lambda: passing(self._generation, filters, name))
 
     def having(self, pattern: Pattern) -> Having:
-        """What is known of a substructure."""
-        return self._once([pattern.writing, pattern.text], lambda: Having(pattern, self._generation.size))
+        """Return the matches of a substructure, as far as they are known."""
+        return self._cached([pattern.writing, pattern.text], lambda: Having(pattern, self._generation.size))
 
     def selected(
         self,
@@ -160,26 +172,32 @@ class Selections:
         sort: Sort | None = None,
         having: Having | None = None,
     ) -> Selected:
-        """The items of a source, by default all, that pass filters, have a name that begins so, and a substructure: all
-        of them, as `sort` says. Of whatever passes the rest it must be known whether it has that.
+        """Return the items of a source that pass all conditions, in order.
 
-        By default in the order of the source, else by id; equals by id in any case. Raises as `passing`, as the source
-        does, and `InvalidInput` naming the columns for another.
+        Args:
+            filters: the filters that items pass.
+            name: the beginning of a name.
+            source: the items to select from; by default all.
+            sort: the order; by default that of the source, else by id. Ties are in order of id.
+            having: the matches of a substructure, known for all items that pass the other conditions.
+
+        Raises:
+            InvalidInput: A property or the column of `sort` does not exist; the message lists those that do.
         """
-        asked = [_said(filters), name, source and source.said]
+        conditions = [_key(filters), name, source and source.key]
 
         def choose() -> Selected:
             mask = self.passing(filters, name)
             if source is None:
                 return Selected(np.flatnonzero(mask).astype(np.int32))
-            found = source.items(self._generation)
-            return found.of(mask[found.ids])
+            items = source.items(self._generation)
+            return items.of(mask[items.ids])
 
         def select() -> Selected:
-            return self._sorted(chosen if having is None else chosen.of(having.of(chosen.ids)), sort)
+            return self._sorted(unsorted if having is None else unsorted.of(having.of(unsorted.ids)), sort)
 
-        chosen: Selected = self._once([*asked, None, None], choose)
-        return self._once([*asked, having and having.pattern, sort], select)
+        unsorted: Selected = self._cached([*conditions, None, None], choose)
+        return self._cached([*conditions, having and having.pattern, sort], select)
 
     def hits(
         self,
@@ -190,7 +208,7 @@ class Selections:
         filters: Sequence[Filter] = (),
         having: Having | None = None,
     ) -> Hits:
-        """What a search finds among the items that pass filters, and have a substructure, as `selected` has it."""
+        """Return the hits of a search among the items that pass filters and have a substructure, as in `selected`."""
         if not filters and having is None:
             return search.search(query, min_similarity, limit)
         return search.search_among(self.selected(filters, having=having).ids, query, min_similarity, limit)
@@ -204,50 +222,53 @@ class Selections:
         filters: Sequence[Filter] = (),
         having: Having | None = None,
     ) -> Neighbors:
-        """The stored neighbours of an item that pass filters, as `Generation.neighbors` gives them; those with a
-        substructure, which must be known of them all."""
+        """Return the stored neighbors of an item that pass filters and have a substructure.
+
+        `having` is known for all neighbors of the item.
+        """
         if not filters and having is None:
             return self._generation.neighbors(id, min_similarity, offset, limit)
-        found = self._generation.neighbors(id, min_similarity)
-        chosen = Selected(found.ids, found.similarity).of(passing(self._generation, filters, ids=found.ids))
+        neighbors = self._generation.neighbors(id, min_similarity)
+        mask = passing(self._generation, filters, ids=neighbors.ids)
+        selected = Selected(neighbors.ids, neighbors.similarity).of(mask)
         if having is not None:
-            chosen = chosen.of(having.of(chosen.ids))
+            selected = selected.of(having.of(selected.ids))
         page = slice(offset, None if limit is None else offset + limit)
-        assert chosen.similarity is not None
-        return Neighbors(chosen.ids[page], chosen.similarity[page], len(chosen.ids))
+        assert selected.similarity is not None
+        return Neighbors(selected.ids[page], selected.similarity[page], len(selected.ids))
 
-    def _once(self, said: list[Any], find: Callable[[], Any]) -> Any:
-        key = blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=32).digest()
+    def _cached(self, key: list[Any], compute: Callable[[], Any]) -> Any:
+        digest = blake2b(repr(key).encode("utf-8", "surrogatepass"), digest_size=32).digest()
         with self._lock:
-            found = self._known.get(key)
-        if found is None:
-            found = find()
+            value = self._cache.get(digest)
+        if value is None:
+            value = compute()
             with self._lock:
-                self._known[key] = found
-        return found
+                self._cache[digest] = value
+        return value
 
-    def _sorted(self, found: Selected, sort: Sort | None) -> Selected:
+    def _sorted(self, items: Selected, sort: Sort | None) -> Selected:
         if sort is None:
-            return found
-        by_id = np.argsort(found.ids)
-        ids = found.ids[by_id]
-        similarity = None if found.similarity is None else found.similarity[by_id]
+            return items
+        by_id = np.argsort(items.ids)
+        ids = items.ids[by_id]
+        similarity = None if items.similarity is None else items.similarity[by_id]
         if sort.by == SIMILARITY and similarity is not None:
-            key = similarity.astype(np.float64)
+            values = similarity.astype(np.float64)
         else:
-            key = self._key(ids, sort.by, compared=similarity is not None)
-        lacking = np.isnan(key)
-        order = np.lexsort((-key if sort.descending else key, lacking))  # stable
+            values = self._sort_values(ids, sort.by, compared=similarity is not None)
+        lacking = np.isnan(values)
+        order = np.lexsort((-values if sort.descending else values, lacking))  # stable
         return Selected(ids[order], None if similarity is None else similarity[order])
 
-    def _key(self, ids: Int32, by: str, *, compared: bool) -> NDArray[np.float64]:
-        """(n,) numbers that order as the values of a column do; NaN for an item that lacks it."""
+    def _sort_values(self, ids: Int32, by: str, *, compared: bool) -> NDArray[np.float64]:
+        """Return (n,) numbers in the order of the values of a column; NaN for an item that has no value."""
         manifest = self._generation.manifest
         properties = shown(manifest)
         inchikey = ["inchikey"] if manifest.recipe.get("inchikey") else []
-        offered = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties]
-        if by not in offered:
-            expected = f"one of {', '.join([*offered, *([SIMILARITY] if compared else [])])}"
+        columns = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties]
+        if by not in columns:
+            expected = f"one of {', '.join([*columns, *([SIMILARITY] if compared else [])])}"
             raise InvalidInput("items have no such column to be sorted by", given=by, expected=expected)
         if by == "id":
             return ids.astype(np.float64)
@@ -256,12 +277,12 @@ class Selections:
         column = self._column(ids, by, properties.get(by))
         if pa.types.is_floating(column.type):
             return pc.fill_null(column, float("nan")).to_numpy()
-        exact = by in (manifest.structure, "inchikey")  # whose letters mean something
+        exact = by in (manifest.structure, "inchikey")  # upper and lower case differ in meaning
         ranks = pc.rank(column if exact else pc.utf8_lower(column), tiebreaker="dense")
         return np.where(column.is_null().to_numpy(), np.nan, ranks.to_numpy())
 
     def _column(self, ids: Int32, name: str, property: Shown | None) -> pa.ChunkedArray:
-        """The values of these items, which are in order, in a property or another column; of names the first."""
+        """Return the values of items, whose ids ascend, in a property or another column; of names the first."""
         parts, begin = [], 0
         stored, read = (name, _single) if property is None else (property.stored, property.values)
         for batch in self._generation.columns([stored]):
@@ -271,7 +292,7 @@ class Selections:
         return pa.chunked_array(parts) if parts else pa.chunked_array([], pa.float64())
 
 
-def _said(filters: Sequence[Filter]) -> list[str]:
+def _key(filters: Sequence[Filter]) -> list[str]:
     return [each.model_dump_json() for each in filters]
 
 

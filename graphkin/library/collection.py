@@ -15,7 +15,7 @@ import pyarrow as pa
 from graphkin.collection.cliffs import Cliffs, cliffs_table
 from graphkin.collection.clusters.core import Core
 from graphkin.collection.picking import Picked
-from graphkin.collection.queries import beside
+from graphkin.collection.queries import join_items
 from graphkin.collection.selection import Selected
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, require
@@ -176,7 +176,7 @@ class Collection(ABC):
         said = {name: value for name, value in given.items() if value is not None}
         with refusing():
             asked = SearchBatchBody.model_validate_json(json.dumps(said))
-        rows, items = beside(*self._search_batch(asked), self._rows)
+        rows, items = join_items(*self._search_batch(asked), self._rows)
         shown = self._shown(items)
         return Table(pa.table({**dict(zip(rows.column_names, rows.columns, strict=True)), **shown}))
 

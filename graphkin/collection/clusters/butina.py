@@ -21,30 +21,39 @@ def butina(
     advance: Advance = lambda _: None,
     most_pairs: int | None = None,
 ) -> Clusters:
-    """Taylor and Butina's clusters: the item with most neighbours and these, then the same of what is left.
+    """Return Taylor and Butina's clusters: the item with most neighbors and these, then the same of the other items.
 
-    Neighbours are all items with similarity ≥ threshold, in (0, 1], whatever the hierarchy's own threshold and cap;
-    they are counted once, before any is taken. Among items of equally many the content decides, not the place in a
-    file. Raises `InvalidInput`, also where more pairs than `most_pairs` are so similar.
+    Neighbors are all items with similarity ≥ `threshold`, whatever the threshold and top-k limit of the similarity
+    graph. They are counted once, at the start. Ties are broken by content, never by the order of a file.
+
+    Args:
+        generation: the generation.
+        threshold: in (0, 1].
+        threads: of the join.
+        advance: is called with the number of compared items.
+        most_pairs: the most similar pairs; None means any number.
+
+    Raises:
+        InvalidInput: The threshold is out of range, or there are more than `most_pairs` similar pairs.
     """
     require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0 and at most 1")
     kind = kind_of(generation)
-    wanted = {"threshold": threshold, "top_k": 0, "candidates": "exact", "ties": "hash"}
-    recipe = kind.recipe(generation.manifest.recipe).model_copy(update=wanted)
+    settings = {"threshold": threshold, "top_k": 0, "candidates": "exact", "ties": "hash"}
+    recipe = kind.recipe(generation.manifest.recipe).model_copy(update=settings)
     descriptors = kind.descriptors_of(generation, recipe, kind.digests(generation, recipe))
     pairs = descriptors.pairs(0, threads, advance)
-    return taylor_butina(pairs if most_pairs is None else _at_most(most_pairs, pairs), descriptors.tie)
+    return taylor_butina(pairs if most_pairs is None else _limit(pairs, most_pairs), descriptors.tie)
 
 
 def taylor_butina(pairs: Iterable[Pairs], tie: UInt64) -> Clusters:
-    """Of similar pairs of N items, each once, ranked among equals by `tie` (N,), the highest first."""
+    """Return the clusters of N items from their similar pairs, each once; `tie` (N,) breaks ties, the highest first."""
     left, right = (np.concatenate([np.empty(0, np.int32), *ends]) for ends in _ends(pairs))
-    neighbours = np.bincount(left, minlength=len(tie)) + np.bincount(right, minlength=len(tie))
-    order = np.lexsort((tie, neighbours))[::-1].astype(np.int32)
-    return Clusters.of(*_taken(left, right, neighbours, order))
+    neighbors = np.bincount(left, minlength=len(tie)) + np.bincount(right, minlength=len(tie))
+    order = np.lexsort((tie, neighbors))[::-1].astype(np.int32)
+    return Clusters.from_labels(*_assign(left, right, neighbors, order))
 
 
-def _at_most(most: int, pairs: Iterable[Pairs]) -> Iterator[Pairs]:
+def _limit(pairs: Iterable[Pairs], most: int) -> Iterator[Pairs]:
     count = 0
     for each in pairs:
         count += len(each.left)
@@ -67,11 +76,11 @@ def _ends(pairs: Iterable[Pairs]) -> tuple[list[Int32], list[Int32]]:
 
 
 @kernel
-def _taken(left: Int32, right: Int32, neighbours: Int64, order: Int32) -> tuple[Int32, Int32]:
-    """Label of each item and centre of each cluster, in the order in which they are taken."""
-    starts = np.zeros(len(neighbours) + 1, np.int64)
-    for item in range(len(neighbours)):
-        starts[item + 1] = starts[item] + neighbours[item]
+def _assign(left: Int32, right: Int32, neighbors: Int64, order: Int32) -> tuple[Int32, Int32]:
+    """Return the label of each item and the center of each cluster, in the order in which clusters are formed."""
+    starts = np.zeros(len(neighbors) + 1, np.int64)
+    for item in range(len(neighbors)):
+        starts[item + 1] = starts[item] + neighbors[item]
     others = np.empty(starts[-1], np.int32)
     free = starts[:-1].copy()
     for pair in range(len(left)):
@@ -79,8 +88,8 @@ def _taken(left: Int32, right: Int32, neighbours: Int64, order: Int32) -> tuple[
         others[free[right[pair]]] = left[pair]
         free[left[pair]] += 1
         free[right[pair]] += 1
-    label = np.full(len(neighbours), -1, np.int32)
-    centre = np.empty(len(neighbours), np.int32)
+    label = np.full(len(neighbors), -1, np.int32)
+    centre = np.empty(len(neighbors), np.int32)
     clusters = 0
     for item in order:
         if label[item] >= 0:

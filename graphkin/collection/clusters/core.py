@@ -1,4 +1,4 @@
-"""What the molecules of a cluster have in common."""
+"""The largest substructure that the molecules of a cluster share."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,18 +13,21 @@ from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
 COMPARED = 100
-"""Members of a cluster that are compared at most."""
+"""The most members of a cluster that are compared."""
 
 SECONDS = 2
-"""For which their core is looked for."""
+"""The time limit of a comparison."""
 
 
 class Core(NamedTuple):
     """The largest substructure that some molecules share.
 
-    smarts    it, as RDKit's HasSubstructMatch finds it in each of them; None where they share nothing.
-    smiles    cut from the first of them, with `*` where more hangs on it there; None likewise.
-    atoms     how many it has.   complete  False if time ran out: there may be a larger one.
+    Attributes:
+        smarts: matches each of the molecules in RDKit; None if they share nothing.
+        smiles: the substructure as cut from the first molecule, with `*` for each further bond; None if they share
+            nothing.
+        atoms: the number of its atoms.
+        complete: False if time ran out, so that a larger one may exist.
     """
 
     smarts: str | None
@@ -47,8 +50,10 @@ NONE_IN_TIME = Core(None, None, 0, complete=False)
 
 
 def compared(generation: Generation, clusters: Clusters, number: int) -> Int32:
-    """The members of a cluster whose core stands for all: its centre, and others evenly by their place, `COMPARED` at
-    most. Raises `NotFound` for a cluster that there is not, and `Conflict` for items that are no molecules."""
+    """Return the members of a cluster that are compared: its center and others at even distances, at most `COMPARED`.
+
+    Raises `NotFound` for a cluster that does not exist, and `Conflict` for items that are not molecules.
+    """
     if generation.manifest.structure != "smiles":
         raise Conflict("these items have no common core", given=generation.manifest.kind, expected="molecules")
     members = clusters.members(number)
@@ -56,24 +61,24 @@ def compared(generation: Generation, clusters: Clusters, number: int) -> Int32:
 
 
 def core(smiles: Sequence[str], seconds: int = SECONDS) -> Core:
-    """Of molecules, given as SMILES. Atoms match by element, bonds by order, and rings only whole.
+    """Return the largest substructure that molecules share. Atoms match by element, bonds by order, rings whole.
 
-    Bounded by `seconds` as far as RDKit keeps them, and not in memory.
+    RDKit may exceed `seconds`, and its memory is not bounded: a server runs this in a worker process.
     """
     with rdBase.BlockLogs():
         molecules = [Chem.MolFromSmiles(each) for each in smiles]
     pair = molecules * 2 if len(molecules) == 1 else molecules  # RDKit compares two or more
-    found = rdFMCS.FindMCS(pair, timeout=seconds, ringMatchesRingOnly=True, completeRingsOnly=True)
-    if not found.numAtoms:
-        return Core(None, None, 0, complete=not found.canceled)
-    own = _cut(molecules[0], {*molecules[0].GetSubstructMatch(found.queryMol)})
-    return Core(found.smartsString, own, found.numAtoms, complete=not found.canceled)
+    result = rdFMCS.FindMCS(pair, timeout=seconds, ringMatchesRingOnly=True, completeRingsOnly=True)
+    if not result.numAtoms:
+        return Core(None, None, 0, complete=not result.canceled)
+    own = _cut(molecules[0], {*molecules[0].GetSubstructMatch(result.queryMol)})
+    return Core(result.smartsString, own, result.numAtoms, complete=not result.canceled)
 
 
 def _cut(molecule: Chem.Mol, atoms: set[int]) -> str:
-    """Connected atoms of a molecule, with `*` for each bond to others."""
+    """Return the SMILES of connected atoms of a molecule, with `*` for each bond to other atoms."""
     kekule = Chem.Mol(molecule)
-    Chem.Kekulize(kekule, clearAromaticFlags=True)  # part of an aromatic ring is none
+    Chem.Kekulize(kekule, clearAromaticFlags=True)  # a part of an aromatic ring is not aromatic
     ends = [{bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} for bond in kekule.GetBonds()]
     leaving = [bond for bond, each in enumerate(ends) if len(each & atoms) == 1]
     if leaving:

@@ -1,11 +1,11 @@
-"""Clusters of a generation, computed once on a machine by each method and threshold."""
+"""Clusters of a generation, computed once on a machine for each method and threshold."""
 
 from importlib.metadata import version
 
 from rdkit import rdBase
 
 from graphkin.collection.clusters.butina import butina
-from graphkin.collection.clusters.linkage import Apart, apart, single_linkage
+from graphkin.collection.clusters.linkage import LinkageThreshold, bounding_threshold, single_linkage
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.clusters.scaffolds import by_scaffold
 from graphkin.protocol.errors import Conflict, require
@@ -14,17 +14,20 @@ from graphkin.similarity.kind import Advance
 from graphkin.similarity.stored_index import cached_index
 from graphkin.store.base import Generation, require_stored_threshold
 
-_SHARE = 0.1  # of all items that the largest cluster holds at most where its threshold is chosen here
-_FEW = 10  # items that it may hold of however small a collection
-_USUAL = 0.7  # of Taylor and Butina's
+_LARGEST_SHARE = 0.1  # of all items, in the largest cluster at the default threshold of single linkage
+_LARGEST_SIZE = 10  # that this cluster may have in a small collection
+_BUTINA_THRESHOLD = 0.7
 
 
 def threshold_of(generation: Generation, method: ClusterMethod, threshold: float | None) -> float | None:
-    """The one that is meant: of scaffolds none; by default 0.7 of butina, and of single linkage the smallest at which
-    the largest cluster holds a tenth of the items at most, or 10 of them.
+    """Return the threshold of a method, which has a default.
 
-    Raises `InvalidInput` for no similarity, and of single linkage for one below the stored threshold, and `Conflict`
-    for scaffolds of items that are no molecules.
+    Scaffolds have no threshold. The default of butina is 0.7. The default of single linkage is the smallest threshold
+    at which the largest cluster has at most a tenth of all items, or 10 of them.
+
+    Raises:
+        InvalidInput: The threshold is not in (0, 1]; of single linkage also if it is below the stored threshold.
+        Conflict: Scaffolds of items that are not molecules.
     """
     match method:
         case "scaffold":
@@ -33,16 +36,16 @@ def threshold_of(generation: Generation, method: ClusterMethod, threshold: float
             return None
         case "single":
             require_stored_threshold(generation, threshold)
-            return chosen(generation).threshold if threshold is None else threshold
+            return default_linkage(generation).threshold if threshold is None else threshold
         case _:
-            meant = _USUAL if threshold is None else threshold
-            require(0 < meant <= 1, "threshold", meant, "a similarity above 0 and at most 1")
-            return meant
+            resolved = _BUTINA_THRESHOLD if threshold is None else threshold
+            require(0 < resolved <= 1, "threshold", resolved, "a similarity above 0 and at most 1")
+            return resolved
 
 
-def chosen(generation: Generation) -> Apart:
-    """The threshold that `threshold_of` gives for single linkage, and why."""
-    return apart(generation, max(int(_SHARE * generation.size), _FEW))
+def default_linkage(generation: Generation) -> LinkageThreshold:
+    """Return the default threshold of single linkage, and the size of the cluster that it avoids."""
+    return bounding_threshold(generation, max(int(_LARGEST_SHARE * generation.size), _LARGEST_SIZE))
 
 
 def clusters(
@@ -53,10 +56,18 @@ def clusters(
     advance: Advance = lambda _: None,
     most_pairs: int | None = None,
 ) -> Clusters:
-    """The clusters of all items by a method, at a threshold that `threshold_of` gave; kept in the user's cache.
+    """Return all items in clusters from the user's cache; compute them if they are missing.
 
-    `threads`: also processes. `advance` is told of items that are done. Raises as the methods do; `InvalidInput` for
-    Taylor and Butina's where more pairs than `most_pairs` are similar.
+    Args:
+        generation: the generation.
+        method: the method.
+        threshold: from `threshold_of`.
+        threads: threads of a join, processes of scaffolds.
+        advance: is called with the number of items that are done.
+        most_pairs: the most similar pairs of butina; None means any number.
+
+    Raises:
+        InvalidInput: There are more than `most_pairs` similar pairs.
     """
 
     def make() -> Clusters:
@@ -69,4 +80,4 @@ def clusters(
                 return butina(generation, threshold or 0.0, threads, advance, most_pairs)
 
     made_by = f"clusters {method} {threshold} {rdBase.rdkitVersion} {version('graphkin')}"
-    return cached_index(generation, made_by, Clusters, lambda found: found.fit(generation.size), make)
+    return cached_index(generation, made_by, Clusters, lambda cached: cached.is_partition_of(generation.size), make)

@@ -1,4 +1,4 @@
-"""Molecules clustered by Bemis and Murcko's scaffolds."""
+"""Clusters of molecules by Bemis and Murcko's scaffolds."""
 
 from contextlib import closing
 
@@ -15,8 +15,10 @@ from graphkin.store.base import Generation
 
 
 def by_scaffold(generation: Generation, processes: int, advance: Advance = lambda _: None) -> Clusters:
-    """Molecules of one ring system with its linkers together, each cluster named by its first; those without rings are
-    one. Raises `StoreError` if the system ends a worker process."""
+    """Return one cluster for each scaffold, named by its first molecule; molecules without rings are one cluster.
+
+    Raises `StoreError` if the system ends a worker process.
+    """
     smiles = (batch["smiles"].to_pylist() for batch in generation.columns(["smiles"]))
     scaffolds: list[pa.Array] = []
     try:
@@ -28,7 +30,7 @@ def by_scaffold(generation: Generation, processes: int, advance: Advance = lambd
         raise StoreError(str(error), hint="is there enough memory?") from error
     label = np.asarray(pa.chunked_array(scaffolds).combine_chunks().dictionary_encode().indices)
     _, first = np.unique(label, return_index=True)
-    return Clusters.of(label, first.astype(np.int32))
+    return Clusters.from_labels(label, first.astype(np.int32))
 
 
 def _scaffolds(smiles: list[str]) -> list[str]:

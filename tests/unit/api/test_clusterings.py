@@ -32,7 +32,7 @@ class Computing:
         advance(1)
         if self.failure is not None:
             raise self.failure
-        return Clusters.of(np.zeros(generation.size, np.int32), np.zeros(1, np.int32))
+        return Clusters.from_labels(np.zeros(generation.size, np.int32), np.zeros(1, np.int32))
 
 
 @pytest.fixture

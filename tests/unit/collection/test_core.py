@@ -50,7 +50,7 @@ def test_it_ends_in_time() -> None:
 
 def test_a_hundred_stand_for_all_the_centre_among_them() -> None:
     label = np.array([0] * 2500 + [1] * 7, np.int32)
-    clusters = Clusters.of(label, np.array([1234, 2503], np.int32))
+    clusters = Clusters.from_labels(label, np.array([1234, 2503], np.int32))
     of = cast(Any, generation("smiles"))
     found = compared(of, clusters, 0)
     assert len(set(found.tolist())) == COMPARED == 100
