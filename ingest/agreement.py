@@ -1,4 +1,4 @@
-"""Records of one item that contradict each other: the first is believed, the others are rejected."""
+"""Rejection of records that contradict an earlier record of the same item."""
 
 from collections.abc import Iterable
 
@@ -8,15 +8,20 @@ from graphkin.ingest.parsing import Chunk, Parsed, rejections
 
 
 class Agreement:
-    """Looks through what is parsed, in the order of records, for items with another value in `column` than before."""
+    """Checks parsed chunks, in record order, for items whose value in one column differs from an earlier record."""
 
     def __init__(self, column: str, older: Iterable[tuple[bytes, bytes]]) -> None:
-        """`older`: digest and value of each item that is there before."""
+        """Remember the values of the items that are already stored.
+
+        Args:
+            column: the column in which all records of an item must agree.
+            older: digest and value of each item that is already in the collection.
+        """
         self._column = column
-        self._known = {digest: hash(value) for digest, value in older}  # hashes: what is compared may be long
+        self._known = {digest: hash(value) for digest, value in older}  # hashes, because values may be long
 
     def reviewed(self, chunk: Chunk, parsed: Parsed) -> Parsed:
-        """The same, without what contradicts an earlier record: that is among the rejections."""
+        """Return the parsed chunk with contradicting records moved from the items to the rejections."""
         values = zip(parsed.items["digest"].to_pylist(), parsed.items[self._column].to_pylist(), strict=True)
         agrees = [self._known.setdefault(digest, hash(value)) == hash(value) for digest, value in values]
         if all(agrees):

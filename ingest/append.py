@@ -1,4 +1,4 @@
-"""A collection that grows, exactly: the stages of an ingest, of what is new alone."""
+"""Append: the stages of an ingest, applied to new records only, with the same result as one ingest of all files."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,12 +33,13 @@ from graphkin.store.records import Int32
 
 @dataclass(frozen=True)
 class Appended:
-    """The result of an append.
+    """Result of an append.
 
-    manifest: of the current generation, as `reported` gives it.
-    items: how many items are new.
-    named: how many older items got more names.
-    counts: the records of the appended files alone; `kept` are those of the new items.
+    Attributes:
+        manifest: the current generation's manifest, as `reported` returns it.
+        items: number of new items.
+        named: number of existing items that got more names.
+        counts: records of the appended files only. `kept` counts the new items.
     """
 
     manifest: Manifest
@@ -54,11 +55,15 @@ def append(
     options: IngestOptions | None = None,
     progress: Progress | None = None,
 ) -> Appended:
-    """Publish a generation of the current one's items and those of files: the same as of one ingest of the older files,
-    then these, by the collection's recipe.
+    """Append files to a collection and publish the result as a new generation.
 
-    Raises what `ingest` raises, `NotFound` for no such collection, and `Conflict` for one that does not grow: by the
-    window rule, of nodes, or described by other versions of the libraries.
+    The new generation equals one ingest, by the collection's recipe, of the older files followed by these files.
+
+    Raises:
+        NotFound: the collection does not exist.
+        Conflict: the collection cannot grow, because its candidates follow the window rule, its items are nodes, or
+            other library versions described its items.
+        InvalidInput, StoreError, StoreBusy: as for `graphkin.ingest.pipeline.ingest`.
     """
     options = options or IngestOptions()
     clock = Clock(progress or Progress())
@@ -76,7 +81,7 @@ def append(
             specimen = kind.specimen(recipe)
             with ThreadPoolExecutor(1) as beside:
                 if base.local:
-                    beside.submit(base.graph)  # reads and checks it
+                    beside.submit(base.graph)  # read and check the graph while kernels compile
                 compile_kernels(specimen, recipe.top_k)
             compile_growth(specimen, base.graph(), base.forest(), recipe.top_k)
         pool.begin(chunks(sources))

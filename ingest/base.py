@@ -1,4 +1,4 @@
-"""The published generation that another is made of."""
+"""Checks on the published generation that an append or a removal starts from."""
 
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.kind import Kind
@@ -8,8 +8,10 @@ from graphkin.store.records import Int32
 
 
 def require_changeable(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> None:
-    """Raises `Conflict` for one whose items depend on each other, and for one that other versions of the libraries have
-    described: what comes and goes is then no matter of its own."""
+    """Raise `Conflict` unless items can be appended to or removed from a generation independently of the others.
+
+    Two cases are refused: items that depend on each other, and items that other library versions described.
+    """
     require_independent(base)
     if recipe.candidates != "exact":
         raise Conflict(
@@ -33,7 +35,13 @@ def _listed(versions: dict[str, str]) -> str:
 
 
 def dropped_of(base: Generation) -> Int32:
-    """Those of an exact join are always counted, but for a store that was told none."""
+    """Return (N,) how many pairs of each item the top-k limit truncated.
+
+    Exact joins always count truncated pairs, but a store may hold a generation that was written without the counts.
+
+    Raises:
+        Conflict: the generation holds no counts.
+    """
     dropped = base.dropped()
     if dropped is None:
         raise Conflict("the pairs lost to the cap of this collection were not counted", given=base.collection)

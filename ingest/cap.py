@@ -1,4 +1,4 @@
-"""The cap: which of the similar pairs become edges."""
+"""Top-k limit: decide which similar pairs become edges."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,13 +16,20 @@ from graphkin.store.records import Float32, Float64, Graph, Int32, Int64, UInt64
 Places: TypeAlias = NDArray[np.uint32] | UInt64
 Bool: TypeAlias = NDArray[np.bool_]
 
-_SHORT = 1 << 32  # pairs whose places 32 bits can say
-_ROWS = 1 << 14  # items whose lists a thread looks through at a time
+_SHORT = 1 << 32  # pairs that a 32-bit index can address
+_ROWS = 1 << 14  # items that a thread processes at a time
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Partners that items keep: owner, partner (K,) int32, similarity (K,) float64, mixed (K,) uint64 ranks equals."""
+    """Partners that items keep under the top-k limit.
+
+    Attributes:
+        owner: (K,) int32, the item that keeps the pair.
+        partner: (K,) int32, the other end.
+        similarity: (K,) float64.
+        mixed: (K,) uint64, a content hash of both ends that ranks equally similar pairs.
+    """
 
     owner: Int32
     partner: Int32
@@ -30,26 +37,32 @@ class Kept:
     mixed: UInt64
 
     def best(self, top_k: int) -> "Kept":
-        """Of each owner the `top_k` best, and what equals the last of them."""
+        """Return the `top_k` best partners of each owner, and all that tie with the last of them."""
         if not len(self.owner):
             return self
         place = self.owner - self.owner.min()
         return self.take(among_best(place, self.similarity, self.mixed, np.full(place.max() + 1, top_k)))
 
     def take(self, chosen: Int64 | Bool) -> "Kept":
-        """Some of them."""
+        """Return a subset, selected by index or by mask."""
         return Kept(*(column[chosen] for column in vars(self).values()))
 
 
 class Cap:
-    """Each item keeps its `top_k` ≥ 1 most similar partners; a pair stays if either end keeps it (so degrees may exceed
-    top_k). Equal similarities are ranked by a hash of both ends' content, `tie` (N,) uint64, never by position in the
-    file. A threshold applied afterwards gives what capping at that threshold would have given.
+    """Top-k selection over similar pairs that arrive in blocks.
 
-    Takes pairs in blocks and holds those that may still stay. Whenever these have grown by half, and by `room` at
-    least, it sifts them, which leaves at most N · top_k.
+    Each item keeps its `top_k` ≥ 1 most similar partners. A pair becomes an edge if either end keeps it, so a degree
+    may exceed `top_k`. A hash of both ends' content ranks equal similarities, so the order of the input file never
+    decides. Applying a higher threshold to the result gives the same edges as applying `top_k` at that threshold.
 
-    `least` (N,) are similarities below which a pair is not kept by an item, as far as that is known beforehand.
+    The selection holds only pairs that may still become edges. It discards the others whenever the held pairs have
+    grown by half, and by at least `room`. At most N · top_k pairs are left then.
+
+    Args:
+        tie: (N,) content hashes of the items.
+        top_k: number of partners that each item keeps.
+        room: number of pairs that may accumulate before the selection discards any.
+        least: (N,) similarities below which an item is already known to keep no pair.
     """
 
     def __init__(self, tie: UInt64, top_k: int, room: int = 1 << 25, least: Float64 | None = None) -> None:
@@ -63,7 +76,7 @@ class Cap:
 
     @classmethod
     def restored(cls, tie: UInt64, top_k: int, state: Mapping[str, NDArray[Any]]) -> "Cap":
-        """One that goes on where another was when it gave its `state`."""
+        """Return a selection that continues from a saved `state`."""
         cap = cls(tie, top_k)
         cap._degrees = state["degrees"]
         cap._bar = state["bar_similarity"], state["bar_mixed"]
@@ -71,18 +84,18 @@ class Cap:
         return cap
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that it holds, which is as little as can be."""
+        """Return everything needed to continue, after discarding all pairs that cannot become edges."""
         self._sift()
         similarity, mixed = self._bar
         return {"degrees": self._degrees, "bar_similarity": similarity, "bar_mixed": mixed, **vars(self._held[0])}
 
     @property
     def held(self) -> int:
-        """How many pairs are held."""
+        """Number of pairs held."""
         return sum(len(pairs) for pairs in self._held)
 
     def add(self, pairs: Pairs) -> None:
-        """Pairs that have not been added before."""
+        """Add pairs that were not added before."""
         _count_ends(pairs.left, pairs.right, self._degrees)
         self._held.append(self._passing(pairs))
         self._sifted = False
@@ -91,7 +104,7 @@ class Cap:
             self._full = self.held + max(self.held // 2, self._room)
 
     def finish(self) -> tuple[Pairs, Int32]:
-        """The pairs that stay, in the order of their arrival, and (N,) how many pairs of each item were dropped."""
+        """Return the edge pairs in order of arrival, and (N,) how many pairs of each item the top-k limit truncated."""
         self._sift()
         kept = self._held[0]
         stayed = np.zeros_like(self._degrees)
@@ -99,8 +112,11 @@ class Cap:
         return kept, self._degrees - stayed
 
     def kept(self) -> tuple[Kept, Int32]:
-        """What each item keeps, and (N,) how many pairs it had. Of what several caps keep, each of some of the pairs,
-        the `top_k` best of each item are what one of all of them keeps."""
+        """Return the partners that each item keeps, and (N,) how many pairs it had.
+
+        The pairs may be divided among several selections. The `top_k` best per item of their combined results are then
+        the partners that one selection over all pairs keeps.
+        """
         self._sift()
         pairs = self._held[0]
         mixed = all_mixed(self._tie[pairs.left], self._tie[pairs.right])
@@ -111,15 +127,15 @@ class Cap:
         return Kept(*(np.concatenate(column) for column in zip(*parts, strict=True))), self._degrees
 
     def passes(self, pairs: Pairs) -> Bool:
-        """(P,) which of some pairs are as good as the bar of either end, as of the last sifting."""
+        """Return (P,) whether each pair reaches the bar of either end, as of the last sifting."""
         return _passes(pairs.left, pairs.right, pairs.similarity, self._tie, *self._bar)
 
     def kept_by(self, items: Int32, pairs: Pairs) -> Bool:
-        """(P,) which of some pairs are as good as the bar of one of their ends, `items`, as of the last sifting."""
+        """Return (P,) whether each pair reaches the bar of one of its ends, `items`, as of the last sifting."""
         return _kept_by(items, pairs.left, pairs.right, pairs.similarity, self._tie, *self._bar)
 
     def _sift(self) -> None:
-        """Raise every item's bar to its K-th pair, and drop what passes at neither end."""
+        """Raise every item's bar to its K-th pair, and discard pairs that reach the bar of neither end."""
         if self._sifted:
             return
         pairs = Pairs.concatenate(self._held)
@@ -134,7 +150,10 @@ class Cap:
 
 
 def among_best(place: Int32 | Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool:
-    """(K,) whether a pair is one of the `room` best of the item at its place, or equals the last of them."""
+    """Return (K,) whether each pair is among the `room` best of its item, or ties with the last of them.
+
+    `place` is the index of the item in `room`.
+    """
     return _among_best(place.astype(np.int64, copy=False), similarity, mixed, room)
 
 
@@ -172,7 +191,7 @@ def _among_best(place: Int64, similarity: Float64, mixed: UInt64, room: Int64) -
 
 @kernel
 def _mixed(a: np.uint64, b: np.uint64) -> np.uint64:
-    """One symmetric 64-bit hash of two content hashes (the SplitMix64 finaliser over their sum)."""
+    """Return one symmetric 64-bit hash of two content hashes (the SplitMix64 finalizer applied to their sum)."""
     mixed = a + b
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -181,7 +200,7 @@ def _mixed(a: np.uint64, b: np.uint64) -> np.uint64:
 
 @kernel
 def all_mixed(a: UInt64, b: UInt64) -> UInt64:
-    """(K,) what ranks equally similar pairs, of whose ends these are the content hashes."""
+    """Return (K,) hashes that rank equally similar pairs, from the content hashes of their two ends."""
     mixed = np.empty(len(a), np.uint64)
     for pair in range(len(a)):
         mixed[pair] = _mixed(a[pair], b[pair])
@@ -199,7 +218,7 @@ def _count_ends(left: Int32, right: Int32, degrees: Int32 | Int64) -> None:
 def _passes(
     left: Int32, right: Int32, similarity: Float64, tie: UInt64, bar_similarity: Float64, bar_mixed: UInt64
 ) -> Bool:
-    """(P,) whether a pair is as good as the bar of either end: more similar, or equal and not ranked behind it."""
+    """Return (P,) whether each pair reaches the bar of either end: more similar, or equal and not ranked behind it."""
     stays = np.zeros(len(left), np.bool_)
     for pair in range(len(left)):
         for end in (left[pair], right[pair]):
@@ -215,7 +234,7 @@ def _kept_by(
     items: Int32, left: Int32, right: Int32, similarity: Float64, tie: UInt64, bar_similarity: Float64,
     bar_mixed: UInt64,
 ) -> Bool:  # fmt: skip
-    """(P,) whether a pair is as good as the bar of this end."""
+    """Return (P,) whether each pair reaches the bar of the end in `items`."""
     kept = np.zeros(len(items), np.bool_)
     for pair in range(len(items)):
         bar = bar_similarity[items[pair]]
@@ -230,8 +249,10 @@ def _raise_bars(
     left: Int32, right: Int32, similarity: Float64, tie: UInt64, top_k: int, empty: Places, bar_similarity: Float64,
     bar_mixed: UInt64,
 ) -> None:  # fmt: skip
-    """Raise the bar of each item with top_k pairs or more to the last of its top_k, unless it is there already.
-    empty: of the type that says the place of a pair."""
+    """Raise the bar of each item with at least top_k pairs to its top_k-th pair, unless the bar is higher already.
+
+    `empty` has the dtype of a pair's index.
+    """
     starts, own = _of_full_items(left, right, len(tie), top_k, empty)
     most = 0
     for item in range(len(tie)):
@@ -257,20 +278,22 @@ def _raise_bars(
 
 
 def least_kept(graph: Graph, top_k: int) -> Float64:
-    """(N,) similarities below which an item keeps no pair, by its stored ones, which are rounded to float32; minus
-    infinity for items with fewer than K."""
+    """Return (N,) similarities below which an item keeps no pair, derived from its stored float32 similarities.
+
+    Items with fewer than `top_k` pairs get minus infinity.
+    """
     return least_rounded_to(last_kept(graph, top_k))
 
 
 def last_kept(graph: Graph, top_k: int, threads: int = 1) -> Float32:
-    """(N,) the stored similarity of each item's K-th pair; minus infinity for items with fewer."""
+    """Return (N,) the stored similarity of each item's K-th pair, minus infinity for items with fewer."""
     rows = (graph.indptr[start : start + _ROWS + 1] for start in range(0, graph.nodes, _ROWS))
     calls = (partial(_last_kept, indptr, graph.similarity, top_k) for indptr in rows)
     return np.concatenate([np.empty(0, np.float32), *in_order(calls, threads)])
 
 
 def least_rounded_to(similarity: Float32) -> Float64:
-    """(N,) the lowest that may have been rounded to these."""
+    """Return (N,) the lowest float64 values that may have been rounded to these float32 values."""
     return (similarity.astype(np.float64) + np.nextafter(similarity, np.float32(-1))) / 2
 
 
@@ -289,7 +312,10 @@ def _last_kept(indptr: Int64, similarity: Float32, top_k: int) -> Float32:
 
 @kernel
 def ranked(values: Float32 | Float64 | UInt64, count: int, rank: int) -> float | int:
-    """What has this rank, from 0, among the first `count` values in ascending order; reorders them (Hoare's FIND)."""
+    """Return the value of a rank, from 0 in ascending order, among the first `count` values (Hoare's FIND).
+
+    The function reorders `values`.
+    """
     low, high = 0, count - 1
     while low < high:
         middle = values[(low + high) // 2]
@@ -311,7 +337,10 @@ def ranked(values: Float32 | Float64 | UInt64, count: int, rank: int) -> float |
 
 @kernel
 def _of_full_items(left: Int32, right: Int32, items: int, top_k: int, empty: Places) -> tuple[Int64, Places]:
-    """The pairs of each item that has top_k or more, in order: item i has own[starts[i] : starts[i + 1]]."""
+    """Return `starts` and `own`: item i has the pairs own[starts[i] : starts[i + 1]], in order.
+
+    Items with fewer than top_k pairs get none.
+    """
     counts = np.zeros(items, np.int64)
     _count_ends(left, right, counts)
     starts = np.zeros(items + 1, np.int64)

@@ -1,4 +1,4 @@
-"""Similar pairs as they leave the join, capped or not, kept so that a run that was killed goes on where it was."""
+"""Collectors of similar pairs, with checkpoints so that a killed run continues where it stopped."""
 
 import time
 import zipfile
@@ -17,16 +17,17 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Content
 from graphkin.store.records import Edges, Float64, Int32, UInt64
 
-_EDGES = 1 << 22  # to a block
-_PERIOD = 60.0  # seconds of work that a kill costs, at most
+_EDGES = 1 << 22  # per block
+_PERIOD = 60.0  # seconds of work that a killed run loses at most
 
 Arrays = dict[str, NDArray[Any]]
 
 
 class Collector(ABC):
-    """Takes what the tasks of a join find, in their order, from task `begin` on: the others are there already.
+    """Collects the pairs that the tasks of a join find, in task order, starting with task `begin`.
 
-    `made_from` is all that decides what the tasks find, and what of it is kept.
+    A checkpoint of an earlier run already holds the pairs of the tasks before `begin`. `made_from` is the content that
+    decides which pairs the tasks find and which of them are kept. It names the checkpoint.
     """
 
     begin: int
@@ -37,15 +38,19 @@ class Collector(ABC):
 
     @abstractmethod
     def add(self, pairs: Pairs) -> None:
-        """What the next task found. Raises `StoreError` for a full disk."""
+        """Add the pairs of the next task.
+
+        Raises:
+            StoreError: the disk is full.
+        """
 
     @abstractmethod
     def changes(self, older: OlderLists) -> Changes:
-        """What new pairs change, where those among older items were not added."""
+        """Return how new pairs change the graph. Pairs between two existing items must not have been added."""
 
     @abstractmethod
     def finish(self) -> tuple[Iterator[Edges], Int32]:
-        """The edges in blocks, and (N,) how many pairs of each item the cap dropped."""
+        """Return the edges in blocks, and (N,) how many pairs of each item the top-k limit truncated."""
 
     def _save(self, name: str, arrays: Arrays) -> None:
         with self._workspace.writing(self._piece(name)) as path, path.open("wb") as file:
@@ -63,7 +68,7 @@ class Collector(ABC):
 
 
 class CappedCollector(Collector):
-    """Holds what may still stay, and saves it now and then."""
+    """Collector that holds the pairs that may still become edges, and saves them periodically."""
 
     def __init__(
         self, tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content, least: Float64 | None = None
@@ -91,7 +96,7 @@ class CappedCollector(Collector):
 
 
 class UncappedCollector(Collector):
-    """Leaves all pairs in files, so that they need not fit into memory."""
+    """Collector without a top-k limit, which writes all pairs to files so that they need not fit into memory."""
 
     def __init__(self, items: int, workspace: Workspace, *made_from: Content) -> None:
         super().__init__(workspace, *made_from)
@@ -135,8 +140,15 @@ class UncappedCollector(Collector):
 def collector(
     tie: UInt64, top_k: int, workspace: Workspace, *made_from: Content, older: OlderLists | None = None
 ) -> Collector:
-    """For items with these content hashes, which rank equals in the join too; `top_k` 0 is no cap. `made_from` is all
-    else that decides what the tasks find. `older`: the lists of those of the items that were there before."""
+    """Return a collector for items with these content hashes.
+
+    Args:
+        tie: (N,) content hashes, which rank equally similar pairs.
+        top_k: number of partners that each item keeps. 0 means no limit.
+        workspace: the folder for checkpoints.
+        made_from: everything else that decides which pairs the tasks find.
+        older: neighbor lists of the items that were in the collection before.
+    """
     made_from = (*made_from, tie, str(top_k).encode())
     if top_k:
         return CappedCollector(tie, top_k, workspace, *made_from, least=None if older is None else older.least)

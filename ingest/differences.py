@@ -1,4 +1,4 @@
-"""Values of records of one item that differ from those of its first record, which are kept."""
+"""Differing values: later records of an item whose values differ from those of its first record, which are kept."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,22 +12,28 @@ from graphkin.protocol.manifest import DifferingValue, DifferingValues
 from graphkin.store.records import Int64
 
 KEPT = 100
-"""Differing values that a manifest lists."""
+"""Maximum number of differing values that a manifest lists."""
 
-_LONGEST = 200  # characters of a text
+_LONGEST = 200  # characters kept of a text
 _STRUCTURES = ("smiles", "structure")
 
 
 class Differences:
-    """Counts differing values, and keeps the first of them."""
+    """Counts differing values and keeps the first of them as examples."""
 
     def __init__(self) -> None:
         self._counts = Counter[str]()
         self._first: list[tuple[int, str, DifferingValue]] = []
 
     def add(self, records: pa.Table, own: Mapping[str, pa.Array], kept: Mapping[str, pa.Array], places: Int64) -> None:
-        """Compare (R,) records with the first of their items: own are the texts of their columns, kept those of the
-        first records; places: their numbers, by which differences are listed."""
+        """Compare (R,) records with the first record of their item.
+
+        Args:
+            records: the records, with their structures if they have any.
+            own: texts of the records, by column.
+            kept: texts of the first records, by column.
+            places: (R,) numbers of the records, which order the examples.
+        """
         structures = next((records[name] for name in _STRUCTURES if name in records.column_names), None)
         for name, values in own.items():
             first = kept.get(name, pa.nulls(len(values), pa.string()))
@@ -62,6 +68,6 @@ class Differences:
 
 
 def joined(before: DifferingValues, after: DifferingValues) -> DifferingValues:
-    """Return the differing values of earlier and later records together."""
+    """Return the combined differing values of earlier and later records."""
     counts = Counter(before.counts) + Counter(after.counts)
     return DifferingValues(counts=dict(sorted(counts.items())), first=[*before.first, *after.first][:KEPT])

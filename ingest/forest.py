@@ -1,4 +1,4 @@
-"""The maximum spanning forest: single linkage at every threshold, in N - 1 edges or fewer."""
+"""Maximum spanning forest: single linkage at every threshold, in at most N - 1 edges."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,11 @@ _EDGES_AT_ONCE = 1 << 23
 
 
 class SpanningForest:
-    """Grows with edges that come in blocks; between them it holds the forest so far and a bounded number of others.
+    """Maximum spanning forest of edges that arrive in blocks.
 
-    Of equally similar edges those with the lowest source, then target, are chosen, so the forest does not depend on
-    the order of the edges. Those of its edges with similarity ≥ t connect exactly the components that all edges ≥ t
-    connect, for every t.
+    Between blocks it holds the current forest and a bounded number of other edges. Among equally similar edges it
+    prefers the lowest source, then the lowest target, so the forest does not depend on the order of the edges. For
+    every t, the forest's edges with similarity ≥ t connect exactly the same components as all edges ≥ t.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -26,9 +26,10 @@ class SpanningForest:
 
     @classmethod
     def of_rest(cls, nodes: int, graph: Graph, forest: Edges, removed: Edges) -> "SpanningForest":
-        """That of a graph, of which `forest` is the forest, without some of its edges, and with as many nodes.
+        """Return the forest of a graph without some of its edges, and with `nodes` nodes.
 
-        What stays of the forest stays in it. What takes the place of the rest joins the parts into which it fell.
+        `forest` is the forest of the whole graph. Its remaining edges stay in the new forest. Edges that replace the
+        removed ones join the parts into which the old forest fell.
         """
         rest = forest.take(~csr.membership_mask(forest, removed))
         grown = cls(nodes)
@@ -46,14 +47,17 @@ class SpanningForest:
             self._reduce()
 
     def _reduce(self) -> None:
-        """What is no edge of the forest of some edges is none of any more's."""
+        """Replace the held edges by their forest.
+
+        An edge that is not in the forest of some edges is not in the forest of any superset of them.
+        """
         edges = Edges.concatenate(self._parts)
         chosen = _boruvka(edges.source, edges.target, edges.similarity, self._nodes)
         self._parts = [edges.take(chosen)]
         self._held = len(self._parts[0])
 
     def edges(self) -> Edges:
-        """The forest of all edges added, most similar first, then by source and target."""
+        """Return the forest of all added edges, most similar first, then by source and target."""
         self._reduce()
         (forest,) = self._parts
         return csr.sort_by_similarity(forest)
@@ -61,7 +65,7 @@ class SpanningForest:
 
 @kernel
 def _components(source: Int32, target: Int32, nodes: int) -> Int32:
-    """(N,) the lowest node of each node's component."""
+    """Return (N,) the lowest node of each node's component."""
     label = np.arange(nodes).astype(np.int32)
     for edge in range(len(source)):
         a, b = root(label, source[edge]), root(label, target[edge])
@@ -73,7 +77,7 @@ def _components(source: Int32, target: Int32, nodes: int) -> Int32:
 
 @kernel
 def _joining(indptr: Int64, indices: Int32, similarity: Float32, label: Int32) -> tuple[Int32, Int32, Float32]:
-    """The edges between nodes of different labels."""
+    """Return the edges between nodes of different labels."""
     count = 0
     for row in range(len(label)):
         for edge in range(indptr[row], indptr[row + 1]):
@@ -90,7 +94,10 @@ def _joining(indptr: Int64, indices: Int32, similarity: Float32, label: Int32) -
 
 @kernel
 def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> NDArray[np.bool_]:
-    """(E,) which edges are the forest's: again and again, every component takes the best edge that leaves it."""
+    """Return (E,) which edges belong to the forest.
+
+    In each round, every component takes the best edge that leaves it.
+    """
     component = np.arange(nodes).astype(np.int32)
     chosen = np.zeros(len(source), np.bool_)
     leaving = np.arange(len(source))
@@ -124,7 +131,7 @@ def _precedes(edge: int, other: int, source: Int32, target: Int32) -> bool:
 
 @kernel
 def _join(component: Int32, best: Int64, source: Int32, target: Int32, chosen: NDArray[np.bool_]) -> None:
-    """Choose the best edge of every component that has one, and name each component by its lowest node."""
+    """Choose the best edge of every component that has one, and label each component by its lowest node."""
     for node in range(len(best)):
         edge = best[node]
         if edge >= 0:

@@ -1,4 +1,4 @@
-"""The item table: distinct items in order of first appearance, with every source name and typed properties."""
+"""Item table: distinct items in order of first appearance, with every source name and typed properties."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,14 +29,19 @@ _IDENTITY = ("smiles", "structure", "inchikey")
 _COUNTS = ("numbers", "missing", "censored", "texts")
 _DIGEST = 16  # bytes
 _BATCH = 4096
-_COMPARED = 1 << 16  # records of repeated items compared at a time
+_COMPARED = 1 << 16  # records of repeated items that are compared at a time
 
 
 @dataclass(frozen=True)
 class Written:
-    """How the values of a property are written: whether some are numbers, plain or censored; whether some are texts,
-    but no missing markers; whether all are numbers in the shortest text. `values` are None if the manifest
-    does not count them."""
+    """Notation of a property's values.
+
+    Attributes:
+        numbers: whether some values are numbers, plain or censored.
+        texts: whether some values are texts other than missing markers.
+        shortest: whether every value is a number in its shortest text.
+        values: counts of the values, None if the manifest does not hold them.
+    """
 
     numbers: bool
     texts: bool
@@ -49,7 +54,7 @@ class Written:
 
     @classmethod
     def stored(cls, name: str, manifest: Provenance) -> "Written":
-        """Return how a stored generation's values of a property are written."""
+        """Return how the values of a property are written in a stored generation."""
         values = manifest.columns.get(name)
         if values is not None:
             odd = name in manifest.written or values.missing or values.censored or values.texts
@@ -74,27 +79,33 @@ class Written:
 
 @dataclass(frozen=True)
 class Properties:
-    """The properties of some items: `computed` are columns of their describer, all numbers; `given` are those of their
-    source, by name in its order, and how each is written. One is numeric if it has numbers, plain or censored, and else
-    only missing markers; the texts of its values are kept beside the numbers unless all are the shortest."""
+    """Properties of a set of items.
+
+    A property is numeric if it has numbers, plain or censored, and otherwise only missing markers. The texts of its
+    values are stored as well as the numbers unless every value is in its shortest text.
+
+    Attributes:
+        computed: columns that the describer computes, all numbers.
+        given: columns of the source in its order, and how the values of each are written.
+    """
 
     computed: Sequence[str]
     given: Mapping[str, Written] = field(default_factory=dict)
 
     @classmethod
     def of(cls, computed: Sequence[str], kept: pa.Table) -> "Properties":
-        """Of items as they were parsed."""
+        """Return the properties of parsed items."""
         texts_of = source_columns(kept["properties"], computed)
         return cls(computed, {name: _written(texts) for name, texts in texts_of.items()})
 
     @classmethod
     def stored(cls, computed: Sequence[str], manifest: Provenance) -> "Properties":
-        """As a manifest says them."""
+        """Return the properties that a manifest lists."""
         given = {name: Written.stored(name, manifest) for name in manifest.properties if name not in computed}
         return cls(computed, given)
 
     def __and__(self, other: "Properties") -> "Properties":
-        """Of the items of both, whose computed ones are the same."""
+        """Return the properties of the items of both sets, whose computed properties are the same."""
         both = {**other.given, **self.given}
         both |= {name: self.given[name] & other.given[name] for name in self.given.keys() & other.given.keys()}
         names = list(dict.fromkeys([*self.given, *other.given]))
@@ -103,23 +114,23 @@ class Properties:
 
     @property
     def types(self) -> dict[str, PropertyType]:
-        """By name: those of the source in its order, then those computed."""
+        """Type of each property by name: the source's in its order, then the computed ones."""
         given: dict[str, PropertyType] = {name: "number" if how.numeric else "text" for name, how in self.given.items()}
         return given | dict.fromkeys(self.computed, "number")
 
     @property
     def written(self) -> list[str]:
-        """Numbers that are not written the shortest way everywhere."""
+        """Names of numeric properties some of whose values are not in their shortest text."""
         return sorted(name for name, how in self.given.items() if how.numeric and not how.shortest)
 
     @property
     def columns(self) -> dict[str, ColumnValues]:
-        """Counts of the values of each column of the source, where they are known."""
+        """Counts of the values of each source column, where they are known."""
         return {name: how.values for name, how in self.given.items() if how.values is not None}
 
     @property
     def qualifiers(self) -> dict[str, str]:
-        """Return the name of the column of signs, by property with censored numbers; no other property has it."""
+        """Name of the column of signs of each property with censored numbers. No other property has that name."""
         taken, qualifiers = set(self.types), dict[str, str]()
         for name, how in self.given.items():
             if how.numeric and how.values is not None and how.values.censored:
@@ -129,7 +140,7 @@ class Properties:
         return qualifiers
 
     def table(self, kept: pa.Table, names: pa.ListArray) -> pa.Table:
-        """The item table of distinct items as they were parsed, each with all its names."""
+        """Return the item table of distinct parsed items, each with all its names."""
         none = pa.nulls(len(kept), pa.string())
         identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
         columns: dict[str, Column] = {name: kept[name].cast(pa.float64()) for name in self.computed}
@@ -140,14 +151,14 @@ class Properties:
 
 @dataclass(frozen=True)
 class RestItems:
-    """Some items of a generation, numbered anew: their table, and the properties that they have without the others."""
+    """Renumbered items that stay after a removal: their table and the properties that they have."""
 
     table: pa.Table
     properties: Properties
 
     @classmethod
     def of(cls, generation: Generation, ids: Int32, computed: Sequence[str]) -> Self:
-        """A property that none of these items has is left out, unless it is `computed`."""
+        """Read the items to keep. A property that none of them has is left out, unless it is `computed`."""
         called = titles(generation.manifest.properties)
         rows = pa.Table.from_batches(generation.scan(ids, [*ITEM_SCHEMA.names, *called.values()]))
         texts_of = {name: texts(rows[called[name]].combine_chunks()) for name in called if name not in computed}
@@ -158,14 +169,21 @@ class RestItems:
         return cls(table, Properties(computed, given))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Their table."""
+        """Return the item table in batches."""
         return map(rebased, self.table.to_batches(max_chunksize=_BATCH))
 
 
 @dataclass(frozen=True)
 class Older:
-    """Items that are there before: their digests, one after the other, and their properties; what gives the names of
-    some, the texts of their source columns, and all packed fingerprints."""
+    """Items that were in the collection before an append.
+
+    Attributes:
+        digests: concatenated digests of the items, 16 bytes each.
+        properties: the properties of the items.
+        names: returns the names of some items.
+        texts: returns the texts of the source columns of some items.
+        fingerprints: returns all packed fingerprints.
+    """
 
     digests: bytes
     properties: Properties
@@ -175,7 +193,7 @@ class Older:
 
     @classmethod
     def none(cls, computed: Sequence[str]) -> "Older":
-        """None before items with these computed properties."""
+        """Return an empty set of items with these computed properties."""
         return cls(
             b"",
             Properties(computed),
@@ -185,7 +203,7 @@ class Older:
         )
 
     def described(self) -> Iterator[tuple[bytes, bytes]]:
-        """Digest and packed fingerprint of each."""
+        """Yield the digest and the packed fingerprint of each item."""
         for place, bits in enumerate(self.fingerprints()):
             yield self.digests[_DIGEST * place : _DIGEST * (place + 1)], bits.tobytes()
 
@@ -195,11 +213,19 @@ class Older:
 
 @dataclass
 class ItemTable:
-    """Collects parsed items, collapses equal digests, and yields the item table. `names`: how many names the items
-    have.
+    """Collects parsed items, merges those with equal digests, and builds the item table.
 
-    Where there are `older` items, those that equal one of them collapse into it, and `added_names` (`ADDED_NAMES`) are
-    the names that these get; the table is of the others. `properties` are those of both.
+    An item that equals one of the `older` items is merged into it. The table then holds only the other items, and
+    `properties` covers both.
+
+    Attributes:
+        older: items that were in the collection before.
+        read: number of records.
+        rejected: number of rejected records.
+        rejections: the rejected records.
+        names: total number of names of the new items.
+        added_names: names that older items get (`ADDED_NAMES`).
+        differing: values of later records that differ from the first record of their item.
     """
 
     older: Older
@@ -223,8 +249,14 @@ class ItemTable:
             self._batches.append(parsed.items)
 
     def finish(self, describe: Callable[[pa.Table], Described]) -> tuple[Described, Iterator[pa.RecordBatch]]:
-        """What is made of the distinct items as they were parsed, and their item table in batches. At least one must
-        have been kept. Raises `InvalidInput` for more items than there are ids."""
+        """Return the described distinct items, and their item table in batches. At least one item must have been added.
+
+        Args:
+            describe: computes a value, such as descriptors, from the distinct parsed items.
+
+        Raises:
+            InvalidInput: there are more items than ids.
+        """
         items = pa.Table.from_batches(self._batches)
         self._batches = []
         before = len(self.older)
@@ -242,7 +274,7 @@ class ItemTable:
         return described, map(rebased, table.to_batches(max_chunksize=_BATCH))
 
     def _differing(self, items: pa.Table, item_of: Int64, first: Int64) -> DifferingValues:
-        """Values of records that are not the first of their item, where they differ from those of the first."""
+        """Return values of later records that differ from the first record of their item."""
         computed, before = self.properties.computed, len(self.older)
         records = items.select([name for name in ("properties", *_IDENTITY) if name in items.column_names])
         first_of = np.append(np.full(before, -1), first)
@@ -263,7 +295,7 @@ class ItemTable:
         return differences.differing()
 
     def _add_names(self, found: pa.ListArray) -> None:
-        """Those of the names found of older items that they have not."""
+        """Set `added_names` to the names of older items in the new records that these items do not have yet."""
         ids = np.flatnonzero(np.asarray(found.value_lengths())).astype(np.int32)
         had, found = self.older.names(ids), found.take(pa.array(ids))
         owners = [np.repeat(np.arange(len(ids)), np.asarray(each.value_lengths())) for each in (had, found)]
@@ -279,7 +311,7 @@ class ItemTable:
 
 
 def require_numbered(items: int) -> None:
-    """Raises `InvalidInput` for more items than there are ids."""
+    """Raise `InvalidInput` for more items than there are ids."""
     if items > MAX_ID + 1:
         raise InvalidInput(
             "a collection cannot have so many items",
@@ -290,13 +322,20 @@ def require_numbered(items: int) -> None:
 
 
 def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Offsets of texts count from this batch's first."""
+    """Return the batch with text offsets that start at 0."""
     return batch.take(pa.array(np.arange(batch.num_rows)))
 
 
 def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64]:
-    """item id of each record, and the first record of each item that is none of the older, which have these digests,
-    all different; ids follow first appearance, after those of the older."""
+    """Number the items of records by their digests, in order of first appearance after the older items.
+
+    Args:
+        digests: (N,) digest of each record, 16 bytes each.
+        older: concatenated distinct digests of the items that were there before.
+
+    Returns:
+        The item id of each record, and the first record of each item that is not an older one.
+    """
     halves = fixed_width(digests, "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
     ordered = halves[order]
@@ -314,7 +353,7 @@ def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64
 
 
 def _places(digests: pa.FixedSizeBinaryArray, older: bytes) -> Int64:
-    """Where each of some digests, all different, is among older ones; -1 where it is not."""
+    """Return the index of each of some distinct digests among the older ones, -1 where it is absent."""
     places = np.full(len(digests), -1, np.int64)
     if not older:
         return places
@@ -325,7 +364,7 @@ def _places(digests: pa.FixedSizeBinaryArray, older: bytes) -> Int64:
 
 
 def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
-    """Per item its distinct names in order of appearance."""
+    """Return the distinct names of each item, in order of appearance."""
     encoded = names.combine_chunks().dictionary_encode()
     named = np.flatnonzero(np.asarray(encoded.is_valid()))
     codes = np.asarray(encoded.indices.drop_null())
@@ -340,7 +379,7 @@ def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray
 
 
 def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> pa.Table:
-    """Of the columns that every item has, and those of properties by name."""
+    """Return the item table from the columns that every item has and from the properties by name."""
     called = titles(properties)
     ordered = [(called[name], properties[name]) for name in sorted(properties)]
     fields = [pa.field(title, values.type) for title, values in ordered]

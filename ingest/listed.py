@@ -1,4 +1,4 @@
-"""A list of items: which of a generation's items it means."""
+"""Lists of items: resolve the lines of a file to items of a generation."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -25,8 +25,13 @@ _ABSENT: dict[ListedBy, str] = {"name": "no item has this name", "smiles": "no i
 
 @dataclass(frozen=True)
 class Listed:
-    """ids (n,) of the items that a list means, ascending; `missing`, the lines that mean none (`REJECTION_SCHEMA`); and
-    the list itself."""
+    """The items that a list names.
+
+    Attributes:
+        ids: (n,) ascending ids of the listed items.
+        missing: lines that match no item (`REJECTION_SCHEMA`).
+        source: name, size and checksum of the list.
+    """
 
     ids: Int32
     missing: pa.RecordBatch
@@ -35,7 +40,14 @@ class Listed:
 
 @dataclass(frozen=True)
 class _Line:
-    """One that is not blank: its number, and what an item must have that it means, or why it means none."""
+    """A line that is not blank.
+
+    Attributes:
+        number: 1-based line number.
+        text: the line without its line end.
+        wanted: the name or canonical SMILES to look up, None for a line that cannot be read.
+        fault: why the line cannot be read.
+    """
 
     number: int
     text: str
@@ -44,11 +56,17 @@ class _Line:
 
 
 def listed(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], recipe: Recipe) -> Listed:
-    """The items that a file ("-": standard input) lists, one a line. A name means all items that have it exactly so; a
-    SMILES is read as the recipe reads the records of an ingest. Blank lines are passed over.
+    """Return the items that a file lists, one per line. Blank lines are skipped.
 
-    Raises `InvalidInput` for a file that cannot be read, compressed as those of an ingest may be, and `Conflict` for
-    SMILES where items have none.
+    A name selects every item that has exactly this name. A SMILES is standardized by the recipe, as in an ingest.
+
+    Args:
+        file: path, which may be compressed as the files of an ingest may be, or "-" for standard input.
+        by: whether the lines are names or SMILES.
+
+    Raises:
+        InvalidInput: the file cannot be read.
+        Conflict: the lines are SMILES, but the items have none.
     """
     if by == "smiles" and kind.structure != "smiles":
         raise Conflict(f"{kind.plural} have no SMILES", given=by, expected="a list of names")
@@ -85,7 +103,7 @@ def _understood(line: Line, by: ListedBy, kind: Kind[Recipe], recipe: Recipe) ->
 
 
 def _found(base: Generation, column: str, wanted: pa.Array) -> tuple[Int32, Int32]:
-    """The items with texts that are wanted, and which of these each has."""
+    """Return the items that have one of the wanted texts, and the index of that text."""
     parts = [_among(ids, texts, wanted) for ids, texts in _texts(base, column)]
     owners, places = zip(*parts, strict=True)
     return np.concatenate(owners), np.concatenate(places)
@@ -98,7 +116,7 @@ def _among(ids: Int32, texts: pa.Array, wanted: pa.Array) -> tuple[Int32, Int32]
 
 
 def _texts(base: Generation, column: str) -> Iterator[tuple[Int32, pa.Array]]:
-    """What all items have in a column, and whose each text is."""
+    """Yield the ids and texts of all items in a column, one row per text."""
     for batch in base.columns(["id", column]):
         ids, texts = np.asarray(batch["id"]), batch[column]
         if pa.types.is_list(texts.type):

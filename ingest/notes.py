@@ -1,4 +1,4 @@
-"""Notes about the values of source columns: missing markers, censored numbers, texts among numbers, repeated items."""
+"""Notes on the values of source columns: missing markers, censored numbers, texts among numbers, repeated items."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ def tell(progress: Progress, sentences: Iterable[str]) -> None:
 
 
 def notes(provenance: Provenance) -> list[str]:
-    """Sentences about the columns of a generation that are not as a reader may expect."""
+    """Return sentences about columns of a generation that may surprise a reader."""
     sentences = []
     for name, values in provenance.columns.items():
         if provenance.properties.get(name) == "number":
@@ -42,7 +42,7 @@ def _total(values: ColumnValues) -> int:
 
 
 def notes_of_differing(differing: DifferingValues) -> list[str]:
-    """Sentences about values that later records of an item have and the first has not."""
+    """Return sentences about values of later records that differ from the first record of their item."""
     if not differing.counts:
         return []
     counts = ", ".join(f"{count:,} of {name}" for name, count in differing.counts.items())
@@ -51,7 +51,7 @@ def notes_of_differing(differing: DifferingValues) -> list[str]:
 
 
 def notes_of_changes(before: Provenance, after: Provenance) -> list[str]:
-    """Sentences about columns whose type or column of signs differs from the generation before."""
+    """Return sentences about columns whose type or column of signs has changed since the previous generation."""
     sentences = []
     for name, type in after.properties.items():
         if before.properties.get(name, type) == type:

@@ -1,4 +1,4 @@
-"""The lists of items that were there before, and what new pairs change in them."""
+"""Neighbor lists of existing items, and the edges that new pairs add or evict."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,13 @@ from graphkin.store.records import Edges, Float32, Float64, Graph, Int32, Int64,
 
 @dataclass(frozen=True)
 class Changes:
-    """Edges that come, in blocks, and edges that go; dropped (N,): the pairs that each item lost to the cap, in all."""
+    """Changes to the edges of a graph.
+
+    Attributes:
+        added: new edges, in blocks.
+        removed: edges that are removed.
+        dropped: (N,) how many pairs of each item the top-k limit truncates in the new graph.
+    """
 
     added: Iterator[Edges]
     removed: Edges
@@ -26,11 +32,17 @@ class Changes:
 
 @dataclass(frozen=True)
 class _Open:
-    """What m new pairs may push out of the lists of some items (I,): each one's m last pairs, and those rounded to the
-    same.
+    """The stored pairs that new pairs may evict from the neighbor lists of I items.
 
-    above (I,) float32: what is stored as more similar an item keeps; room (I,) int64: how many pairs more it keeps.
-    place (P,) int64: which of the items has a pair; partner (P,) int32: its other end; similarity (P,) float32, stored.
+    An item that gets m new pairs may lose its last m pairs, and those that round to the same similarity.
+
+    Attributes:
+        items: (I,) the items.
+        above: (I,) float32. An item keeps every pair that is stored as more similar than this.
+        room: (I,) int64, how many more pairs the item keeps.
+        place: (P,) int64, which of the items has the pair.
+        partner: (P,) int32, the other end.
+        similarity: (P,) float32, as stored.
     """
 
     items: Int32
@@ -48,12 +60,19 @@ class _Open:
 
 @dataclass(frozen=True)
 class OlderLists:
-    """The stored edges of the items that were there, which hold each one's most similar pairs; dropped: how many others
-    each has. tie, similarities: of these items and the new ones.
+    """Neighbor lists of the existing items, which hold each item's most similar pairs.
 
-    What is stored is rounded to float32, and the cap ranks by float64. So a similarity is computed again where rounding
-    leaves open what an item keeps: of as many of its last pairs as there are new ones that it may keep; and of those
-    that are rounded to its last one, where another item has let one of them go.
+    Stored similarities are rounded to float32, but the top-k limit ranks by float64. Similarities are therefore
+    recomputed where rounding leaves open which pairs an item keeps. That concerns as many of its last pairs as it may
+    keep new ones, and the pairs that round to its last one, where another item has evicted one of them.
+
+    Attributes:
+        graph: the stored edges.
+        dropped: how many truncated pairs each existing item has.
+        tie: content hashes of the existing items, then of the new ones.
+        top_k: the top-k limit.
+        similarities: computes similarities of existing and new items.
+        threads: number of threads.
     """
 
     graph: Graph
@@ -65,18 +84,21 @@ class OlderLists:
 
     @cached_property
     def last(self) -> Float32:
-        """(N,) the stored similarity of the last pair that an item keeps; minus infinity for one that has room."""
+        """(N,) the stored similarity of the last pair that each item keeps, minus infinity for items with room."""
         last = np.full(len(self.tie), -np.inf, np.float32)
         last[: self.graph.nodes] = last_kept(self.graph, self.top_k, self.threads)
         return last
 
     @cached_property
     def least(self) -> Float64:
-        """(N,) similarities below which an item keeps no new pair, as far as the stored edges tell."""
+        """(N,) similarities below which an item keeps no new pair, as far as the stored edges show."""
         return least_rounded_to(self.last)
 
     def changes(self, capped: Cap) -> Changes:
-        """What comes of all new pairs, those in `capped` being the ones that may stay: it began with `least`."""
+        """Return the changes that all new pairs cause.
+
+        `capped` holds those of the new pairs that may become edges. It was created with the bounds `least`.
+        """
         new, lost = capped.finish()
         inner = new.left >= self.graph.nodes
         keeps = capped.kept_by(new.left, new)
@@ -92,12 +114,15 @@ class OlderLists:
         return Changes(iter([added.edges()]), removed.edges(), dropped)
 
     def _open(self, items: Int32, more: Int64) -> _Open:
-        """What so many new pairs, of each of some items, may push out of its list."""
+        """Return the stored pairs that `more` new pairs of each item may evict from its list."""
         rows = self.graph.indptr, self.graph.indices, self.graph.similarity
         return _Open(items, *_last_pairs(*rows, items, more, self.last[items], self.top_k))
 
     def _kept(self, lists: _Open, place: Int64 | None = None, new: Pairs | None = None) -> Bool:
-        """Which pairs of the lists are kept, and then which of new ones, whose older ends have these places in them."""
+        """Return which pairs of the lists are kept, followed by which of the new pairs are kept.
+
+        `place` gives, for each new pair, the index of its existing end in the lists.
+        """
         place, new = (lists.place[:0], Pairs.concatenate([])) if place is None or new is None else (place, new)
         owner, partner = np.append(lists.owner, new.left), np.append(lists.partner, new.right)
         similarity = np.append(self._compared(lists), new.similarity)
@@ -105,13 +130,13 @@ class OlderLists:
         return among_best(np.append(lists.place, place), similarity, rank, lists.room)
 
     def _compared(self, lists: _Open) -> Float64:
-        """(P,) the similarities of the pairs, those that are in the lists of both ends compared once."""
+        """Return (P,) float64 similarities of the pairs. A pair in the lists of both ends is computed once."""
         left, right = np.minimum(lists.owner, lists.partner), np.maximum(lists.owner, lists.partner)
         _, first, again = np.unique(csr.pair_keys(left, right), return_index=True, return_inverse=True)
         return compared(self.similarities, left[first], right[first], self.threads)[again]
 
     def _gone(self, lists: _Open, kept: Bool) -> Pairs:
-        """The stored pairs that an item lets go and the other end does not keep, each once."""
+        """Return the stored pairs, each once, that one item evicts and the other end does not keep."""
         owner, partner, similarity = lists.owner[~kept], lists.partner[~kept], lists.similarity[~kept]
         above = self.last.copy()
         above[lists.items] = lists.above
@@ -136,8 +161,11 @@ class OlderLists:
 def _last_pairs(
     indptr: Int64, indices: Int32, similarity: Float32, items: Int32, more: Int64, last: Float32, top_k: int
 ) -> tuple[Float32, Int64, Int64, Int32, Float32]:
-    """above, room, place, partner and similarity, as of `_Open`, for as many new pairs as `more` says, or one. last:
-    the similarity of the last pair that each item keeps."""
+    """Compute above, room, place, partner and similarity of `_Open`.
+
+    `more` is the number of new pairs of each item, and counts as at least 1. `last` is the similarity of the last pair
+    that each item keeps.
+    """
     above, room = np.empty(len(items), np.float32), np.empty(len(items), np.int64)
     values, count = np.empty(max(1, np.max(indptr[1:] - indptr[:-1])), np.float32), 0
     for place, item in enumerate(items):

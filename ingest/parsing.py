@@ -1,4 +1,4 @@
-"""Records to described items, chunk by chunk: see `ingest.pool` for the processes that do it."""
+"""Parsing of records into described items, chunk by chunk. `ingest.pool` runs it in worker processes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _CARRIED = ["name", "properties"]
 
 @dataclass(frozen=True)
 class Chunk:
-    """Records of one source as the readers yield them (`ingest.readers.RECORD_SCHEMA`)."""
+    """Records of one source, as the readers yield them (`ingest.readers.RECORD_SCHEMA`)."""
 
     source: str
     writing: str
@@ -28,14 +28,14 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Parsed:
-    """The items of a chunk, column by column in record order, and the records that are none."""
+    """The described items of a chunk in record order, and its rejected records."""
 
     items: pa.RecordBatch
     rejections: pa.RecordBatch
 
     @staticmethod
     def rejected(chunk: Chunk, reason: str, described: pa.Schema) -> "Parsed":
-        """No item of the chunk, for one reason."""
+        """Return a result that rejects every record of the chunk for the same reason."""
         nothing = pa.RecordBatch.from_pylist([], schema=item_schema(described))
         return Parsed(nothing, rejections(chunk, [(row, reason) for row in range(chunk.records.num_rows)]))
 
@@ -47,7 +47,11 @@ class Parsed:
 
     @staticmethod
     def read(path: Path) -> "Parsed":
-        """Raises `OSError` or `pa.ArrowInvalid` for a file that is not whole."""
+        """Read a result from a file.
+
+        Raises:
+            OSError, pa.ArrowInvalid: the file is incomplete.
+        """
         with pa.OSFile(str(path)) as file:
             (items,) = pa.ipc.open_stream(file)
             (rejections,) = pa.ipc.open_stream(file)
@@ -55,13 +59,18 @@ class Parsed:
 
 
 class ChunkParser:
-    """Parses chunks in this process."""
+    """Parses chunks in the current process."""
 
     def __init__(self, describer: Describer[Recipe]) -> None:
         self._describer = describer
 
     def parse(self, chunk: Chunk, at: Callable[[int], object] = lambda _: None) -> Parsed:
-        """Whatever is raised where a record is described rejects that record. `at` is told each row before it is."""
+        """Describe the records of a chunk. Any exception from the describer rejects the record.
+
+        Args:
+            chunk: the records.
+            at: called with the number of each row before the row is described.
+        """
         records = chunk.records
         kept: list[int] = []
         described: list[Sequence[object]] = []
@@ -87,12 +96,12 @@ class ChunkParser:
 
 
 def item_schema(described: pa.Schema) -> pa.Schema:
-    """Columns of `Parsed.items`: what a describer says, then what the record said of itself."""
+    """Return the columns of `Parsed.items`: those of the describer, then those that the record carried."""
     return pa.schema([*described, *(RECORD_SCHEMA.field(name) for name in _CARRIED)])
 
 
 def rejections(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
-    """`REJECTION_SCHEMA` rows for (row in chunk, reason)."""
+    """Return `REJECTION_SCHEMA` rows for pairs of (row in the chunk, reason)."""
     rows = [row for row, _ in rejected]
     picked = chunk.records.take(pa.array(rows, pa.int64()))
     inputs = [(text or "")[:KEPT_INPUT] for text in picked["text"].to_pylist()]

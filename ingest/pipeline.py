@@ -1,4 +1,4 @@
-"""The one place that strings the stages together: source > records > items > pairs > edges > generation."""
+"""The ingest pipeline, which connects the stages: source > records > items > pairs > edges > generation."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
@@ -33,14 +33,18 @@ def ingest(
     options: IngestOptions | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
-    """Build and publish one generation of `collection` from files ("-": standard input) of what the recipe is for.
+    """Build and publish one generation of `collection` from files of the recipe's kind ("-" reads standard input).
 
-    Returns the published manifest; of a run whose result was published before a `RepeatedManifest`, with the counts of
-    this run, whose rejections `Store.rerun` then has.
+    On any error, and on a crash, nothing is published.
 
-    Raises `InvalidInput` for files that cannot be read, for no item at all, and for more than `max_rejected` of the
-    records rejected; `StoreError` and `StoreBusy` as the store does. On every error, and on a crash, nothing is
-    published.
+    Returns:
+        The published manifest. If an earlier run has already published the same result, a `RepeatedManifest` with this
+        run's counts. `Store.rerun` then holds this run's rejections.
+
+    Raises:
+        InvalidInput: a file cannot be read, there is no item at all, or more than `max_rejected` of the records were
+            rejected.
+        StoreError, StoreBusy: as the store raises them.
     """
     options = options or IngestOptions()
     clock = Clock(progress or Progress())
@@ -85,7 +89,7 @@ def _collect(
     workspace: Workspace,
     advance: Callable[[int], object],
 ) -> Collector:
-    """All similar pairs, those that an earlier run has left in the workspace among them."""
+    """Collect all similar pairs, continuing from the pairs that an earlier run left in the workspace."""
     made_from = (recipe.model_dump_json().encode(), *descriptors.content)
     collected = collector(descriptors.tie, recipe.top_k, workspace, *made_from)
     for pairs in descriptors.pairs(collected.begin, threads, advance):

@@ -1,30 +1,30 @@
-"""Reporting progress: the null object that reports nothing, and a clock beside it."""
+"""Progress reporting: a null object that reports nothing, and a clock for stage times."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-_SILENCE = 2.0  # seconds; what was compiled before is loaded sooner
-_AGAIN = 4.0  # seconds
+_SILENCE = 2.0  # seconds; kernels that were compiled before load faster than this
+_AGAIN = 4.0  # seconds between two notes
 _COMPILING = "compiling for this processor: half a minute at most, and once on this machine"
 
 
 class Progress:
-    """What a pipeline tells about itself. This one listens to nothing; front ends override its methods."""
+    """Progress reports of a pipeline. This class discards them, and front ends override its methods."""
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG002
-        """A stage of `total` units (None: unknown); the callable advances it."""
+        """Report a stage of `total` units (None if unknown), and yield a function that advances it."""
         yield lambda _: None
 
     def note(self, text: str) -> None:
-        """Something that whoever waits should know, in one sentence."""
+        """Report one sentence that the user should read while waiting."""
 
 
 @contextmanager
 def beside(tell: Callable[[Event], None]) -> Iterator[None]:
-    """`tell` runs in a thread of its own until the block is done, which the event says."""
+    """Run `tell` in a thread while the block runs. The event that it gets is set when the block ends."""
     done = Event()
     teller = Thread(target=tell, args=(done,), daemon=True)
     teller.start()
@@ -37,8 +37,10 @@ def beside(tell: Callable[[Event], None]) -> Iterator[None]:
 
 @contextmanager
 def compiling(progress: Progress, silence: float = _SILENCE, again: float = _AGAIN) -> Iterator[None]:
-    """Kernels are compiled in the block, or loaded where they were before. What takes longer than `silence` is told,
-    and then every few seconds that it goes on."""
+    """Report that kernels are being compiled in the block, if that takes longer than `silence` seconds.
+
+    Loading kernels that were compiled before is faster. After the first note, another follows every `again` seconds.
+    """
 
     def tell(done: Event) -> None:
         begin = time.monotonic()
@@ -53,7 +55,7 @@ def compiling(progress: Progress, silence: float = _SILENCE, again: float = _AGA
 
 
 class Clock:
-    """Seconds by stage."""
+    """Stopwatch that records the seconds of each stage."""
 
     def __init__(self, progress: Progress) -> None:
         self.times: dict[str, float] = {}

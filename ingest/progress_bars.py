@@ -1,4 +1,4 @@
-"""Progress on a terminal or in a notebook: a bar with rate and time left. Elsewhere one plain line a stage, or none."""
+"""Progress bars with rate and remaining time on a terminal or in a notebook, and plain lines elsewhere."""
 
 import sys
 import time
@@ -34,12 +34,12 @@ class _Lines(Progress):
 
 
 def terminal_progress() -> Progress:
-    """Bars if standard error is a terminal, else lines."""
+    """Return bars if standard error is a terminal, otherwise one line per stage."""
     return _Bars() if sys.stderr.isatty() else _Lines()
 
 
 def library_progress() -> Progress:
-    """Bars in a notebook or if standard error is a terminal; programs are told nothing."""
+    """Return bars in a notebook or if standard error is a terminal, otherwise silence."""
     return _Bars() if _in_notebook() or sys.stderr.isatty() else Progress()
 
 

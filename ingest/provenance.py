@@ -1,4 +1,4 @@
-"""What an ingest says of the generation that it publishes."""
+"""Provenance: what an ingest records about the generation that it publishes."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -28,7 +28,11 @@ def provenance_of(
     clock: Clock,
     base: Provenance | None = None,
 ) -> Provenance:
-    """Of the items of these descriptors, which come from what was read and, before that, from what `base` says."""
+    """Return the provenance of the items of these descriptors.
+
+    The items come from the files that were read and, if `base` is the provenance of an older generation, from its
+    items.
+    """
     before = counted(0, 0, 0) if base is None else base.counts
     removed = [] if base is None else base.removed
     return provenance(
@@ -62,7 +66,10 @@ def provenance_of_repeats(base: Manifest, sources: Sequence[Source], table: Item
 def provenance_without(
     base: Manifest, recipe: Recipe, removal: Removal, items: RestItems, tally: Tally, dropped: Int32, clock: Clock
 ) -> Provenance:
-    """Of what is left of a generation. What was read and rejected is told as it was."""
+    """Return the provenance of a generation after a removal.
+
+    The counts of read and rejected records stay as they were.
+    """
     return provenance(
         recipe,
         inputs=base.inputs,
@@ -82,7 +89,7 @@ def _pairs(dropped: Int32) -> int:
 
 
 def counted(read: int, rejected: int, kept: int, removed: Sequence[Removal] = ()) -> Counts:
-    """What is neither kept, rejected nor removed is a duplicate."""
+    """Return the counts. A record that is neither kept, rejected nor removed is a duplicate."""
     duplicates = read - rejected - kept - sum(each.items for each in removed)
     return Counts(read=read, kept=kept, duplicates=duplicates, rejected=rejected)
 
@@ -101,7 +108,7 @@ def provenance(
     removed: Sequence[Removal] = (),
     links: Links | None = None,
 ) -> Provenance:
-    """Of a generation by this recipe, whoever builds it."""
+    """Return the provenance of a generation by this recipe, for every engine that builds one."""
     kind = kind_of_recipe(recipe)
     return Provenance(
         kind=kind.name,
@@ -126,6 +133,6 @@ def provenance(
 
 
 def versions(recipe: Recipe) -> dict[str, str]:
-    """Of all that takes part in an ingest by this recipe."""
+    """Return the versions of all libraries that take part in an ingest by this recipe."""
     ours = {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}
     return {**kind_of_recipe(recipe).versions(recipe), **ours}

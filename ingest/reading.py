@@ -1,4 +1,4 @@
-"""Files to an item table: they are opened, their records parsed by worker processes, too many rejections refused."""
+"""Reading stage: open files, parse their records in worker processes, and refuse too many rejections."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -26,8 +26,12 @@ from graphkin.store.base import Draft
 
 
 def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
-    """The sources, one after the other. Raises `InvalidInput` for files that cannot be read, of fingerprints of another
-    type than the recipe's, and without a column that the recipe needs."""
+    """Open the files one after the other as sources.
+
+    Raises:
+        InvalidInput: a file cannot be read, holds fingerprints of another type than the recipe's, or lacks a column
+            that the recipe needs.
+    """
     if isinstance(recipe, NodeRecipe):
         labelled = beside(files, options.labels, "labels")
         return (open_network(file, recipe, options.read, labels) for file, labels in labelled)
@@ -40,7 +44,7 @@ def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: In
 
 
 def require_fingerprint_column(column: str | None, *, given: bool) -> None:
-    """Raises `InvalidInput` for given fingerprints without a column of them, or the other way round."""
+    """Raise `InvalidInput` for supplied fingerprints without a column that holds them, or the other way round."""
     if given != (column is not None):
         raise InvalidInput(
             "given fingerprints and --fingerprint-column need each other",
@@ -50,7 +54,11 @@ def require_fingerprint_column(column: str | None, *, given: bool) -> None:
 
 
 def beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:
-    """Each file, and the one that was given for it, if any were. Raises `InvalidInput`."""
+    """Pair each file with its companion file, or with None if there are no companion files.
+
+    Raises:
+        InvalidInput: the numbers of files differ.
+    """
     others: Sequence[str | None] = given or [None] * len(files)
     if len(others) != len(files):
         raise InvalidInput(
@@ -62,12 +70,12 @@ def beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tu
 
 
 def parser(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions, workspace: Workspace) -> ParserPool:
-    """The worker processes."""
+    """Return the worker processes that parse records."""
     return ParserPool(kind.describer, recipe, options.max_size or kind.max_size, options.workers, workspace)
 
 
 def chunks(sources: Sequence[Source]) -> Iterator[Chunk]:
-    """The records of all sources."""
+    """Yield the records of all sources."""
     for source in sources:
         for records in source:
             yield Chunk(source.name, source.writing, records)
@@ -83,8 +91,13 @@ def parsed(
     clock: Clock,
     older: Older,
 ) -> ItemTable:
-    """The items of all sources, whose chunks the pool has begun with; what is rejected is the draft's. Raises
-    `InvalidInput` for too many rejections."""
+    """Collect the items of all sources into an item table, and write rejected records to the draft.
+
+    The pool has already started on the chunks of these sources.
+
+    Raises:
+        InvalidInput: too many records were rejected.
+    """
     table = ItemTable(older)
     column = kind.agreeing(recipe)
     review = {} if column is None else {"reviewed": Agreement(column, older.described()).reviewed}
@@ -105,7 +118,10 @@ def parsed(
 def require_items(
     read: int, rejected: int, rejections: Callable[[], Iterable[pa.RecordBatch]], options: IngestOptions
 ) -> None:
-    """Raises `InvalidInput` unless records were kept, and no more rejected than allowed; `rejections` gives these."""
+    """Raise `InvalidInput` if no record was kept, or if more records were rejected than allowed.
+
+    `rejections` returns the rejected records.
+    """
     share = rejected / read if read else 0.0
     if read > rejected and share <= options.max_rejected:
         return
@@ -124,7 +140,7 @@ def require_items(
 
 
 def unnamed(properties: Properties) -> str:
-    """What is said where no item can be found by a name."""
+    """Return the note for a collection without names, in which no item can be looked up by name."""
     columns = likely_names(sorted(properties.given))
     which = f", such as {', '.join(map(repr, columns[:5]))}" if columns else ""
     return f"no item has a name: tables have a column of names (--name-column{which}), .smi a name after each SMILES"

@@ -1,4 +1,4 @@
-"""Recipes of an ingest from the options that a command or a program gives, and from what the files themselves tell."""
+"""Recipes of an ingest, resolved from options and from the contents of the files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,16 +24,26 @@ def read_options(
     vector_column: str | None = None,
     **others: Any,
 ) -> ReadOptions:
-    """How files of such items, `molecules` and the like, are read: which column of tables says what an item is, and
-    which what molecules are compared by. `others` are those of `ReadOptions`."""
+    """Return how to read files of such items.
+
+    The arguments choose the columns of tables that hold the item itself and, for molecules, a supplied fingerprint.
+
+    Args:
+        items: "molecules", "fingerprints", "vectors", ....
+        others: further fields of `ReadOptions`.
+    """
     columns = {"molecules": smiles_column, "fingerprints": fingerprint_column, "vectors": vector_column}
     beside = fingerprint_column if items == "molecules" else None
     return ReadOptions(structure_column=columns.get(items), fingerprint_column=beside, **others)
 
 
 def molecule_recipe(files: Sequence[str], read: ReadOptions, preset: str = "default", **given: Any) -> MoleculeRecipe:
-    """As `resolve_flat`; given fingerprints are as long as the files tell. Raises `InvalidInput` where they do not, and
-    for given fingerprints without a column of them, or the other way round."""
+    """Resolve a molecule recipe as `resolve_flat` does, with the length of supplied fingerprints taken from the files.
+
+    Raises:
+        InvalidInput: the files do not show the length, or fingerprints are supplied without a column that holds them,
+            or the other way round.
+    """
     column = read.fingerprint_column
     require_fingerprint_column(column, given=given.get("fingerprint") == "given")
     if column is not None and given.get("bits") is None:
@@ -43,7 +53,11 @@ def molecule_recipe(files: Sequence[str], read: ReadOptions, preset: str = "defa
 
 
 def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None, **given: Any) -> BitsRecipe:
-    """As `resolve_bits`, of fingerprints as long as the files tell. Raises `InvalidInput` where they do not."""
+    """Resolve a fingerprint recipe as `resolve_bits` does, with the fingerprint length taken from the files.
+
+    Raises:
+        InvalidInput: the files do not show the length.
+    """
     if bits is not None:
         return resolve_bits(bits=bits, **given)
     told = fingerprint_type(files, FingerprintKind.files, read)
@@ -51,6 +65,10 @@ def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None
 
 
 def vector_recipe(files: Sequence[str], read: ReadOptions, dimension: int | None = None, **given: Any) -> VectorRecipe:
-    """As `resolve_vectors`, likewise."""
+    """Resolve a vector recipe as `resolve_vectors` does, with the dimension taken from the files.
+
+    Raises:
+        InvalidInput: the files do not show the dimension.
+    """
     length = dimension_of(files, VectorKind.files, read) if dimension is None else dimension
     return resolve_vectors(dimension=length, **given)

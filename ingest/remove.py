@@ -1,4 +1,4 @@
-"""A collection without some of its items, exactly: what is left of it, written anew."""
+"""Removal of items from a collection, exactly: rewrite the remaining items as a new generation."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -28,8 +28,13 @@ from graphkin.store.records import Int32
 
 @dataclass(frozen=True)
 class Removed:
-    """The generation that is current now, how many items went, and the lines that meant none (`REJECTION_SCHEMA`).
-    Where nothing went it is the one that was current before."""
+    """Result of a removal.
+
+    Attributes:
+        manifest: the current generation's manifest. If no item was removed, it is the previous generation's.
+        items: number of removed items.
+        missing: lines that match no item (`REJECTION_SCHEMA`).
+    """
 
     manifest: Manifest
     items: int
@@ -44,16 +49,31 @@ def remove(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Removed:
-    """Publish a generation of the current one's items but those that a file lists, as `listed` reads it: the same as of
-    one ingest of the older files without these molecules.
+    """Publish a new generation without the items that a file lists, as `listed` reads it.
 
-    `workers` are the threads of the join. Raises `NotFound` for no such collection, what `listed` raises,
-    `InvalidInput` if no item would be left, `Conflict` for a collection by the window rule, of nodes, or described by
-    other versions of the libraries, and what `Store.draft` and `Draft.publish` raise; nothing is published then.
+    The new generation equals one ingest of the older files without these items.
+
+    Args:
+        store: the store.
+        collection: name of the collection.
+        file: path of the list, or "-" for standard input.
+        by: whether the list holds names or SMILES.
+        workers: number of join threads.
+        progress: receives progress reports.
+
+    Raises:
+        NotFound: the collection does not exist.
+        InvalidInput: no item would be left, or the list cannot be read.
+        Conflict: the candidates of the collection follow the window rule, its items are nodes, or other library
+            versions described its items.
+        StoreError, StoreBusy: as `Store.draft` and `Draft.publish` raise them. Nothing is published then.
     """
     clock = Clock(progress or Progress())
     kind = kind_named(store.collection(collection).kind)
-    with store.draft(collection, kind.name) as draft, store.open(collection) as base:  # none is published between
+    with (
+        store.draft(collection, kind.name) as draft,
+        store.open(collection) as base,
+    ):  # the draft keeps others from publishing
         recipe = kind.recipe(base.manifest.recipe)
         require_changeable(base, kind, recipe)
         with clock.stage("list"):
@@ -87,7 +107,7 @@ def remove(
 
 
 def _others(items: int, found: Listed) -> Int32:
-    """The ids of the items that are not listed."""
+    """Return the ids of the items that are not listed."""
     others = np.delete(np.arange(items, dtype=np.int32), found.ids)
     if not len(others):
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""The report of a run, also of one whose result was published before."""
+"""Report of a run, including a run whose result was already published."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -23,6 +23,8 @@ def kept(
     """Return the report of a run, and keep its inputs, counts and rejections in the store if it published nothing.
 
     Args:
+        store: the store.
+        collection: name of the collection.
         manifest: as `Draft.publish` returned it.
         run: the provenance of this run.
         rejections: this run's rejected records.

@@ -1,4 +1,4 @@
-"""What is left of a hierarchy without some of its items."""
+"""Similarity graph of the items that stay when others are removed."""
 
 import numpy as np
 
@@ -11,17 +11,24 @@ from graphkin.store.records import Edges, Graph, Int32
 
 
 class Rest:
-    """The edges among the items that stay (`graph`), which are numbered anew, and what comes in the place of others.
+    """Edges among the items that stay (`graph`, renumbered), and the edges that replace those to removed items.
 
-    All of these stay: whoever kept such a pair does so still. More come where an item has lost one that it kept while
-    others of it were dropped, so such items are searched again, and no others. A pair was dropped only if both its ends
-    have dropped some: they are searched for among those alone. So are the items that go, to count which of their pairs
-    were dropped.
+    All edges among these items stay, because the item that kept such a pair still keeps it. New edges appear only where
+    an item has lost a pair that it kept while others of its pairs were truncated. Only such items are searched again.
+
+    A pair is truncated only if both of its ends have truncated pairs. The search is therefore limited to such items.
+    The removed items are searched as well, to count which of their pairs were truncated.
     """
 
     def __init__(self, graph: Graph, dropped: Int32, stay: Int32, top_k: int) -> None:
-        """graph, dropped (N,): of all items, the latter how many pairs of each the cap dropped. stay (M,): the ids, in
-        ascending order, of those that stay."""
+        """Find the items to search again.
+
+        Args:
+            graph: the graph of all N items.
+            dropped: (N,) how many pairs of each item the top-k limit truncated.
+            stay: (M,) ascending ids of the items that stay.
+            top_k: the top-k limit.
+        """
         number = csr.positions_in(graph.nodes, stay)
         capped, goes = dropped > 0, number < 0
         owner, neighbor, similarity = csr.rows(graph, np.flatnonzero(goes), np.float32(0))
@@ -34,14 +41,22 @@ class Rest:
         self.order = np.append(np.setdiff1d(np.flatnonzero(capped), found), found).astype(np.int32)
         self._found, self._number, self._top_k = len(found), number[self.order], top_k
         self._searched, self._capped = number[searched], capped[stay]
-        again = np.bincount(number[neighbor[capped[owner]]], minlength=len(stay))  # stored, but will be found
+        again = np.bincount(
+            number[neighbor[capped[owner]]], minlength=len(stay)
+        )  # stored pairs that the search will find again
         self._dropped = (dropped[stay] + again).astype(np.int32)
 
     def completed(
         self, compared: Descriptors, rest: Descriptors, threads: int, advance: Advance
     ) -> tuple[Edges, Int32]:
-        """The edges that come, and (M,) how many pairs of each item are dropped then. compared: of the items `order`,
-        rest: of those that stay."""
+        """Return the new edges, and (M,) how many pairs of each item are truncated afterwards.
+
+        Args:
+            compared: descriptors of the items `order`.
+            rest: descriptors of the items that stay.
+            threads: number of threads.
+            advance: advances the progress bar.
+        """
         items, dropped = len(rest), self._dropped.copy()
         least = np.full(items, np.inf)  # an item that is not searched keeps nothing more
         if len(self._searched):
@@ -60,7 +75,7 @@ class Rest:
         return added.edges(), dropped - added.ends(items)
 
     def _stored(self, pairs: Pairs) -> Bool:
-        """(P,) which of some pairs of items that were searched are edges already."""
+        """Return (P,) whether each pair of searched items is already an edge."""
         owner, neighbor, similarity = csr.rows(self.graph, self._searched, np.float32(0))
         return csr.membership_mask(
             pairs.edges(), Edges(np.minimum(owner, neighbor), np.maximum(owner, neighbor), similarity)

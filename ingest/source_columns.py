@@ -1,4 +1,4 @@
-"""Key/value pairs of records as columns, in the order of their source."""
+"""Source columns: key/value pairs of records as columns, in the order of the source."""
 
 from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -11,8 +11,10 @@ _SOURCE = "source."
 
 
 def in_order(names: Sequence[str], before: Iterable[tuple[str, str]]) -> list[str]:
-    """Names, of which the first of each pair comes before the other; what that leaves open, or contradicts, as they
-    are."""
+    """Sort names topologically, so that the first of each pair comes before the second.
+
+    Names whose order is open keep their given order, and so do all names if the pairs contradict each other.
+    """
     rank = {name: place for place, name in enumerate(names)}
     sorter = TopologicalSorter[str](dict.fromkeys(names, ()))
     for one, other in before:
@@ -31,8 +33,10 @@ def in_order(names: Sequence[str], before: Iterable[tuple[str, str]]) -> list[st
 
 
 def source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict[str, pa.Array]:
-    """The readers' key/value pairs as one nullable text column a key, by what it is called beside those computed, in
-    the order of their records."""
+    """Return the key/value pairs of records as one nullable text column per key, in the order of the records.
+
+    A key that is also the name of a computed column gets the prefix "source.".
+    """
     pairs = properties.combine_chunks()
     rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
     keys = pairs.keys.dictionary_encode()

@@ -1,4 +1,4 @@
-"""The stored pairs of a hierarchy, as the cap ranks them."""
+"""Stored pairs of a graph, with the float64 similarities that the top-k limit ranks by."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -12,20 +12,22 @@ from graphkin.similarity.window import Similarity
 from graphkin.store import csr
 from graphkin.store.records import Float64, Graph, Int32
 
-_BLOCK = 1 << 18  # pairs compared by a thread at a time
+_BLOCK = 1 << 18  # pairs that a thread compares at a time
 
 
 @dataclass(frozen=True)
 class StoredPairs:
-    """The edges of a graph. What is stored is rounded to float32, and the cap ranks by float64: so their similarities
-    are computed again."""
+    """Edges of a graph, with recomputed similarities.
+
+    Stored similarities are rounded to float32, but the top-k limit ranks by float64.
+    """
 
     graph: Graph
     similarities: Similarity
     threads: int
 
     def of(self, items: Int32, known: Bool) -> Pairs:
-        """Those of some items, each once, but for those whose other end is known."""
+        """Return the pairs of some items, each once, without those whose other end is in `known`."""
         owner, neighbor, _ = csr.rows(self.graph, items, np.float32(0))
         chosen = np.zeros(len(known), np.bool_)
         chosen[items] = True
@@ -35,7 +37,7 @@ class StoredPairs:
 
 
 def compared(similarities: Similarity, left: Int32, right: Int32, threads: int) -> Float64:
-    """(P,) similarities of some pairs, by several threads."""
+    """Return (P,) float64 similarities of some pairs, computed by several threads."""
     blocks = (slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK))
     calls = (partial(similarities, left[block], right[block]) for block in blocks)
     return np.concatenate([np.empty(0), *in_order(calls, threads)])

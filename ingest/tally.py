@@ -1,4 +1,4 @@
-"""What is told of edges that pass in blocks."""
+"""Tally: statistics of edges that arrive in blocks."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from graphkin.store.records import Edges, Float64, Int64
 
 
 class Tally:
-    """How many they are, their forest and their histograms."""
+    """Number, spanning forest and histograms of edges."""
 
     def __init__(self, items: int, threshold: float) -> None:
         self.edges = 0
@@ -20,7 +20,7 @@ class Tally:
 
     @classmethod
     def of_rest(cls, items: int, base: Generation, removed: Edges) -> "Tally":
-        """Of the edges of a generation that stay when some are removed, and of as many items."""
+        """Return the tally of a generation's edges without the removed ones, for `items` items."""
         tally = cls(items, base.manifest.threshold)
         graph = base.graph()
         tally.edges = base.manifest.edges - len(removed)
@@ -45,12 +45,18 @@ class Tally:
 
 
 def steps_from(threshold: float) -> Float64:
-    """(21,) the bins of the similarities."""
+    """Return (21,) the bin edges of the similarity histogram."""
     return np.linspace(np.float32(threshold), 1, 21, dtype=np.float64)
 
 
 def histograms(degrees: Int64, steps: Float64, similar: Int64) -> dict[str, Histogram]:
-    """degrees: how many items have 0, 1, 2, ... neighbours; similar: how many edges lie between two steps."""
+    """Return the degree and similarity histograms.
+
+    Args:
+        degrees: how many items have 0, 1, 2, ... neighbors.
+        steps: (21,) bin edges of the similarities.
+        similar: (20,) how many edges lie in each bin.
+    """
     powers = [0, *(2**power for power in range((len(degrees) - 1).bit_length() + 1))]
     counted, _ = np.histogram(np.arange(len(degrees)), bins=powers, weights=degrees)
     return {

@@ -11,17 +11,22 @@ from graphkin.store.columns import CENSORED
 from graphkin.store.records import Float64, Mask
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nd", "n.d.", "-", "?")
-"""Texts that mean a missing value in a column of numbers, in any case and with white space around them."""
+"""Texts that mark a missing value in a column of numbers, in any case and with surrounding white space."""
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LONGEST_MARKER = max(map(len, MISSING))
-_EXAMPLE = 100  # characters
+_EXAMPLE = 100  # characters kept of an example kept of an example
 
 
 @dataclass(frozen=True)
 class ReadColumn:
-    """A source column read as numbers: numbers (float64, null for a text, a missing marker and no value), counts of its
-    values, and whether every value is a number in its shortest text."""
+    """A source column read as numbers.
+
+    Attributes:
+        numbers: float64, null for a text, a missing marker and an absent value.
+        values: counts of the values.
+        shortest: whether every value is a number in its shortest text.
+    """
 
     numbers: pa.Array
     values: ColumnValues
@@ -42,7 +47,7 @@ class ReadColumn:
 
     @classmethod
     def _mixed(cls, texts: pa.Array, bare: pa.Array, plain: Mask) -> "ReadColumn":
-        """Read texts of which some are no plain finite numbers."""
+        """Read texts of which some are not plain finite numbers."""
         present = texts.is_valid().to_numpy(zero_copy_only=False)
         numbers, is_number = _finite(bare, plain)
         rest = np.flatnonzero(present & ~plain)
@@ -75,7 +80,7 @@ def _parsed(bare: pa.Array) -> pa.Array:
 
 
 def _finite(bare: pa.Array, plain: Mask) -> tuple[Float64, Mask]:
-    """The numbers of texts of which some are plain numbers, 0 elsewhere, and where they are finite."""
+    """Return the finite numbers among texts, 0 elsewhere, and a mask of where they are. `plain` marks plain numbers."""
     numbers, where = np.zeros(len(bare)), np.flatnonzero(plain)
     numbers[where] = _parsed(bare.take(pa.array(where))).to_numpy(zero_copy_only=False)
     is_finite = plain & np.isfinite(numbers)
@@ -88,8 +93,10 @@ def _mask(array: pa.Array) -> Mask:
 
 
 def differ(kept: pa.Array, others: pa.Array) -> Mask:
-    """(N,) where another value is present and is not the one that is kept: another text, unless both are the same
-    number. Missing markers are no values."""
+    """Return (N,) where the other value is present and differs from the kept one.
+
+    Two texts of the same number do not differ. Missing markers count as absent.
+    """
     candidates = np.flatnonzero(_mask(pc.not_equal(pc.fill_null(kept, ""), others)))
     own, first = others.take(pa.array(candidates)), kept.take(pa.array(candidates))
     same = _mask(pc.equal(_normal(first), _normal(own)))
@@ -103,7 +110,7 @@ def _is_missing(texts: pa.Array) -> Mask:
 
 
 def _normal(texts: pa.Array) -> pa.Array:
-    """Numbers in their shortest text with their sign, other texts as they are."""
+    """Return numbers in their shortest text with their sign, and other texts unchanged."""
     numbers = ReadColumn.from_texts(texts).numbers
     bare = pc.utf8_trim_whitespace(texts)
     signs = pc.struct_field(pc.extract_regex(bare, CENSORED), "sign").cast(pa.string())

@@ -1,4 +1,4 @@
-"""The compiled stages, run once before they are timed."""
+"""Warm-up: run compiled kernels once, so that stage times exclude compilation."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def compile_kernels(specimen: Descriptors, top_k: int) -> None:
-    """Run the compiled stages once on two items, so that their times are their own."""
+    """Run the compiled stages once on two items."""
     specimen.index()
     for pairs in specimen.pairs(0, 1, lambda _: None):
         capped = Cap(specimen.tie, top_k or 1)
@@ -31,8 +31,11 @@ def compile_kernels(specimen: Descriptors, top_k: int) -> None:
 
 
 def compile_growth(specimen: Descriptors, graph: Graph, forest: Edges, top_k: int) -> None:
-    """The same of what an append runs besides, on arrays that may be written to where those of the graph and of the
-    forest may: kernels are compiled for either."""
+    """Run the compiled stages that only an append uses.
+
+    Numba compiles a kernel separately for writable and read-only arrays. The specimen's arrays are therefore writable
+    exactly where those of the graph and of the forest are.
+    """
 
     def alike(values: Sequence[float], array: NDArray[T]) -> NDArray[T]:
         own = np.array(values, array.dtype)

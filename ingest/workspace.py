@@ -1,4 +1,4 @@
-"""Finished pieces of an ingest, kept in files until it is published: who was killed finds them when started again."""
+"""Workspace: files with the finished pieces of an unpublished ingest, so that a killed run can continue."""
 
 import hashlib
 import shutil
@@ -17,21 +17,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder of pieces, each under a hash of everything that it was made from. One writer a piece.
+    """A folder of pieces, each named by a hash of everything that it was made from. Each piece has one writer.
 
-    Files are not synced: what a power cut leaves half is the reader's to notice.
+    Files are not synced to disk. A reader must detect pieces that a power failure left incomplete.
     """
 
     folder: Path
 
     def prepare(self) -> None:
-        """Make the folder, and remove what was being written when a run died. Raises `StoreError`."""
+        """Create the folder, and remove files that a killed run left half-written.
+
+        Raises:
+            StoreError: the folder cannot be created.
+        """
         with disk(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             sweep(self.folder)
 
     def piece(self, *made_from: "Content") -> Path:
-        """Where a piece is, or will be."""
+        """Return the path of a piece, whether it exists or not."""
         digest = hashlib.sha256()
         for part in made_from:
             digest.update(memoryview(part).nbytes.to_bytes(8, "little"))
@@ -39,16 +43,20 @@ class Workspace:
         return self.folder / digest.hexdigest()
 
     def scratch(self, name: str) -> Path:
-        """Where to keep what no later run finds."""
+        """Return the path of a temporary file, which no later run reads."""
         return self.folder / f"{name}{PARTIAL}"
 
     def scratches(self, pattern: str) -> list[Path]:
-        """Those whose names match."""
+        """Return the temporary files whose names match."""
         return list(self.folder.glob(pattern + PARTIAL))
 
     @contextmanager
     def writing(self, piece: Path) -> Iterator[Path]:
-        """A file to write, which becomes the piece when it is whole. Raises `StoreError` for a full disk."""
+        """Yield a temporary path, and rename it to the piece at the end.
+
+        Raises:
+            StoreError: the disk is full.
+        """
         with disk(self.folder), whole(piece) as partial:
             yield partial
 

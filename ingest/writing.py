@@ -1,4 +1,4 @@
-"""What a draft is handed, in pieces: the item table and its fingerprints, edges and what follows from them."""
+"""Writing stage: hand items, fingerprints and edges to a draft in batches."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,11 @@ from graphkin.ingest.tally import Tally
 from graphkin.store.base import Draft
 from graphkin.store.records import Edges, Int32, UInt64
 
-_FINGERPRINTS = 65_536  # to a piece
+_FINGERPRINTS = 65_536  # per batch
 
 
 def write_items(items: Iterable[pa.RecordBatch], words: UInt64, draft: Draft) -> None:
-    """Items in batches, then the packed fingerprints (N, W) of all of them."""
+    """Write items in batches, then the packed fingerprints (N, W) of all of them."""
     for batch in items:
         draft.append_items(batch)
     for start in range(0, len(words), _FINGERPRINTS):
@@ -20,7 +20,7 @@ def write_items(items: Iterable[pa.RecordBatch], words: UInt64, draft: Draft) ->
 
 
 def write_edges(blocks: Iterable[Edges], dropped: Int32, tally: Tally, draft: Draft) -> None:
-    """Edges in blocks, which the tally is told of, how many pairs of each item the cap dropped, and their forest."""
+    """Write edges in blocks, the truncated pairs of each item, and the spanning forest. The tally counts the edges."""
     for edges in blocks:
         draft.append_edges(edges)
         tally.add(edges)
