@@ -70,10 +70,8 @@ def remove(
     """
     clock = Clock(progress or Progress())
     kind = kind_named(store.collection(collection).kind)
-    with (
-        store.draft(collection, kind.name) as draft,
-        store.open(collection) as base,
-    ):  # the draft keeps others from publishing
+    # The draft locks the collection, so no generation is published before `base` is opened.
+    with store.draft(collection, kind.name) as draft, store.open(collection) as base:
         recipe = kind.recipe(base.manifest.recipe)
         require_changeable(base, kind, recipe)
         with clock.stage("list"):

@@ -41,9 +41,8 @@ class Rest:
         self.order = np.append(np.setdiff1d(np.flatnonzero(capped), found), found).astype(np.int32)
         self._found, self._number, self._top_k = len(found), number[self.order], top_k
         self._searched, self._capped = number[searched], capped[stay]
-        again = np.bincount(
-            number[neighbor[capped[owner]]], minlength=len(stay)
-        )  # stored pairs that the search will find again
+        # These pairs are stored, and the search will find them again.
+        again = np.bincount(number[neighbor[capped[owner]]], minlength=len(stay))
         self._dropped = (dropped[stay] + again).astype(np.int32)
 
     def completed(

@@ -15,7 +15,7 @@ MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nd", "n.d.",
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LONGEST_MARKER = max(map(len, MISSING))
-_EXAMPLE = 100  # characters kept of an example kept of an example
+_EXAMPLE = 100  # characters kept of an example kept of an example kept of an example
 
 
 @dataclass(frozen=True)

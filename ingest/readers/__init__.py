@@ -1,4 +1,4 @@
-"""Readers: files of every known format as one stream of columnar record batches (`RECORD_SCHEMA`)."""
+"""Readers of every supported file format, as one stream of columnar record batches (`RECORD_SCHEMA`)."""
 
 from graphkin.ingest.readers.formats import EXTENSIONS, open_source
 from graphkin.ingest.readers.records import MAX_RECORD, RECORD_SCHEMA

@@ -1,4 +1,4 @@
-"""The columns of a table: which of them is the structure, which the name, and which are properties."""
+"""Columns of a table: find the structure, the name and the properties."""
 
 import re
 from collections import Counter
@@ -13,29 +13,37 @@ from graphkin.similarity.molecules.given import beside as with_fingerprint
 MAX_COLUMNS = 10_000
 
 Delimiter: TypeAlias = Literal["comma", "tab", "semicolon", "pipe", "space"]
-"""What stands between the cells of a table of text."""
+"""Name of the character that separates the cells of a text table."""
 
 Options: TypeAlias = tuple[str, str]
-"""What chooses the column of the structure, and that of the name."""
+"""Command-line options that choose the column of the structure and that of the name, for error messages."""
 
 OPTIONS: Options = ("--smiles-column", "--name-column")
 FINGERPRINT = "--fingerprint-column"
 
-_TOLD = 500  # characters of names in an error
+_TOLD = 500  # characters of column names in an error message
 
 _NAMES = (
     "id", "compoundid", "moleculeid", "molid", "chemblid", "moleculechemblid", "zincid", "idnumber", "compoundname",
     "moleculename", "name",
 )  # fmt: skip
-"""What a column of names is called, without case, spaces and punctuation; the first that there is holds them."""
+"""Titles of name columns, lower case without spaces and punctuation, in order of preference."""
 
 _LIKELY = re.compile(r"(?<![a-zA-Z])(?i:ids?|identifier|names?|code|number|no)(?![a-zA-Z])|(?<=[a-z])I[Dd]$")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A header that has been understood. `structure`, `name` and `beside`, what stands before the structure in a text,
-    are positions; `properties` are (position, name)."""
+    """Resolved header of a table.
+
+    Attributes:
+        names: all column names.
+        structure: position of the structure column.
+        name: position of the name column, if there is one.
+        properties: (position, name) of every other column.
+        beside: position of the fingerprint column, if there is one. Its value precedes the structure in a record's
+            text.
+    """
 
     names: tuple[str, ...]
     structure: int
@@ -54,13 +62,24 @@ class Columns:
         separated: str = "",
         beside: str | None = None,
     ) -> "Columns":
-        """Find the asked-for columns: the exact name, else in any case. The name's is by default that called id, or
-        as other programs call it ("Compound ID", "molecule_chembl_id", "Name"), if there is one.
-        `options` of the command line choose others; `separated` says by what cells are, for errors. `beside`: the
-        column of a fingerprint, if there is one.
+        """Find the columns of the structure, the name and the properties in a header.
 
-        A column without a name is called after its position, from "column 1". Raises `InvalidInput` naming the columns
-        for one that is missing or ambiguous, for two columns of one name, and for more than `MAX_COLUMNS`.
+        A column matches by its exact name, else regardless of case. Without `name`, the name column is the one called
+        "id", or as other programs call it ("Compound ID", "molecule_chembl_id", "Name"), if there is one. A column
+        without a title is named after its position, starting with "column 1".
+
+        Args:
+            source: name of the file, for errors.
+            header: titles of the columns.
+            structure: title of the structure column.
+            name: title of the name column.
+            options: command-line options that choose other columns, for errors.
+            separated: phrase that names the delimiter, for errors.
+            beside: title of the fingerprint column, if there is one.
+
+        Raises:
+            InvalidInput: a column is missing or ambiguous, two columns share a name, or there are more than
+                `MAX_COLUMNS`. The message lists the columns.
         """
         if len(header) > MAX_COLUMNS:
             raise InvalidInput(f"{source} has too many columns", given=len(header), expected=f"at most {MAX_COLUMNS:,}")
@@ -79,8 +98,11 @@ class Columns:
         return cls(names, structure_at, name_at, others, beside_at)
 
     def record(self, line: int, cells: Sequence[str | None]) -> Record:
-        """One row as a record; cells that are empty, null or absent at the end are left out. Raises `ValueError` with
-        the fault of a row that is too long, or too short to have a structure. No cells at all: an empty record."""
+        """Return one row as a record, without empty and null cells. A row without cells is an empty record.
+
+        Raises:
+            ValueError: the row has too many cells, or too few to have a structure. The message is the record's fault.
+        """
         given = len(cells)
         if given > len(self.names) or 0 < given <= self.structure:
             missing = "" if given > self.structure else f" (no {self.names[self.structure]!r})"
@@ -101,12 +123,12 @@ class Columns:
 
 
 def likely_names(columns: Sequence[str]) -> list[str]:
-    """Those of some columns that might hold names, by what they are called."""
+    """Return the columns that may hold names, judged by their titles."""
     return [name for name in columns if _LIKELY.search(name)]
 
 
 def _naming(source: str, names: Sequence[str], structure: int, option: str) -> int | None:
-    """Where names are, by what the columns are called."""
+    """Return the position of the name column, judged by the titles."""
     known = [re.sub(r"[\W_]", "", title.casefold()) for title in names]
     known[structure] = ""
     called = next((each for each in _NAMES if each in known), None)

@@ -1,4 +1,4 @@
-"""CSV and TSV files: a header, then one record a row; quoted cells may hold line ends."""
+"""CSV and TSV files: a header, then one record per row. Quoted cells may contain line breaks."""
 
 import csv
 from collections import deque
@@ -12,10 +12,10 @@ from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulte
 from graphkin.protocol.errors import InvalidInput
 
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
-"""(the physical lines, the cells, why the row is rejected)"""
+"""Physical lines, cells, and the reason why the row is rejected."""
 
 DELIMITERS: Mapping[str | None, Delimiter | None] = {"csv": None, "tsv": "tab"}
-"""By format; None: the header tells."""
+"""Delimiter by format. None means that the header decides."""
 
 _CHARACTERS: Mapping[Delimiter, str] = dict(zip(get_args(Delimiter), ",\t;| ", strict=True))
 
@@ -31,12 +31,22 @@ def read_delimited(
     options: Options = OPTIONS,
     beside: str | None = None,
 ) -> Iterator[Record]:
-    """Every row is a record, a blank line too. The header is read at once; `source` names the file in its errors.
+    """Read a text table. Every row is a record, including a blank line. The header is read immediately.
 
-    Without a delimiter it is the one by which the header has the column of the structure.
+    A row that cannot be read (a stray quote, too long) rejects only the line on which it starts, and reading continues
+    on the next line. So one stray quote does not swallow the rows after it.
 
-    A row that cannot be read (a stray quote, too long) costs the line that it starts on, and reading goes on at the
-    next line: one stray quote does not swallow the rows after it. Raises `InvalidInput` as `Columns.resolve` does.
+    Args:
+        source: name of the file, for errors.
+        lines: lines of the file.
+        delimiter: None selects the delimiter by which the header contains the structure column.
+        structure: title of the structure column.
+        name: title of the name column.
+        options: command-line options that choose other columns, for errors.
+        beside: title of the fingerprint column, if there is one.
+
+    Raises:
+        InvalidInput: as `Columns.resolve` raises it.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))  # a cell may be as long as a record
     first = next(lines)
@@ -50,9 +60,9 @@ def read_delimited(
 
 
 def _told(header: str, wanted: str) -> Delimiter:
-    """The delimiter by which a header has the column that is wanted; if there is none, the first that divides it.
+    """Return the delimiter by which a header contains the wanted column, else the first one that divides the header.
 
-    Spaces also stand inside of names: they count where nothing else divides the header.
+    Titles may contain spaces, so a space counts as the delimiter only if no other character divides the header.
     """
     cells = {each: _cells(header, character) for each, character in _CHARACTERS.items()}
     spaces = cells.pop("space")
@@ -64,7 +74,7 @@ def _told(header: str, wanted: str) -> Delimiter:
 def _cells(header: str, character: str) -> list[str]:
     try:
         return [title.strip().casefold() for title in next(csv.reader([header], delimiter=character), [])]
-    except csv.Error:  # what is wrong with it is told when it is read
+    except csv.Error:  # reading the header reports the error
         return []
 
 
@@ -96,9 +106,10 @@ def _rows(lines: Iterator[Line], delimiter: str) -> Iterator[_Row]:
 
 
 class _Feed:
-    """Hands physical lines to the csv module, and keeps those of the row being read and what is wrong with them.
+    """Passes physical lines to the csv module, and keeps the lines of the current row and their first fault.
 
-    Raises `ValueError` with the fault of a row that is too long or never ends.
+    Raises:
+        ValueError: the row is too long or its quote is never closed. The message is the record's fault.
     """
 
     def __init__(self, lines: Iterator[Line]) -> None:
@@ -112,7 +123,7 @@ class _Feed:
         self._size = 0
 
     def give_back(self) -> None:
-        """Read the lines of this row again, but for the first."""
+        """Schedule the lines of this row, except the first, to be read again."""
         self._again.extendleft(reversed(self.row[1:]))
 
     def __iter__(self) -> "_Feed":

@@ -1,4 +1,4 @@
-"""Edge lists: `source target [weight]`, split by spaces or tabs; lines that begin with # are comments."""
+"""Edge lists: `source target [weight]`, separated by spaces or tabs. Lines that begin with # are comments."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import Int64
 
 Fault = tuple[int, str, str]
-"""(1-based line, its text, why it is no edge)"""
+"""1-based line, its text, and why it is not an edge."""
 
 NO_EDGE = "is no edge, `source target [weight]`"
-"""How the reason begins for a line of other columns."""
+"""Beginning of the reason for a line with other columns."""
 
 _BLOCK = 1 << 22  # bytes
 _NEWLINE, _SPACES = 10, (9, 11, 12, 13, 32)
@@ -25,7 +25,14 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|na
 
 @dataclass(frozen=True)
 class NamedEdges:
-    """Some edges of a file: line (n,) 1-based; source, target (n,) names of nodes; and lines that are none."""
+    """Some edges of a file.
+
+    Attributes:
+        line: (n,) 1-based line of each edge.
+        source: (n,) name of the first node.
+        target: (n,) name of the second node.
+        faults: lines that are not edges.
+    """
 
     line: Int64
     source: pa.StringArray
@@ -34,9 +41,16 @@ class NamedEdges:
 
 
 def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = b"#") -> Iterator[NamedEdges]:
-    """Block by block; `line` is the number of the stream's first. A weight must be a number, and is not kept.
+    """Yield the edges of a stream, block by block. A weight must be a number and is discarded.
 
-    Raises `InvalidInput` for a line that is too long to be an edge.
+    Args:
+        path: name of the file, for errors.
+        stream: the stream.
+        line: number of the stream's first line.
+        comment: first character of comment lines.
+
+    Raises:
+        InvalidInput: a line is too long to be an edge.
     """
     rest = b""
     while data := stream.read(_BLOCK):
@@ -79,7 +93,10 @@ def _parsed(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
 
 
 def _sound(block: bytes, first_line: int) -> tuple[bytes, list[Fault]]:
-    """The block with lines left empty that are no clean UTF-8, and these."""
+    """Return the block with invalid lines emptied, and these lines.
+
+    A line is invalid if it is not UTF-8 or contains NUL.
+    """
     try:
         block.decode()
         if b"\0" not in block:
@@ -96,7 +113,7 @@ def _sound(block: bytes, first_line: int) -> tuple[bytes, list[Fault]]:
 
 
 def _texts(content: np.ndarray, begin: Int64, end: Int64) -> pa.StringArray:
-    """The bytes from begin (n,) to end (n,), as texts."""
+    """Return the bytes from begin (n,) to end (n,) as texts."""
     lengths = end - begin
     offsets = np.append(0, np.cumsum(lengths))
     places = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], lengths)

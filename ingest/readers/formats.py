@@ -1,4 +1,4 @@
-"""Opening sources: which reader a file is for, told by its name or by whoever asks."""
+"""Opening of sources: choose the reader by file extension or by option."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -41,15 +41,15 @@ EXTENSIONS = {
     ".fps": "fps",
     ".npy": "npy",
 }
-"""File extension, in any case, a further one of `COMPRESSED` left out -> format. A folder is of the format tu."""
+"""Format by file extension, regardless of case and without a compression extension. A folder has the format tu."""
 
 MAX_GRAPH = 16_000_000
-"""Bytes of the longest line of JSON that is read."""
+"""Maximum length of a JSON line, in bytes."""
 
 _TU, _NPY = "tu", "npy"
 _TABLES = ("csv", "tsv", "parquet")
 WHOLE = ("parquet", "graphml", "npz")
-"""Formats that are held whole while they are read."""
+"""Formats that are held in memory as a whole while they are read."""
 
 
 def open_source(
@@ -59,12 +59,20 @@ def open_source(
     stdin: BinaryIO | None = None,
     names: str | None = None,
 ) -> Source:
-    """Open a file, a folder in TUDataset's layout, or `stdin` (default: the process's) for "-", and read its header.
+    """Open a file, a folder in TUDataset's layout, or standard input for "-", and read its header.
 
-    `writings`: the formats that are welcome, and how the text of a record is written in each. `names`: a second file
-    that names the rows of an array, one on each line. Compression is recognised by the first bytes whatever the name.
-    Raises `InvalidInput` for what cannot be opened, is empty, of no welcome format or not of the format it should be,
-    and for columns that are missing.
+    Compression is recognized by the first bytes, regardless of the name.
+
+    Args:
+        path: the file, the folder or "-".
+        writings: accepted formats, and how each of them writes the text of a record.
+        options: how to read the source.
+        stdin: stream to read instead of the process's standard input.
+        names: a second file with the names of an array's rows, one per line.
+
+    Raises:
+        InvalidInput: the source cannot be opened, is empty, has a format that is not accepted or is not in its stated
+            format, or lacks a column.
     """
     folder = path != STDIN and _TU in writings and Path(path).is_dir()
     format = told(path, options.format or (_TU if folder else None), writings, EXTENSIONS)
@@ -94,7 +102,7 @@ def open_source(
 
 
 def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | None, list[tuple[str, Raw]]]:
-    """The lines of a file of names, and its bytes, which are hashed too."""
+    """Return the lines of a file of names, and its raw bytes, which are hashed as well."""
     if path is None:
         return None, []
     raw, _ = opened(path, None, resources)
@@ -104,7 +112,11 @@ def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | Non
 
 
 def told(path: str, given: str | None, formats: Mapping[str, str], by_extension: Mapping[str, str]) -> str:
-    """The format given, or that of the file's extension. Raises `InvalidInput`."""
+    """Return the requested format, or else that of the file's extension.
+
+    Raises:
+        InvalidInput: the format is unknown or not accepted.
+    """
     known = ", ".join(formats)
     if given is None and path == STDIN:
         raise InvalidInput("standard input needs a format", hint=f"add --format with one of {known}")
@@ -122,7 +134,7 @@ def told(path: str, given: str | None, formats: Mapping[str, str], by_extension:
 
 
 def extension(path: str) -> str:
-    """In lower case, that before the one of a compressed file."""
+    """Return a file's extension in lower case, ignoring the extension of a compressed file."""
     name = Path(path.lower())
     return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
@@ -154,7 +166,7 @@ def _batches(
 def _followed(
     batches: Iterator[pa.RecordBatch], raw: Raw, bytes_total: int | None, rows: int
 ) -> Iterator[pa.RecordBatch]:
-    """The batches, while the raw bytes are hashed at the pace of the rows."""
+    """Yield the batches, and hash the raw bytes at the same pace as the rows are read."""
     for batch in batches:
         yield batch
         if bytes_total is not None:
@@ -174,7 +186,7 @@ def _records(
         case "jsonl":
             return read_jsonl(read_lines(path, stream, MAX_GRAPH))
         case "graphml":
-            from graphkin.ingest.readers.graphml import read_graphml  # NetworkX takes its time to be imported
+            from graphkin.ingest.readers.graphml import read_graphml  # importing NetworkX is slow
 
             return read_graphml(path, stream)
     lines, delimiter = read_lines(path, stream), options.delimiter or DELIMITERS[format]

@@ -1,4 +1,4 @@
-"""Fingerprints of chemfp's format FPS: a header, then one fingerprint a line."""
+"""Fingerprints in chemfp's FPS format: a header, then one fingerprint per line."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,21 +9,22 @@ from graphkin.ingest.readers.records import Record, faulted
 from graphkin.protocol.errors import InvalidInput
 
 _VERSION = "#FPS1"
-_LONGEST = 1000  # characters of a type that are kept
+_LONGEST = 1000  # characters kept of a type
 
 
 @dataclass(frozen=True)
 class Header:
-    """What an FPS file says of its fingerprints: how many bits each has, if it is said, and their type or ""."""
+    """Header of an FPS file: the number of bits, if stated, and the fingerprint type, or ""."""
 
     bits: int | None = None
     type: str = ""
 
 
 def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Line]]:
-    """The header, and the lines after it. Raises `InvalidInput` for another version, and for bits that are no number.
+    """Return the header and the lines after it. The format does not require a header.
 
-    A file may have none: the format does not ask for it.
+    Raises:
+        InvalidInput: the file has another version, or its number of bits is not a number.
     """
     said: dict[str, str] = {}
     rest = iter(lines)
@@ -43,8 +44,14 @@ def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Li
 
 
 def read_fps(source: str, lines: Iterable[Line]) -> Iterator[Record]:
-    """Every line after the header is a record: bits in hexadecimal, a tab, and an identifier; what follows another tab
-    is left out. The header is read at once. Raises as `read_header` does."""
+    """Read an FPS file. The header is read immediately.
+
+    Every line after the header is a record: bits in hexadecimal, a tab, and an identifier. Text after another tab is
+    discarded.
+
+    Raises:
+        InvalidInput: as `read_header` raises it.
+    """
     _, rest = read_header(source, lines)
     return map(_record, rest)
 

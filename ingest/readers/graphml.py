@@ -19,10 +19,13 @@ _MALFORMED = (ParseError, NetworkXError, ValueError, LookupError, TypeError, Att
 
 
 def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
-    """Every <graph> is a record: its name is the data item `name`, else its id; its other data are properties; nodes'
-    labels are their data `label`, where all of them have one. Directed edges count as edges.
+    """Yield every <graph> as a record. Directed edges count as undirected.
 
-    Raises `InvalidInput` for a file that is no XML.
+    The name is the graph's data item `name`, else its id. Its other data are properties. Node labels are the nodes'
+    data `label`, if all nodes have one.
+
+    Raises:
+        InvalidInput: the file is not XML.
     """
     for line, element, graph in _graphs(path, stream):
         if isinstance(graph, Exception):
@@ -32,7 +35,11 @@ def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
 
 
 def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
-    """The line of every <graph>, and what NetworkX makes of it. Raises `InvalidInput` for one that is malformed too."""
+    """Yield the line of every <graph>, and the NetworkX graph.
+
+    Raises:
+        InvalidInput: the file is not XML, or a graph is malformed.
+    """
     for line, _, graph in _graphs(path, stream):
         if isinstance(graph, Exception):
             raise InvalidInput(f"{path}, line {line}: no valid GraphML: {graph}") from graph
@@ -40,7 +47,7 @@ def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
 
 
 def _graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any, Any]]:
-    """Line, element and graph, or what was raised where that was made."""
+    """Yield line, element and graph, or the exception that NetworkX raised instead of making the graph."""
     data = stream.read()
     starts = [found.start() for found in _GRAPH.finditer(data)]
     lines = [1 + passed for passed in accumulate(data.count(b"\n", *part) for part in pairwise([0, *starts]))]
@@ -50,7 +57,7 @@ def _graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any, Any]]:
     except _MALFORMED as error:
         raise InvalidInput(f"{path} is no GraphML: {error}", expected="a <graphml> document") from error
     if len(elements) != len(lines):
-        lines = [1] * len(elements)  # a <graph> in a comment: their places cannot be told
+        lines = [1] * len(elements)  # a comment contains <graph>, so the lines are unknown
     for line, element in zip(lines, elements, strict=True):
         try:
             graph = reader.graph(element)
@@ -60,7 +67,7 @@ def _graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any, Any]]:
 
 
 class _Reader(GraphMLReader):  # type: ignore[misc]
-    """NetworkX's reader, one graph at a time, so that one that is malformed costs no other."""
+    """NetworkX's reader, applied to one graph at a time, so that a malformed graph does not affect the others."""
 
     def elements(self, data: bytes) -> list[Any]:
         self.xml = fromstring(data)  # noqa: S314 - expat refuses entities that grow
@@ -68,7 +75,7 @@ class _Reader(GraphMLReader):  # type: ignore[misc]
         return list(self.xml.findall(f"{{{self.NS_GRAPHML}}}graph"))
 
     def graph(self, element: Any) -> Any:
-        self.multigraph = False  # what it keeps from one graph to the next
+        self.multigraph = False  # the base class keeps this state from one graph to the next
         self.edge_ids.clear()
         graph = self.make_graph(element, self.keys, self.defaults)
         if len(graph) != sum(1 for _ in element.iter(f"{{{self.NS_GRAPHML}}}node")):

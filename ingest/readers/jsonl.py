@@ -1,4 +1,4 @@
-"""Graphs as JSON Lines: one object a line, as `similarity.graphs.structure.Structure.read` has them, with a name."""
+"""Graphs as JSON Lines: one named object per line, in the form of `similarity.graphs.structure.Structure.read`."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,10 @@ _STRUCTURE = {"name", "edges", "num_nodes", "labels"}
 
 
 def read_jsonl(lines: Iterable[Line]) -> Iterator[Record]:
-    """Every line is a record. `name` is a text or a number; keys that say nothing of the structure are properties."""
+    """Yield every line as a record.
+
+    `name` is a text or an integer. Keys that are not part of the structure are properties.
+    """
     for number, line, fault in lines:
         text = line.rstrip("\r\n")
         if fault is not None:
@@ -32,7 +35,7 @@ def read_jsonl(lines: Iterable[Line]) -> Iterator[Record]:
 
 
 def _content(text: str) -> dict[str, Any]:
-    """Nothing where the text is no JSON object: whoever reads its structure says what is wrong."""
+    """Return the object, empty if the text is not a JSON object. Reading the structure reports the error later."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Labels of the nodes of a big graph, from a file of their own."""
+"""Node labels of a big graph, from a separate file."""
 
 from collections.abc import Iterator
 from typing import IO
@@ -14,10 +14,10 @@ _CHOSEN_BY = ("--labels", "--label-column")
 
 
 class Labels:
-    """Of nodes by name, read from a second file: a table with a header (csv, tsv), else `node label` split by spaces or
-    tabs.
+    """Labels by node name, read from a table with a header (csv, tsv), or from lines `node label`.
 
-    The columns of a table are `node` and `label`, or `column`. Of several labels of a node the first holds.
+    Lines are separated by spaces or tabs. The columns of a table are `node` and `label`, or `column`. The first of
+    several labels of a node counts.
     """
 
     def __init__(self, path: str, stream: IO[bytes], format: str | None, column: str | None) -> None:
@@ -36,7 +36,7 @@ class Labels:
         return None if found is None else found[1]
 
     def unused(self, network: Network) -> Iterator[Record]:
-        """Rejections for what is said of no node, or not well."""
+        """Yield rejected records for labels of unknown nodes and for lines that cannot be read."""
         known = set(network.names.to_pylist())
         strange = (
             (line, name, "labels a node that no edge names")

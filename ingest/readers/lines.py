@@ -8,18 +8,19 @@ from graphkin.ingest.readers.records import MAX_RECORD, decoded, too_long
 from graphkin.protocol.errors import InvalidInput
 
 Line: TypeAlias = tuple[int, str, str | None]
-"""(1-based number, text with its line end, fault). The text of a line that is too long is its beginning."""
+"""1-based number, text with its line end, and fault. The text of an overlong line is its beginning."""
 
 MAX_BLANK = 100_000
-"""Blank lines in a row that a file may have. Hundreds of millions of them compress to a few kilobytes."""
+"""Maximum number of consecutive blank lines. Hundreds of millions of them compress to a few kilobytes."""
 
 _LINE_END = len(b"\r\n")
 
 
 def read_lines(source: str, stream: IO[bytes], longest: int = MAX_RECORD) -> Iterator[Line]:
-    """Every line of the stream. One of more than `longest` bytes is one faulted line, whatever its length.
+    """Yield every line of the stream. A line of more than `longest` bytes is one faulted line, whatever its length.
 
-    Raises `InvalidInput`, naming `source`, for more than `MAX_BLANK` blank lines in a row.
+    Raises:
+        InvalidInput: there are more than `MAX_BLANK` consecutive blank lines. The message names `source`.
     """
     blank = 0
     for number in count(1):
@@ -34,9 +35,10 @@ def read_lines(source: str, stream: IO[bytes], longest: int = MAX_RECORD) -> Ite
 
 
 def count_blank(source: str, number: int, data: bytes, before: int) -> int:
-    """The number of blank lines in a row that end with this line, where `before` end with the line before it.
+    """Return the number of consecutive blank lines that end with this line, given the number before it.
 
-    Raises `InvalidInput` for more than `MAX_BLANK`.
+    Raises:
+        InvalidInput: there are more than `MAX_BLANK`.
     """
     if not data.isspace():
         return 0
@@ -51,7 +53,10 @@ def count_blank(source: str, number: int, data: bytes, before: int) -> int:
 
 
 def _fits(data: bytes, stream: IO[bytes], longest: int) -> bool:
-    """Whether a line that nearly fills the buffer is short enough without its end; skips what is left of it if not."""
+    """Return whether a line that nearly fills the buffer is short enough without its line end.
+
+    If not, skip its rest.
+    """
     if data.endswith(b"\n"):
         return len(data.rstrip(b"\r\n")) <= longest
     while data and not data.endswith(b"\n"):

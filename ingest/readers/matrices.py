@@ -15,7 +15,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import Int64
 
 MAX_NODES = 10_000_000
-"""Rows of the largest matrix that is read, whatever it holds."""
+"""Maximum number of matrix rows, regardless of the content."""
 
 _LONGEST = 1024  # bytes of a header line
 _ROW = r"^[0-9]{1,18}$"
@@ -24,9 +24,11 @@ _SPARSE = {"indptr", "indices"}
 
 
 def read_matrix_market(path: str, stream: IO[bytes]) -> tuple[int, Iterator[NamedEdges]]:
-    """How many nodes there are, called 1 to N, and the edges. Values are not kept.
+    """Return the number of nodes, which are named 1 to N, and the edges. Values are discarded.
 
-    Raises `InvalidInput` for another kind of matrix, and, once all is read, for one that is not as long as it says.
+    Raises:
+        InvalidInput: the matrix has another type or, at the end of the iteration, another number of entries than
+            stated.
     """
     banner = stream.readline(_LONGEST)
     if banner.lower().split()[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
@@ -61,7 +63,7 @@ def _entries(path: str, stream: IO[bytes], line: int, nodes: int, entries: int) 
 
 
 def _inside(edges: NamedEdges, nodes: int) -> NamedEdges:
-    """With the entries that lie outside the matrix among the faults."""
+    """Return the edges with entries outside the matrix moved to the faults."""
     ends = [_row(names) for names in (edges.source, edges.target)]
     inside = np.logical_and.reduce([(end >= 1) & (end <= nodes) for end in ends])
     outside = np.flatnonzero(~inside).tolist()
@@ -74,15 +76,19 @@ def _inside(edges: NamedEdges, nodes: int) -> NamedEdges:
 
 
 def _row(names: pa.StringArray) -> Int64:
-    """The numbers that are written, 0 where none is."""
+    """Return the row numbers, 0 for texts that are not row numbers."""
     written = pc.match_substring_regex(names, _ROW)
     return np.asarray(pc.if_else(written, names, "0").cast(pa.int64()))
 
 
 def read_npz(path: str, stream: IO[bytes]) -> tuple[int, NamedEdges, pa.StringArray | None]:
-    """How many nodes there are, called 0 to N - 1, the edges, and the nodes' `labels` if there are any.
+    """Return the number of nodes, which are named 0 to N - 1, the edges, and the node labels if there are any.
 
-    Arrays `indptr` (N + 1,) and `indices` are those of `scipy.sparse.save_npz`, or anybody's. Raises `InvalidInput`.
+    The arrays `indptr` (N + 1,) and `indices` have the layout of `scipy.sparse.save_npz`. The array `labels` is
+    optional.
+
+    Raises:
+        InvalidInput: the file holds no such arrays.
     """
     try:
         arrays = _arrays(path, stream)
@@ -107,7 +113,7 @@ def read_npz(path: str, stream: IO[bytes]) -> tuple[int, NamedEdges, pa.StringAr
 
 
 def _arrays(path: str, stream: IO[bytes]) -> dict[str, np.ndarray]:
-    """Those that say something of the graph. None is larger than the file can be that holds it."""
+    """Return the arrays that describe the graph. Their size is bounded in proportion to the file's."""
     with ZipFile(stream) as archive:
         for entry in archive.infolist():
             require_proportion(path, entry.file_size, entry.compress_size)
@@ -121,7 +127,7 @@ def _arrays(path: str, stream: IO[bytes]) -> dict[str, np.ndarray]:
             _require_square(path, rows, columns)
         try:
             found: dict[str, np.ndarray] = {name: file[name] for name in _ARRAYS if name in names}
-        except MemoryError as error:  # numpy makes room for what a header says before it reads
+        except MemoryError as error:  # numpy allocates the stated size before it reads
             raise ValueError("its arrays are said to be larger than this machine's memory") from error
     if strange := [name for name, array in found.items() if not isinstance(array, np.ndarray)]:
         raise ValueError(f"{strange[0]} is no array")

@@ -1,4 +1,4 @@
-"""Files of big graphs, and a record for each of their nodes (docs/method.md)."""
+"""Big graphs, and a record for each of their nodes (docs/method.md)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -37,17 +37,20 @@ NETWORKS = {
     ".mtx": "mtx",
     ".npz": "npz",
 }
-"""File extension -> format, as those of other files."""
+"""Format by file extension, as for other files."""
 
-_ROWS = 65_536  # of a table that are read at a time
+_ROWS = 65_536  # rows of a table that are read at a time
 _CHOSEN_BY = ("--source-column", "--target-column")
 _ALONE = "is isolated: no edge joins it to another node"
 
 
 def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: str | None) -> Source:
-    """Open a file of big graphs, or standard input, whose nodes are the records, cut as the recipe says.
+    """Open a file of big graphs, or standard input. The records are the nodes, with subgraphs that the recipe defines.
 
-    `labels` is a second file that names the nodes' labels. Raises `InvalidInput` as `open_source` does.
+    `labels` is a second file with node labels.
+
+    Raises:
+        InvalidInput: as `open_source` raises it.
     """
     format = told(path, options.format, NodeKind.files, NETWORKS)
     with ExitStack() as resources:
@@ -74,13 +77,17 @@ def _labels(path: str, column: str | None, resources: ExitStack) -> tuple[Raw, L
 
 @dataclass
 class _Nodes:
-    """Numbers of nodes in order of first appearance; `line` of each, where that was."""
+    """Node numbers in order of first appearance, and the line of that appearance."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     line: list[int] = field(default_factory=list)
 
     def of(self, names: pa.StringArray, lines: Int64) -> Int32:
-        """(n,) their numbers, new ones too. Raises `InvalidInput` for too many nodes."""
+        """Return (n,) the numbers of these nodes, numbering new ones.
+
+        Raises:
+            InvalidInput: there are too many nodes.
+        """
         encoded = names.dictionary_encode()
         codes = np.asarray(encoded.indices)
         _, first = np.unique(codes, return_index=True)
@@ -101,7 +108,13 @@ class _Nodes:
 
 @dataclass(frozen=True)
 class Reading:
-    """A big graph that has been read: the line on which each node is first named, and lines that are no edges."""
+    """A big graph that was read.
+
+    Attributes:
+        network: the graph.
+        line: the line on which each node first appears.
+        faults: lines that are not edges.
+    """
 
     network: Network
     line: list[int]
@@ -109,13 +122,19 @@ class Reading:
 
     @classmethod
     def of(cls, path: str, blocks: Iterable[NamedEdges], nodes: _Nodes | None = None) -> "Reading":
-        """Raises `InvalidInput` where there is no edge at all."""
+        """Build the graph from blocks of edges.
+
+        Raises:
+            InvalidInput: there is no edge at all.
+        """
         nodes = nodes or _Nodes()
         ends: list[Int32] = [np.empty((2, 0), np.int32)]
         faults: list[Fault] = []
         for edges in blocks:
             both = pa.concat_arrays([edges.source, edges.target])
-            order = np.arange(2 * len(edges.line)).reshape(2, -1).T.ravel()  # as they are read: source, target, source
+            order = (
+                np.arange(2 * len(edges.line)).reshape(2, -1).T.ravel()
+            )  # reading order: source, target, source, ...
             ends.append(nodes.of(both.take(pa.array(order)), np.repeat(edges.line, 2)).reshape(-1, 2).T)
             faults += edges.faults
         source, target = np.concatenate(ends, axis=1)
@@ -125,7 +144,7 @@ class Reading:
         return cls(Network.of(nodes.names(), source, target), nodes.line, faults)
 
     def records(self, recipe: NodeRecipe, labels: Labels | None) -> Iterator[Record]:
-        """One for every node, in order of their numbers; then lines that are no edges, and labels of no node."""
+        """Yield a record for every node in order of their numbers, then faulty lines, then unused labels."""
         yield from _node_records(self, recipe, labels)
         for line, text, why in self.faults:
             yield faulted(line, text, why)
@@ -150,7 +169,10 @@ def _node_records(reading: Reading, recipe: NodeRecipe, labels: Labels | None) -
 def read_network(
     path: str, stream: IO[bytes], format: str, columns: tuple[str | None, str | None]
 ) -> Iterator[Reading]:
-    """The big graphs of a file; a table has the ends of edges in columns `source` and `target`, or those named."""
+    """Yield the big graphs of a file.
+
+    A table has the ends of its edges in the columns `source` and `target`, unless `columns` names others.
+    """
     match format:
         case "edgelist":
             yield Reading.of(path, read_edgelist(path, stream))
@@ -190,7 +212,7 @@ def _table(
 
 
 def _graphml(path: str, stream: IO[bytes]) -> Iterator[Reading]:
-    from graphkin.ingest.readers.graphml import read_graphs  # NetworkX takes its time to be imported
+    from graphkin.ingest.readers.graphml import read_graphs  # importing NetworkX is slow
 
     for line, graph in read_graphs(path, stream):
         names = [str(node) for node in graph]

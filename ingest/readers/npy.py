@@ -1,4 +1,4 @@
-"""Arrays of NumPy whose rows are records, and their names in a file beside."""
+"""NumPy arrays whose rows are records, with optional names from a separate file."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -12,13 +12,13 @@ from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, Record, faulted
 from graphkin.protocol.errors import InvalidInput
 
-_BLOCK = 1 << 20  # bytes that are read at a time
+_BLOCK = 1 << 20  # bytes read at a time
 
 
 class _Rows(NamedTuple):
-    """Which arrays hold such records, told as to whom they are not, and the text of a row."""
+    """Array layout of one kind of record: accepted dtypes, texts for error messages, and the text of a row."""
 
-    kinds: str  # of NumPy's types
+    kinds: str  # NumPy's character codes of the accepted dtypes
     expected: str
     hint: str | None
     text: Callable[[NDArray[Any]], str]
@@ -33,15 +33,17 @@ _ROWS = {
     ),
     "vector": _Rows("efd", "float32 (N, numbers), a row for each vector", None, lambda row: json.dumps(row.tolist())),
 }
-"""By how the text of a record is written."""
+"""Array layout by the writing of a record's text."""
 
 
 def read_array(path: str, stream: IO[bytes], writing: str, names: Iterator[Line] | None) -> Iterator[Record]:
-    """Every row of an array (N, D) is a record: packed bits of uint8, as hexadecimal, or numbers, as JSON. `names`: a
-    line for each row.
+    """Yield every row of an (N, D) array as a record: packed uint8 bits as hexadecimal, or numbers as JSON.
 
-    The header is read at once. Raises `InvalidInput` for another array, and, once all is read, for one that is cut off
-    and for another number of names.
+    The header is read immediately. `names` has a line for each row.
+
+    Raises:
+        InvalidInput: the array has another layout or, at the end of the iteration, is truncated or has another number
+            of rows than names.
     """
     rows = _ROWS[writing]
     shape, dtype = _header(path, stream, rows)

@@ -1,4 +1,4 @@
-"""Parquet files: one record a row, columns by name."""
+"""Parquet files: one record per row, columns by name."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -18,13 +18,16 @@ _BUFFER = 1 << 18
 
 
 class ParquetRecords:
-    """The records of a Parquet file, `rows` in all; memory is bounded by pages, not by row groups.
+    """Records of a Parquet file with `rows` rows. Pages, not row groups, bound the memory use.
 
-    A text that the file holds once for many rows is held once. Numbers and dates become their shortest text and nested
-    values JSON; nulls and NaN are left out; bytes of binary columns that are not UTF-8 are shown as `\\xff`.
-    What the structures are decides of which type their column may be: fingerprints may be binary, and are then
-    hexadecimal, as those `beside` always are; vectors are lists. Raises `InvalidInput` for a file that is not Parquet,
-    for structures of another type, and as `Columns.resolve` does.
+    A text that the file stores once for many rows is held once. Numbers and dates become their shortest text, and
+    nested values become JSON. Nulls and NaN are left out. Invalid UTF-8 in binary columns is shown as `\\xff`.
+
+    The writing of the structures decides the accepted type of their column. Fingerprints may be binary and are then
+    converted to hexadecimal, as are those of a fingerprint column `beside`. Vectors are lists.
+
+    Raises:
+        InvalidInput: the file is not Parquet, the structures have another type, or as `Columns.resolve` raises it.
     """
 
     def __init__(
@@ -107,11 +110,11 @@ _HOLD: Mapping[str, tuple[str, str, Callable[[pa.DataType], bool]]] = {
     "fingerprint": ("fingerprints", "text or binary", lambda kind: _is_text(kind) or _is_binary(kind)),
     "vector": ("vectors", "lists of numbers", _is_list),
 }
-"""What is in a column of structures that are written so, told to whom it is not, and whether a type may hold it."""
+"""Content of a structure column by writing: its name and accepted types for error messages, and a test of a type."""
 
 
 def _encoded(column: pa.Array) -> list[bytes | None]:
-    """The values of a column as UTF-8 text."""
+    """Return the values of a column as UTF-8 text."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -134,7 +137,7 @@ def _hexadecimal(column: pa.Array) -> list[bytes | None]:
 
 
 def _shared(column: pa.DictionaryArray) -> list[bytes | None]:
-    """The same of a column that holds each value once: so does the list."""
+    """Return the values of a dictionary column as UTF-8 text, with each distinct value encoded once and shared."""
     used = column.indices.drop_null().unique()
     values = dict(zip(used.to_pylist(), _encoded(column.dictionary.take(used)), strict=True))
     return [values.get(place) for place in column.indices.to_pylist()]

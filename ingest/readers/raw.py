@@ -1,4 +1,4 @@
-"""The bytes of a source as they are stored: counted, hashed and unpacked while they are read."""
+"""Raw bytes of a source: counted, hashed and decompressed while they are read."""
 
 import gzip
 import hashlib
@@ -21,17 +21,17 @@ _BUFFER = 1 << 18
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _BZIP2 = tuple(b"BZh%d%b" % (level, block) for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90"))
 _LONGEST_MARK = 10
-_XZ_MEMORY = 2**28  # bytes that a file may ask for; xz -9 asks for 65 million
+_XZ_MEMORY = 2**28  # bytes that a file may require; xz -9 requires 65 million
 _BOM = b"\xef\xbb\xbf"
 _ALWAYS_UNPACKED = 10_000_000  # bytes
-_MOST_UNPACKED = 50  # times its size
+_MOST_UNPACKED = 50  # times the compressed size
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-"""What the names of compressed files end with; how they are compressed is told by their first bytes."""
+"""Extensions of compressed files. The first bytes of a file, not its name, decide how it is decompressed."""
 
 
 class Raw(io.RawIOBase):
-    """A stream that counts and hashes what passes through it. Closing it leaves the file beneath open."""
+    """Stream that counts and hashes the bytes that pass through it. Closing it leaves the underlying file open."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -49,18 +49,21 @@ class Raw(io.RawIOBase):
         return len(data)
 
     def read_to(self, position: int | None) -> None:
-        """Read on, for the hash, until `count` reaches `position` (None: the end)."""
+        """Continue reading, for the hash, until `count` reaches `position` (None means the end)."""
         buffer = bytearray(_BUFFER)
         while (position is None or self.count < position) and self.readinto(buffer):
             pass
 
     def digest(self, name: str) -> Input:
-        """The size and SHA-256 of what has been read so far."""
+        """Return the size and SHA-256 of the bytes read so far."""
         return Input(name=name, bytes=self.count, sha256=self._hash.hexdigest())
 
 
 class _Reading(io.RawIOBase):
-    """What `read` gives: at most so many bytes, none at the end. `told` is given the number of bytes so far."""
+    """Raw stream over a function `read`, which returns at most `size` bytes and none at the end.
+
+    `told` is called with the number of bytes read so far.
+    """
 
     def __init__(self, read: Callable[[int], bytes], told: Callable[[int], None] | None = None) -> None:
         self._read, self._told = read, told
@@ -79,7 +82,7 @@ class _Reading(io.RawIOBase):
 
 
 class _Decompressor(Protocol):
-    """What the standard library has for a format."""
+    """Interface of the standard library's incremental decompressors."""
 
     @property
     def eof(self) -> bool: ...
@@ -91,9 +94,9 @@ class _Decompressor(Protocol):
 
 
 class _Members:
-    """Unpacks what may be several compressed files, one after the other, and zeros after each.
+    """Decompressor of several concatenated compressed files, each optionally followed by zeros.
 
-    The standard library's readers pass over other bytes at the end, and set no limit to memory.
+    The standard library's readers ignore other trailing bytes, and do not limit memory.
     """
 
     def __init__(self, stream: IO[bytes], decompressor: Callable[[], _Decompressor]) -> None:
@@ -101,7 +104,11 @@ class _Members:
         self._decompressor = decompressor()
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes, none at the end. Raises `EOFError` where the stream breaks off."""
+        """Return at most `size` bytes, none at the end.
+
+        Raises:
+            EOFError: the stream is truncated.
+        """
         data = b""
         while not data:
             given = b""
@@ -122,7 +129,7 @@ class _Members:
 
 
 def require_proportion(name: str, unpacked: int, packed: int) -> None:
-    """Raises `InvalidInput` for bytes that would have to be held whole and are far more than they look."""
+    """Raise `InvalidInput` for content that must be held in memory but is far larger than its compressed size."""
     if unpacked > max(_ALWAYS_UNPACKED, _MOST_UNPACKED * packed):
         raise InvalidInput(
             f"{name} unpacks to more than {_MOST_UNPACKED} times its size",
@@ -133,11 +140,18 @@ def require_proportion(name: str, unpacked: int, packed: int) -> None:
 
 
 def unpacked(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
-    """The content of a file that may be compressed by gzip, bzip2, xz or Zstandard, told by its first bytes, after a
-    byte order mark; and whether it is.
+    """Return the content of a file, and whether it is compressed.
 
-    `whole`: it will be held whole, so reading it raises as `require_proportion` does. Raises `InvalidInput` where there
-    is none.
+    The first bytes decide whether it is gzip, bzip2, xz or Zstandard. A byte order mark is skipped.
+
+    Args:
+        name: name of the file, for errors.
+        raw: the stored bytes.
+        expected: expected content, for errors.
+        whole: the content will be held in memory, so reading raises as `require_proportion` does.
+
+    Raises:
+        InvalidInput: the file is empty.
     """
     stream: io.BufferedReader[Any] = io.BufferedReader(raw, _BUFFER)
     if (read := _unpacking(stream)) is not None:
@@ -151,7 +165,7 @@ def unpacked(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tupl
 
 
 def _unpacking(stream: "io.BufferedReader[Any]") -> Callable[[int], bytes] | None:
-    """What reads the content of a compressed stream; None for one that is not."""
+    """Return a function that reads the content of a compressed stream, None if the stream is not compressed."""
     mark = stream.peek(_LONGEST_MARK)
     if mark.startswith(_GZIP):
         return gzip.GzipFile(fileobj=stream).read
@@ -166,7 +180,7 @@ def _unpacking(stream: "io.BufferedReader[Any]") -> Callable[[int], bytes] | Non
 
 @contextmanager
 def readable(name: str, raw: Raw) -> Iterator[None]:
-    """What goes wrong below while bytes are read, as `InvalidInput` saying where."""
+    """Translate errors of reading and decompression in the block into `InvalidInput` with the byte position."""
     try:
         yield
     except (EOFError, zlib.error, LZMAError, BadZipFile, OSError, pa.ArrowException) as error:
@@ -176,7 +190,11 @@ def readable(name: str, raw: Raw) -> Iterator[None]:
 
 
 def spooled(stream: IO[bytes], resources: ExitStack) -> IO[bytes]:
-    """A seekable temporary copy. Raises `StoreError` if there is no room for it."""
+    """Return a seekable temporary copy.
+
+    Raises:
+        StoreError: there is no space for it.
+    """
     with _room():
         copy = resources.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115 - `resources` closes it
     while data := stream.read(_BUFFER):

@@ -1,4 +1,4 @@
-"""Records: what every reader yields, and the batches they are collected into."""
+"""Records that every reader yields, and the batches that hold them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -12,20 +12,20 @@ RECORD_SCHEMA = pa.schema(
         pa.field("line", pa.int64()),  # 1-based line (row for Parquet) where the record starts
         pa.field("text", pa.string()),  # the SMILES, the whole SD record, or a graph as JSON; "" for an empty record
         pa.field("name", pa.string()),
-        pa.field("properties", pa.map_(pa.string(), pa.string())),  # other columns or data items, empty ones left out
-        pa.field("fault", pa.string()),  # why the reader itself rejects the record; `text` is then an excerpt of it
+        pa.field("properties", pa.map_(pa.string(), pa.string())),  # other non-empty columns or data items
+        pa.field("fault", pa.string()),  # why the reader rejects the record; `text` is then an excerpt
     ]
 )
 
 MAX_RECORD = 1_000_000
-"""Bytes of the longest record that is read."""
+"""Maximum length of a record, in bytes."""
 
 NOT_UTF8 = "is not UTF-8"
 NOT_UNICODE = "is not Unicode text"
 HAS_NUL = "contains a NUL byte"
 
 Record: TypeAlias = tuple[int, str, str | None, Sequence[str], Sequence[str], str | None]
-"""(line, text, name, property names, property values, fault)"""
+"""Line, text, name, property names, property values, and fault."""
 
 _EXCERPT = 4096
 _BATCH_RECORDS = 1000
@@ -33,7 +33,7 @@ _BATCH_SIZE = 4_000_000
 
 
 def too_long(limit: int) -> str:
-    """The fault of a record of more bytes."""
+    """Return the fault of a record with more bytes than the limit."""
     return f"is longer than {limit:,} bytes"
 
 
@@ -41,12 +41,12 @@ TOO_LONG = too_long(MAX_RECORD)
 
 
 def faulted(line: int, text: str, fault: str) -> Record:
-    """A record that the reader rejects: `text` is what was read of it, of which the first 4,096 characters are kept."""
+    """Return a record that the reader rejects. The first 4,096 characters of `text` are kept."""
     return line, text[:_EXCERPT].rstrip("\r\n").replace("\0", "\\x00"), None, (), (), fault
 
 
 def decoded(data: bytes) -> tuple[str, str | None]:
-    """The text, and the fault if it is no clean UTF-8; bytes that are not are shown as `\\xff`."""
+    """Return the text, and the fault if it contains NUL or is not UTF-8. Invalid bytes are shown as `\\xff`."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -55,7 +55,7 @@ def decoded(data: bytes) -> tuple[str, str | None]:
 
 
 def unsound(text: str) -> str | None:
-    """What is wrong with a text that was written with escapes: the fault, if it cannot be kept."""
+    """Return the fault of a text decoded from escapes if it cannot be stored, else None."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -64,7 +64,7 @@ def unsound(text: str) -> str | None:
 
 
 def batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
-    """Batches of `RECORD_SCHEMA`, each of at most 1,000 records and at most one record past 4 million characters."""
+    """Yield batches of `RECORD_SCHEMA` with up to 1,000 records, and at most one record past 4 million characters."""
     collected: list[Record] = []
     size = 0
     for record in records:

@@ -1,4 +1,4 @@
-"""SD files: molblocks with data items, each record ended by a line that starts with $$$$ (BIOVIA, "CTFile Formats")."""
+"""SD files: molblocks with data items, each record ended by a $$$$ line (BIOVIA, "CTFile Formats")."""
 
 from collections.abc import Iterator
 from typing import IO
@@ -9,10 +9,12 @@ from graphkin.protocol.errors import InvalidInput
 
 
 def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[Record]:
-    """Every record up to a $$$$ line, and a last one without it; blank lines at the end of the file are none.
+    """Yield every record up to a $$$$ line, and a last one without it. Blank lines at the end of the file are ignored.
 
-    The name is the title line, or the data item `name_item` (exactly so, else in any case). Raises `InvalidInput` at
-    the end if no record had that item, and as `read_lines` does for blank lines.
+    The name is the title line, or the data item `name_item`, matched exactly or else regardless of case.
+
+    Raises:
+        InvalidInput: no record had that item (raised at the end), or as `read_lines` raises it for blank lines.
     """
     missing: dict[str, str] | None = None
     named = False
@@ -40,7 +42,7 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
 
 
 def _split(source: str, stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
-    """(line number, bytes up to the $$$$ line, whether they are cut because the record is too long)"""
+    """Yield (line number, bytes up to the $$$$ line, whether an overlong record was cut)."""
     start = number = 1
     blank = 0
     kept: list[bytes] = []
@@ -63,10 +65,11 @@ def _split(source: str, stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
 
 
 def data_items(record: str) -> dict[str, str]:
-    """The data items after the molblock: label -> value, its lines joined by a line feed; empty ones are left out.
+    """Return the data items after the molblock by label, without empty ones. Lines of a value are joined by line feeds.
 
-    A data header is a line starting with > after a blank line or the molblock; it is called by what stands between
-    its first < and its last >, or without such by its text. Of two items of one name the last counts, as in RDKit.
+    A data header is a line that starts with > after a blank line or after the molblock. Its label is the text between
+    its first < and its last >, or all of its text without these. Of two items with the same label the last counts, as
+    in RDKit.
     """
     _, _, tail = record.partition("\nM  END")
     items: dict[str, list[str]] = {}

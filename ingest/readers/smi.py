@@ -1,4 +1,4 @@
-"""SMILES files: one structure a line, with its extension if it has one, then white space and an optional name."""
+"""SMILES files: one structure per line, an optional extension, then white space and an optional name."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,16 +10,16 @@ _BARE_RETURN = "contains a carriage return that does not end the line"
 
 
 def read_smi(lines: Iterable[Line]) -> Iterator[Record]:
-    """Every line is a record, a blank one too, but for a first line whose first field is "smiles" in any case.
+    """Yield every line as a record, including blank ones, except a first line that starts with "smiles" in any case.
 
-    A line that starts with white space has an empty SMILES. What begins with a pipe after the SMILES is its extension
-    (CXSMILES) up to the next pipe, and belongs to the structure; if there is none, all of the line does. The name is
-    the rest of the line, without the white space around it.
+    A line that starts with white space has an empty SMILES. Text that begins with a pipe after the SMILES is its
+    CXSMILES extension up to the next pipe, or up to the end of the line, and belongs to the structure. The name is the
+    rest of the line without surrounding white space.
     """
     for number, line, fault in lines:
         text = line.rstrip("\r\n")
         if fault is None and "\r" in text:
-            fault = _BARE_RETURN  # old Macintosh line ends: the next molecules must not pass for a name
+            fault = _BARE_RETURN  # old Macintosh line ends would turn the next molecules into a name
         if fault is not None:
             yield faulted(number, text, fault)
             continue

@@ -22,13 +22,18 @@ STDIN = "-"
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read sources. `format` None: by extension. The columns apply to the formats that have them.
+    """Options for reading sources. The columns apply to the formats that have them.
 
-    `structure_column` None: as its writing is called, such as "smiles". `name_column` None: "id", or as other programs
-    call it, if there is one; in SD files the title line. `fingerprint_column`: of tables of molecules, that with a
-    fingerprint of each. `delimiter` of tables of text, by name; None: the header
-    tells, or the format. `source_column`, `target_column` and `label_column`: of big graphs and their
-    labels, by default called so.
+    Attributes:
+        format: None selects the format by extension.
+        structure_column: None selects the column named after the structure's writing, such as "smiles".
+        name_column: None selects "id", or the name that other programs use, if there is one. In SD files it selects the
+            title line.
+        fingerprint_column: column of tables of molecules that holds a fingerprint of each.
+        source_column: column of a big graph's table, "source" by default.
+        target_column: column of a big graph's table, "target" by default.
+        label_column: column of the label table, "label" by default.
+        delimiter: delimiter of text tables, by name. None lets the format or the header decide.
     """
 
     format: str | None = None
@@ -42,10 +47,15 @@ class ReadOptions:
 
 
 class Source:
-    """One source being read. Iterating, once, yields batches of `RECORD_SCHEMA` and then closes it.
+    """One source being read. It can be iterated once, yields batches of `RECORD_SCHEMA`, and closes itself at the end.
 
-    `name` is the path as given and `writing` how the batches' `text` is written. `bytes_total` is None for standard
-    input and pipes. Iterating raises `InvalidInput` where the file turns out to be damaged.
+    Attributes:
+        name: the path as the caller passed it.
+        writing: how the batches' `text` is written.
+        bytes_total: size of the file, None for standard input and pipes.
+
+    Raises:
+        InvalidInput: iteration reaches damaged content.
     """
 
     def __init__(
@@ -68,7 +78,7 @@ class Source:
 
     @property
     def bytes_read(self) -> int:
-        """How many of the stored bytes have been read, for progress."""
+        """Number of stored bytes read so far, for progress reports."""
         return self._raw.count
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -77,11 +87,11 @@ class Source:
             self._raw.read_to(None)
 
     def digest(self) -> Input:
-        """The size and SHA-256 of the bytes as stored; complete only after the iteration has finished."""
+        """Return the size and SHA-256 of the stored bytes. They are complete only after the iteration."""
         return self._raw.digest(self.name)
 
     def inputs(self) -> list[Input]:
-        """Its digest, and those of the files that were read beside it."""
+        """Return the digest of this file and those of its companion files."""
         return [self.digest(), *(raw.digest(name) for name, raw in self._also)]
 
     def close(self) -> None:
@@ -90,9 +100,12 @@ class Source:
 
 
 def opened(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[Raw, int | None]:
-    """A file, which `resources` will close, or standard input; and its bytes, None for what is no regular file.
+    """Return the raw stream of a file or of standard input, and its size, None if it is not a regular file.
 
-    Raises `InvalidInput`.
+    `resources` will close the file.
+
+    Raises:
+        InvalidInput: the file cannot be opened.
     """
     if path == STDIN:
         return Raw(stdin or sys.stdin.buffer), None
@@ -105,13 +118,13 @@ def opened(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[Raw
 
 
 def opened_folder(path: str, resources: ExitStack) -> tuple[Raw, None]:
-    """The bytes of all files in a folder, in the order of their names."""
+    """Return the concatenated bytes of all files in a folder, in the order of their names."""
     files = sorted(entry for entry in Path(path).rglob("*") if entry.is_file())
     return Raw(resources.enter_context(io.BufferedReader(_Joined(files)))), None
 
 
 class _Joined(io.RawIOBase):
-    """The bytes of several files, one after the other."""
+    """Concatenation of several files as one stream."""
 
     def __init__(self, files: list[Path]) -> None:
         self._rest = iter(files)

@@ -1,4 +1,4 @@
-"""Graph collections in the raw layout of TUDataset (Morris et al., 2020): NAME_A.txt and its companions."""
+"""Graph collections in TUDataset's raw layout (Morris et al., 2020): NAME_A.txt and its companions."""
 
 import io
 import json
@@ -26,11 +26,13 @@ _EDGES = "_A.txt"
 
 
 def read_tu(path: str) -> Iterator[Record]:
-    """The graphs of a folder or a zip archive, named NAME/0, NAME/1 and so on.
+    """Yield the graphs of a folder or a zip archive, named NAME/0, NAME/1 and so on.
 
-    Properties: `source`, which is NAME; `label`, the class; the graphs' attributes. Edges listed in both directions, as
-    they should be, count once. Raises `InvalidInput` where files are missing, damaged or disagree, and as
-    `require_proportion` does.
+    The properties are `source` (NAME), `label` (the class) and the graphs' attributes. The layout lists an edge in both
+    directions, which count once.
+
+    Raises:
+        InvalidInput: files are missing, damaged or inconsistent, or as `require_proportion` raises it.
     """
     collections = [_Collection(path, file.parent, file.name.removesuffix(_EDGES)) for file in _edge_files(path)]
     if not collections:
@@ -43,13 +45,17 @@ def read_tu(path: str) -> Iterator[Record]:
 
 
 def _edge_files(path: str) -> list[Any]:
-    """In the folder itself and in those in it; without the hidden ones that macOS puts into archives."""
+    """Return the edge files of a folder and of its subfolders, without the hidden ones that macOS adds to archives."""
     files = _packed(path) if zipfile.is_zipfile(path) else [*Path(path).glob("*"), *Path(path).glob("*/*")]
     return sorted((file for file in files if file.name.endswith(_EDGES) and not file.name.startswith(".")), key=str)
 
 
 def _packed(path: str) -> list[zipfile.Path]:
-    """The same of an archive. Raises as `require_proportion` does."""
+    """Return the files of an archive and of its top-level folders.
+
+    Raises:
+        InvalidInput: as `require_proportion` raises it.
+    """
     archive = zipfile.ZipFile(path)
     require_proportion(path, sum(entry.file_size for entry in archive.infolist()), Path(path).stat().st_size)
     return [zipfile.Path(archive, name) for name in archive.namelist() if name.strip("/").count("/") <= 1]
@@ -93,7 +99,7 @@ class _Collection:
 
     @cached_property
     def _line_of_node(self) -> Int64:
-        """(V,) nodes in the order of their graphs: the line of graph_indicator that is theirs."""
+        """(V,) the line in graph_indicator of each node, in the order of their graphs."""
         return np.argsort(self._indicator, kind="stable") + 1
 
     @cached_property
@@ -111,7 +117,10 @@ class _Collection:
 
     @cached_property
     def _listed(self) -> tuple[Int64, Bool]:
-        """(E, 2) the edges as listed, by place of their nodes, and whether both of these exist."""
+        """(E, 2) the edges as listed, and (E,) whether both nodes exist.
+
+        Nodes are numbered in the order of their graphs. A node that does not exist is -1.
+        """
         listed = self._numbers("A", columns=2) - 1
         known = (listed >= 0) & (listed < len(self._indicator))
         if (none := ~known.any(axis=1)).any():
@@ -122,7 +131,7 @@ class _Collection:
 
     @cached_property
     def _faults(self) -> dict[int, str]:
-        """What is wrong with a graph, first come first told."""
+        """First fault of each faulty graph."""
         listed, whole = self._listed
         graph = np.where(listed >= 0, self._graph_of_node[listed], -1)
         wrong = np.flatnonzero(~whole | (graph[:, 0] != graph[:, 1]))
@@ -134,7 +143,7 @@ class _Collection:
 
     @cached_property
     def _edges(self) -> Int64:
-        """(E, 2) lower and higher end of every edge, by lower end: once for its two directions."""
+        """(E, 2) lower and higher end of every edge, sorted by lower end, with its two directions merged."""
         listed, whole = self._listed
         graph = self._graph_of_node[listed]
         ends = listed[whole & (graph[:, 0] == graph[:, 1])]
@@ -148,7 +157,7 @@ class _Collection:
 
     @cached_property
     def _labels(self) -> np.ndarray | None:
-        """(V,) node labels; of several columns the text of all."""
+        """(V,) node labels, or the joined text of several label columns."""
         if not self._file("node_labels").exists():
             return None
         labels = self._numbers("node_labels")
@@ -176,7 +185,7 @@ class _Collection:
         return [line.strip() for line in text.rstrip().split("\n")]
 
     def _numbers(self, ending: str, columns: int | None = None) -> Int64:
-        """(lines, columns) integers."""
+        """Return (lines, columns) integers."""
         data = self._data(ending)
         if not data.strip():
             return np.empty((0, columns or 1), np.int64)
@@ -196,7 +205,7 @@ class _Collection:
             raise InvalidInput(f"{self.path} has no {file.name}", expected=f"it beside {self.name}{_EDGES}")
         try:
             data: bytes = file.read_bytes()
-        except RuntimeError as error:  # encrypted, or packed in a way that Python does not know
+        except RuntimeError as error:  # encrypted, or compressed by an unsupported method
             raise self._damaged(ending, str(error)) from error
         return data
 

@@ -1,4 +1,4 @@
-"""How long the fingerprints or vectors of files are, told before they are read."""
+"""Lengths of the fingerprints or vectors of files, determined before the files are read."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,12 @@ _SAY = "say it: add --bits, or of vectors --dimension"
 
 
 def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options: ReadOptions) -> FingerprintType:
-    """How many bits the fingerprints of all these files have, and of which type they are: as the header of FPS says,
-    else as the first record shows. Types that are not told are "".
+    """Return the number of bits and the type of the fingerprints of all these files.
 
-    Raises `InvalidInput` for files that differ, for one that does not tell, and as `open_source` does.
+    The header of an FPS file states them. Otherwise the first record shows the number of bits. An unstated type is "".
+
+    Raises:
+        InvalidInput: the files differ, a file does not show its number of bits, or as `open_source` raises it.
     """
     found = {file: _told(file, writings, options) for file in files}
     types = {header.type for header in found.values() if header.type}
@@ -37,8 +39,11 @@ def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options:
 
 
 def dimension(files: Sequence[str], writings: Mapping[str, str], options: ReadOptions) -> int:
-    """How many numbers the vectors of all these files have, as the first record of each shows. Raises as
-    `fingerprint_type` does."""
+    """Return the number of components of the vectors of all these files, as the first record of each shows.
+
+    Raises:
+        InvalidInput: as `fingerprint_type` raises it.
+    """
     found = {file: _numbers(_first(file, writings, options)) for file in files}
     (length, *others) = sorted(set(found.values()))
     if others or not length:
@@ -59,7 +64,7 @@ def _numbers(text: str) -> int:
 
 
 def _first(path: str, writings: Mapping[str, str], options: ReadOptions) -> str:
-    """The text of the first record; "" where there is none."""
+    """Return the text of the first record, "" if there is none."""
     if path == STDIN:
         raise InvalidInput("standard input does not tell how long they are before it is read", hint=_SAY)
     with closing(open_source(path, writings, options)) as source:
@@ -67,7 +72,7 @@ def _first(path: str, writings: Mapping[str, str], options: ReadOptions) -> str:
 
 
 def require_type(files: Sequence[str], type: str, writings: Mapping[str, str], options: ReadOptions) -> None:
-    """Raises `InvalidInput` for a file that says that its fingerprints are of another type than this one."""
+    """Raise `InvalidInput` for a file whose header states another fingerprint type."""
     for file in files:
         header = _header(file, writings, options)
         if type and header.type and header.type != type:
@@ -75,7 +80,7 @@ def require_type(files: Sequence[str], type: str, writings: Mapping[str, str], o
 
 
 def _header(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
-    """What the header of an FPS file says; nothing of others, and of standard input."""
+    """Return the header of an FPS file, or an empty header for other files and standard input."""
     if path == STDIN or told(path, options.format, writings, EXTENSIONS) != "fps":
         return Header()
     with ExitStack() as resources:
