@@ -1,1 +1,1 @@
-"""Who runs tasks."""
+"""Runners of tasks."""

@@ -1,4 +1,4 @@
-"""The port of whoever runs tasks, on one machine or many."""
+"""Runner port: execution of tasks on one machine or many."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -9,17 +9,28 @@ from graphkin.similarity.kind import Advance
 T = TypeVar("T")
 
 Task: TypeAlias = Callable[[int, bool], T]
-"""A pure function of its number, pickled to wherever it runs: what it writes it writes whole or not at all, and equal
-each time. It is told, too, whether a process that tried it before was lost."""
+"""A pure function of its number, pickled and sent to the process that runs it.
+
+It must write its output atomically, and write the same output each time. Its second argument is whether a process that
+tried the task before was lost.
+"""
 
 
 class Runner(ABC):
-    """Runs the tasks of a stage in any order, at any place, and those again that were lost."""
+    """Runs the tasks of a stage in any order and in any process, and retries tasks whose process was lost."""
 
     @abstractmethod
     def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
-        """What a task says of each of these numbers, in their order. `advance` is told of tasks as they end.
+        """Run the tasks with these numbers, and return their results in the same order.
 
-        Raises the first `InvalidInput` that a task raises; where one fails otherwise, what it raises or a `StoreError`
-        that tells of it; and `StoreError` where one is lost time and again.
+        Args:
+            stage: name of the stage, for errors and displays.
+            task: the function to run.
+            numbers: the numbers to call it with.
+            advance: called with the number of tasks that have ended since the last call.
+
+        Raises:
+            InvalidInput: the first that a task raises.
+            StoreError: a task raised it, the process of a task was lost repeatedly, or a task failed otherwise. A
+                runner may instead let that task's exception pass.
         """

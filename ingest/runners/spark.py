@@ -1,4 +1,4 @@
-"""Tasks run by Spark."""
+"""Spark runner."""
 
 import os
 import re
@@ -22,22 +22,27 @@ T = TypeVar("T")
 _DEFAULTS = {
     "spark.app.name": "graphkin",
     "spark.log.level": "ERROR",
-    "spark.ui.enabled": "false",  # it would listen on every address
+    "spark.ui.enabled": "false",  # the UI would listen on every address
     "spark.ui.showConsoleProgress": "false",
 }
 
 _LOCAL = re.compile(r"local(\[(?P<threads>\w+|\*)\])?")
-_TRIES = 4  # of a task, as in a cluster; on one machine Spark has only one, so that a record that kills would end a job
-_LOOKED = 0.5  # seconds from one look at how far Spark is to the next
+# Tries of a task. Spark's local default is one, so a record that crashes its process would end the job.
+_TRIES = 4
+_LOOKED = 0.5  # seconds between two polls of Spark's progress
 
 _RAISED = re.compile(r"^(?!org\.|java\.)(\w+\.)*\w+(Error|Exception|Damaged): ")
 
 
 @contextmanager
 def session(master: str | None) -> Iterator["Spark"]:
-    """A running application. `master` None: that of `spark-submit`. What Spark's own configuration says stands.
+    """Start a Spark application, and stop it at the end of the block. Spark's own configuration takes precedence.
 
-    Raises `InvalidInput` where Spark does not start.
+    Args:
+        master: Spark's master URL, None for the one of `spark-submit`.
+
+    Raises:
+        InvalidInput: Spark does not start.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf()
@@ -48,9 +53,9 @@ def session(master: str | None) -> Iterator["Spark"]:
         conf.setIfMissing(name, value)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # about pandas, which is not used
+            warnings.simplefilter("ignore", FutureWarning)  # about pandas, which this runner does not use
             context = SparkContext(conf=conf)
-    except Exception as error:  # of Java, or of not finding it
+    except Exception as error:  # Java raised it, or was not found
         raise InvalidInput(
             f"Spark does not start: {str(error).splitlines()[0]}",
             given=master,
@@ -63,7 +68,7 @@ def session(master: str | None) -> Iterator["Spark"]:
 
 
 class Spark(Runner):
-    """Runs tasks on the executors of an application, and those again whose executor is lost."""
+    """Runs tasks on the executors of an application, and retries tasks whose executor was lost."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -73,7 +78,7 @@ class Spark(Runner):
         try:
             with self._watched(len(numbers), advance):
                 told = self._context.parallelize(numbers, len(numbers)).map(_told(task)).collect()
-        except Exception as error:  # of Java
+        except Exception as error:  # raised by Java
             lines = str(error).splitlines()
             raised = next((line for line in lines if _RAISED.match(line)), lines[0])
             raise StoreError(
@@ -86,13 +91,16 @@ class Spark(Runner):
 
     @contextmanager
     def _watched(self, tasks: int, advance: Advance) -> Iterator[None]:
-        """The block runs so many tasks, and nothing else does; `advance` is told of them as they end."""
+        """Report the progress of `tasks` tasks while the block runs them.
+
+        Nothing else may run on the application meanwhile.
+        """
         tracker, told = self._context.statusTracker(), 0
 
         def tell(done: Event) -> None:
             nonlocal told
             while not done.wait(_LOOKED):
-                with suppress(Exception):  # of Java: the block will say so
+                with suppress(Exception):  # raised by Java; the block will raise it as well
                     stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
                     ended = sum(each.numCompletedTasks for each in stages if each is not None)
                     advance(max(0, ended - told))
@@ -105,7 +113,7 @@ class Spark(Runner):
 
 @dataclass(frozen=True)
 class _Refused:
-    """What is wrong with the input: trying again would not help."""
+    """An input error, which retrying would not fix."""
 
     error: InvalidInput
 

@@ -1,1 +1,1 @@
-"""An ingest as stages of numbered tasks, which whoever can run tasks runs, here or on many machines."""
+"""Larger-than-memory ingest: stages of numbered tasks that any runner can execute, on one machine or many."""

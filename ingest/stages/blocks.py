@@ -1,4 +1,4 @@
-"""Fingerprints in blocks that follow each other by popcount: what the tasks of the exact join compare pair by pair."""
+"""Blocks of fingerprints sorted by popcount, which the tasks of the exact join compare pairwise."""
 
 from typing import Any
 
@@ -12,8 +12,11 @@ from graphkin.store.records import Int64
 
 
 def before(popcounts: list[list[int]]) -> Int64:
-    """(R, P) at which position the items of each part of the lake begin that have a popcount, by those of each part:
-    a counting sort by popcount, then id."""
+    """Return (R, P) the position in sorted order where each part's items of each popcount begin.
+
+    The order is a counting sort by popcount, then id. `popcounts` counts, for each part of the export, its items by
+    popcount.
+    """
     width = max(map(len, popcounts))
     counts = np.array([[*each, *[0] * (width - len(each))] for each in popcounts], np.int64)
     below = np.cumsum(counts.sum(axis=0)) - counts.sum(axis=0)
@@ -22,7 +25,7 @@ def before(popcounts: list[list[int]]) -> Int64:
 
 
 def spread(starts: Int64, blocks: int, job: Job, number: int) -> dict[str, Any]:
-    """Scatter the fingerprints of one part of the lake to the blocks."""
+    """Scatter the fingerprints of one part of the export to the blocks."""
     descriptors = job.kind.descriptors(job.read("described", number), job.recipe)
     words = np.ascontiguousarray(descriptors.words)
     popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
@@ -45,7 +48,11 @@ def spread(starts: Int64, blocks: int, job: Job, number: int) -> dict[str, Any]:
 
 
 def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
-    """Write one block, in its order; words apart, because who compares several blocks holds those of two at a time."""
+    """Write one block in its order.
+
+    The fingerprint words go into a separate file, because a task that compares several blocks holds the words of only
+    two at a time.
+    """
     rows = pa.concat_tables(job.gather("spread", parts, number)).sort_by("position")
     words = fixed_width(rows["words"], "<u8").reshape(len(rows), -1)
     job.write_arrays("block", number, ids=np.asarray(rows["id"]), tie=np.asarray(rows["tie"]))
@@ -55,8 +62,11 @@ def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
 
 
 def plan(said: list[dict[str, Any]], threshold: float, columns: int) -> list[tuple[int, list[int]]]:
-    """(block, blocks before it, or it itself, to compare it with) of each task: all that popcounts let reach the
-    threshold. So the planes of one are made for all of them, and the rows are those with fewer bits, as is best."""
+    """Plan the comparison tasks: all pairs of blocks whose popcounts allow the threshold.
+
+    Each task gets a block and some blocks before it, possibly itself. The bit-sliced planes of that block are thus
+    built once for all of them, and the rows have fewer bits, which is faster.
+    """
     least = minimum_common(threshold, 2 * max(each["most"] for each in said))
     tasks = []
     for b, own in enumerate(said):

@@ -1,4 +1,4 @@
-"""The files that `neo4j-admin` imports, written by whoever runs tasks."""
+"""Files for `neo4j-admin` import, written by tasks."""
 
 from functools import partial
 from typing import TypeVar
@@ -16,8 +16,13 @@ Where = tuple[str, str, str]
 
 
 def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage) -> TaskRunner:
-    """For `write_import`: a task for each part, each of which opens the generation of the store at `location`. Raises
-    as `Runner.run`."""
+    """Return the callback for `write_import` that runs a task for each part.
+
+    Every task opens the generation of the store at `location`.
+
+    Raises:
+        InvalidInput, StoreError: as `Runner.run` raises them.
+    """
     where = absolute(location), generation.collection, generation.id
 
     def run(name: str, task: PartTask[T], tasks: int) -> list[T]:
@@ -27,5 +32,5 @@ def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage
     return run
 
 
-def _on(where: Where, task: PartTask[T], number: int, again: bool) -> T:  # noqa: ARG001 - a part does not kill
+def _on(where: Where, task: PartTask[T], number: int, again: bool) -> T:  # noqa: ARG001 - no part crashes its process
     return task(kept_open(*where), number)

@@ -1,4 +1,4 @@
-"""What tasks kept to the graph: of each owner the best, both directions of them as shards, and the forest."""
+"""Graph stages: merge the pairs that tasks kept into shards of edges and into one spanning forest."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from graphkin.store import csr
 from graphkin.store.lake.parts import FOREST, edge_table, write_array, write_table
 from graphkin.store.records import Edges, Graph
 
-_MERGED = 8  # forests by one task
+_MERGED = 8  # forests that one task merges
 
 
 def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
-    """Of each owner the best of what all tasks have kept, scattered in both directions."""
+    """Select the best partners of each owner from the pairs of all tasks, and scatter them in both directions."""
     found = list(job.gather("kept-pairs", tasks, shard))
     rows = {name: np.empty(0, dtype) for name, dtype in (("row", "i4"), ("column", "i4"), ("similarity", "f4"))}
     if found:
@@ -35,7 +35,7 @@ def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
 
 
 def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[str, Any]:
-    """Write one shard of the graph, the edges whose lower end is in it, and how many pairs its owners lost."""
+    """Write one shard of the graph: the edges whose lower end is in it, and the truncated pairs of its owners."""
     first = number * job.sizes.owners
     owners = min(job.sizes.owners, items - first)
     graph = _graph(job, shards, first, owners, number)
@@ -63,7 +63,7 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
 
 
 def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph:
-    """A pair that both ends keep came twice."""
+    """Return the graph of one shard, without the duplicates of pairs that both ends keep."""
     none = pa.table({"row": np.empty(0, "i4"), "column": np.empty(0, "i4"), "similarity": np.empty(0, "f4")})
     table = pa.concat_tables([none, *job.gather("best", shards, number)])
     row, column, similarity = (np.asarray(table[name]) for name in ("row", "column", "similarity"))
@@ -76,7 +76,10 @@ def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph
 
 
 def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[str, Any]:
-    """The forest of some forests: what is no edge of the forest of some edges is none of any more's."""
+    """Merge some forests into one.
+
+    An edge that is not in the forest of some edges is not in the forest of any superset of them.
+    """
     chosen = range(number * _MERGED, min((number + 1) * _MERGED, forests))
     parts = [Edges(**job.read_arrays(_forests(level), each)) for each in chosen]
     _write_forest(job, level + 1, number, parts, items)
@@ -84,12 +87,12 @@ def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[s
 
 
 def merged(forests: int) -> int:
-    """How many forests are left after one level of merging."""
+    """Return how many forests are left after one level of merging."""
     return -(-forests // _MERGED)
 
 
 def plant(level: int, job: Job, task: int) -> dict[str, Any]:
-    """Write the one forest that is left as the lake has it."""
+    """Write the final forest in the layout of the Parquet export."""
     forest = Edges(**job.read_arrays(_forests(level), task))
     parts = [
         write_table(job.place, job.run, "forest", number, edge_table(forest.take(slice(start, start + FOREST))))

@@ -1,4 +1,4 @@
-"""The stages of one job, by whoever runs tasks: what an earlier run has finished is not done again."""
+"""Engine that runs the stages of one job and skips tasks that an earlier run finished."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,20 +10,23 @@ from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages.job import Job
 
 StageTask: TypeAlias = Callable[[Job, int], dict[str, Any]]
-"""A pure function of its number and of what earlier stages wrote. What it writes goes by its number; it says of itself
-what later stages are planned by."""
+"""A pure function of its number and of the output of earlier stages.
+
+Its output files are named after its number. It returns a result that later stages use for planning.
+"""
 
 
 class Engine:
-    """Has the stages of one job run."""
+    """Runs the stages of one job."""
 
     def __init__(self, runner: Runner, job: Job, clock: Clock) -> None:
         self._runner, self._job, self._clock = runner, job, clock
 
     def run(self, stage: str, task: StageTask, tasks: int) -> list[dict[str, Any]]:
-        """What the tasks of a stage say, by number. Those that an earlier run of the job has finished are not run.
+        """Run the unfinished tasks of a stage, and return the results of all of its tasks by number.
 
-        Raises as `Runner.run`.
+        Raises:
+            InvalidInput, StoreError: as `Runner.run` raises them.
         """
         with self._clock.stage(stage, tasks, "tasks") as advance:
             done = self._job.done(stage)

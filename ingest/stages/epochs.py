@@ -1,4 +1,4 @@
-"""The positives of whole epochs, drawn from a lake by whoever runs tasks."""
+"""Positive sets of whole epochs, sampled from a Parquet export by tasks."""
 
 from functools import lru_cache, partial
 
@@ -11,18 +11,29 @@ from graphkin.store.sampling.base import Sampler
 
 
 def draw(runner: Runner, lake: str, order: Order, missing: list[int], advance: Advance) -> list[EpochPart]:
-    """For `write_epochs`: a task for each part, byte for byte what one machine writes.
+    """Sample the missing parts, one task per part, for `write_epochs`. The bytes equal those that one machine writes.
 
-    lake: its URL, which every task reaches, as it reaches the place of the order. Raises as `Runner.run`.
+    Args:
+        runner: runs the tasks.
+        lake: URL of the export, which every task must be able to reach, as well as the order's destination.
+        order: the requested epochs.
+        missing: numbers of the parts to write.
+        advance: advances the progress bar.
+
+    Raises:
+        InvalidInput, StoreError: as `Runner.run` raises them.
     """
     return runner.run("epochs", partial(_drawn, lake, order), missing, advance)
 
 
-def _drawn(lake: str, order: Order, task: int, again: bool) -> EpochPart:  # noqa: ARG001 - a part does not kill
+def _drawn(lake: str, order: Order, task: int, again: bool) -> EpochPart:  # noqa: ARG001 - no part crashes its process
     return order.draw(_sampler(lake, order.collection, order.generation), task)
 
 
 @lru_cache(maxsize=1)
 def _sampler(lake: str, collection: str, generation: str) -> Sampler:
-    """A process is kept for several tasks; the graph, once fetched, is mapped by all of a machine."""
+    """Return the sampler of a generation, cached because a process runs several tasks.
+
+    All processes of a machine map the same fetched graph.
+    """
     return kept_open(lake, collection, generation).sampler(threads=1)

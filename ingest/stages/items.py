@@ -1,4 +1,4 @@
-"""Described items to the item table: equal ones collapse into the first, and what is left is numbered as it comes."""
+"""Item stages: merge equal described items into the first one, and number the distinct items in order of appearance."""
 
 from typing import Any
 
@@ -22,11 +22,11 @@ _FIRSTS = pa.schema([("part", pa.int32()), ("row", pa.int32()), ("names", _NAMES
 
 
 def distinct(parts: int, job: Job, group: int) -> dict[str, Any]:
-    """Of equal items the first, with the names of all; scattered back to the parts that it was parsed in."""
+    """Find the first of each group of equal items, with the names of all, and scatter it to the part that parsed it."""
     firsts, later = _FIRSTS.empty_table(), _LATER.empty_table()
     told = list(job.gather("parse", parts, group))
     if told:
-        items = pa.concat_tables(told)  # by part, then by row, which is the order of their appearance
+        items = pa.concat_tables(told)  # sorted by part, then row, which is the order of appearance
         item_of, first = collapse(items["digest"])
         names = names_of(items["name"], item_of, len(first))
         firsts = items.select(["part", "row"]).take(pa.array(first)).append_column("names", names)
@@ -37,7 +37,10 @@ def distinct(parts: int, job: Job, group: int) -> dict[str, Any]:
 
 
 def _later(items: pa.Table, first: Int64) -> pa.Table:
-    """`_LATER` rows of the records that are not the first of their item; first (N,): the place of that record."""
+    """Return `_LATER` rows for the records that are not the first of their item.
+
+    `first` (N,) is the index of the first record of each record's item.
+    """
     rows = np.flatnonzero(first != np.arange(len(items)))
     of = items.take(pa.array(first[rows])).rename_columns(["first_part", "first_row"])
     own = items.take(pa.array(rows))
@@ -45,8 +48,7 @@ def _later(items: pa.Table, first: Int64) -> pa.Table:
 
 
 def repeat(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
-    """Scatter the records of a part that are not the first of their item, with their properties, to the parts of these
-    first records."""
+    """Scatter a part's repeated records, with their properties, to the parts with the first records of their items."""
     later = pa.concat_tables([_LATER.empty_table(), *job.gather("later", groups, part)])
     parsed = job.read("parsed", part) if len(later) else None
     if parsed is None:
@@ -61,7 +63,7 @@ def repeat(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
 
 
 def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differences:
-    """Compare later records, parsed in any part, with the first records of their items, which this part parsed."""
+    """Compare repeated records, parsed in any part, with the first records of their items, which this part parsed."""
     differences = Differences()
     for records in job.gather("repeat", parts, part):
         kept = source_columns(parsed["properties"].take(records["first_row"].combine_chunks()), job.kind.computed)
@@ -71,7 +73,7 @@ def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differenc
 
 
 def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
-    """Write the items of one part, and return counts, how properties are written, and values of later records."""
+    """Write the items of one part, and return counts, the notation of properties, and differing values."""
     firsts = pa.concat_tables([_FIRSTS.empty_table(), *job.gather("distinct", groups, part)]).sort_by("row")
     parsed = job.read("parsed", part)
     kept = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
@@ -87,7 +89,7 @@ def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
 
 
 def properties_of(job: Job, parts: list[dict[str, Any]]) -> Properties:
-    """Return how the properties of all items are written, from the results of `keep`."""
+    """Return the properties of all items, from the results of `keep`."""
     whole = Properties(job.kind.computed)
     for each in parts:
         written = {
@@ -107,7 +109,7 @@ def differing_of(parts: list[dict[str, Any]]) -> DifferingValues:
 
 
 def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict[str, Any]:
-    """Write the items of one part of the lake, and hash them. `starts`: the first id of each parsed part."""
+    """Write the items of one part of the export, and hash them. `starts` is the first item id of each parsed part."""
     rows = job.sizes.rows
     begin, end = number * rows, min((number + 1) * rows, int(starts[-1]))
     pieces = []

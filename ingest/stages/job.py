@@ -1,4 +1,4 @@
-"""What every task of an ingest knows, and the files between its stages."""
+"""Job: the settings that every task of an ingest receives, and the files between its stages."""
 
 import hashlib
 import io
@@ -25,12 +25,16 @@ from graphkin.store.lake.place import WORK, Place
 
 @dataclass(frozen=True)
 class Sizes:
-    """How work is cut, none of it deciding the edges; what a task holds is so many of these at once.
+    """Sizes that divide the work. None of them affects the edges. They bound the memory of a task.
 
-    records: to a part that is parsed, at least, and less than twice as many; group: records among which one task looks
-    for equal items; rows: items to a part of the lake, a multiple of 4,096; owners: to a shard of the graph; block:
-    fingerprints that are compared with those of another block; columns: blocks that a task compares with one; room:
-    pairs that its cap holds beside what it keeps.
+    Attributes:
+        records: minimum number of records in a parsed part. A part has less than twice as many.
+        group: number of records among which one task looks for equal items.
+        rows: items in a part of the export, a multiple of 4,096.
+        owners: items in a shard of the graph.
+        block: fingerprints in a block of the join.
+        columns: blocks that a task compares with one block.
+        room: pairs that a task's top-k selection may accumulate in addition to those it keeps.
     """
 
     records: int = 16_384
@@ -49,9 +53,18 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Job:
-    """It travels with every task. `key` stands for all that decides what tasks write; pieces of another job are not
-    found under it. `folder` is the one that names of files are relative to; beside each of `files` stands the file with
-    names of its rows, if it has one. `again`: whether a process that tried this task before was lost with it."""
+    """Settings of one ingest, sent with every task.
+
+    Attributes:
+        url: where the export is written.
+        key: hash of everything that decides the output of the tasks. Files of other jobs have another key.
+        folder: the folder that relative file names refer to.
+        files: each file, with the file that holds the names of its rows, if it has one.
+        recipe: the recipe.
+        options: options of the run.
+        sizes: how the work is divided.
+        again: whether a process that tried this task before was lost with it.
+    """
 
     url: str
     key: str
@@ -72,16 +85,16 @@ class Job:
 
     @property
     def run(self) -> str:
-        """In the names of the parts that its tasks write."""
+        """Token in the names of the parts that this job's tasks write."""
         return self.key[:RUN]
 
     @property
     def top_k(self) -> int:
-        """Of the cap; without one as many as there can be."""
+        """Top-k limit. Without a limit, the largest int32."""
         return self.recipe.top_k or 2**31 - 1
 
     def name(self, stage: str, task: int, what: str = "") -> str:
-        """Of a piece that a task writes."""
+        """Return the name of a file that a task writes."""
         return f"{WORK}/{self.key}/{stage}/{task:06d}{what}"
 
     def write(self, stage: str, task: int, table: pa.Table) -> None:
@@ -100,8 +113,11 @@ class Job:
             return dict(arrays)
 
     def scatter(self, stage: str, task: int, rows: pa.Table, to: NDArray[Any], tasks: int) -> None:
-        """Write rows for the tasks of the next stage, `to` (N,) says which, each in the order they have here."""
-        order = np.argsort(to.astype(np.min_scalar_type(tasks)), kind="stable")  # by radix, up to 16 bits
+        """Write rows for the tasks of the next stage, each task's rows in their given order.
+
+        `to` (N,) is the receiving task of each row.
+        """
+        order = np.argsort(to.astype(np.min_scalar_type(tasks)), kind="stable")  # radix sort, for up to 16 bits
         ends = np.searchsorted(to[order], np.arange(tasks + 1))
         sorted_rows = rows.take(pa.array(order))
         sections = [
@@ -112,7 +128,7 @@ class Job:
         self.place.write(self.name(stage, task), places.tobytes() + b"".join(sections))
 
     def gather(self, stage: str, tasks: int, to: int) -> Iterator[pa.Table]:
-        """What the tasks of a stage have scattered to one, in the order of their numbers."""
+        """Yield the rows that the tasks of a stage scattered to one task, in the order of the sending tasks."""
         for task in range(tasks):
             name = self.name(stage, task)
             start, stop = np.frombuffer(self.place.read_range(name, 8 * to, 8 * to + 16), "<i8").tolist()
@@ -120,17 +136,24 @@ class Job:
                 yield _decoded(self.place.read_range(name, start, stop))
 
     def done(self, stage: str) -> set[int]:
-        """The tasks of a stage that have said so."""
+        """Return the finished tasks of a stage."""
         names = self.place.names(f"{WORK}/{self.key}/{stage}")
         return {int(name.rpartition("/")[2].removesuffix(".json")) for name in names if name.endswith(".json")}
 
     def said(self, stage: str, task: int) -> dict[str, Any]:
-        """What a finished task has said of itself. Raises `FileNotFoundError`."""
+        """Return the result of a finished task.
+
+        Raises:
+            FileNotFoundError: the task has not finished.
+        """
         said: dict[str, Any] = json.loads(self.place.read(self.name(stage, task, ".json")))
         return said
 
     def say(self, stage: str, task: int, said: Mapping[str, Any]) -> None:
-        """Last of all, so that what a task has written is whole where this is there."""
+        """Save the result of a task, which marks it as finished.
+
+        This is its last write, so all its other files are complete.
+        """
         self.place.write(self.name(stage, task, ".json"), json.dumps(said).encode())
 
 

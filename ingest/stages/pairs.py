@@ -1,4 +1,4 @@
-"""Blocks to what each item keeps of the pairs that a task finds: the join and the cap of one machine."""
+"""Pair stages: join blocks, and apply the top-k limit to the pairs that one task finds."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from graphkin.store.records import Int32, UInt64
 
 
 def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int) -> dict[str, Any]:
-    """One block with some before it, and itself or not."""
+    """Compare one block with some blocks before it, and possibly with itself."""
     own, others = tasks[task]
     numbers = list(dict.fromkeys([*others, own]))
     held = [job.read_arrays("block", number) for number in numbers]
@@ -38,7 +38,7 @@ def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int
 
 
 def compare_all(parts: int, shards: int, job: Job, task: int) -> dict[str, Any]:
-    """Everything by one task, for recipes whose candidates do not come in blocks."""
+    """Compare all items in one task, for recipes whose candidates cannot be divided into blocks."""
     described = pa.concat_tables([job.read("described", part) for part in range(parts)])
     descriptors = job.kind.descriptors(described, job.recipe)
     ids = np.arange(len(descriptors), dtype=np.int32)
@@ -46,7 +46,7 @@ def compare_all(parts: int, shards: int, job: Job, task: int) -> dict[str, Any]:
 
 
 def _kept(found: Iterable[Pairs], ids: Int32, tie: UInt64, shards: int, job: Job, task: int) -> dict[str, Any]:
-    """Scatter what each item keeps, and how many pairs it had, to the shards of their owners."""
+    """Scatter the partners that each item keeps, and its number of pairs, to the shards of the owners."""
     cap = Cap(tie, job.top_k, job.sizes.room)
     for pairs in found:
         cap.add(pairs)

@@ -1,4 +1,7 @@
-"""The one place that strings the stages of numbered tasks together; those of one stream are in `ingest.pipeline`."""
+"""The larger-than-memory pipeline, which connects the stages of tasks.
+
+`ingest.pipeline` is the in-memory counterpart.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -47,12 +50,15 @@ def ingest(
     progress: Progress | None = None,
     sizes: Sizes | None = None,
 ) -> Manifest:
-    """Build a generation from files that every task can read, and publish it as the lake at `url`.
+    """Build a generation from files that every task can read, and publish it as the Parquet export at `url`.
 
-    Items, edges and id are those of `ingest.pipeline.ingest`, file for file what that writes into a lake. A run that
-    was killed, started again, goes on with the tasks that it had not finished. Raises `InvalidInput` as that does, and
-    for items that tasks do not describe; `Conflict` where another lake or other files are; `StoreError` where another
-    writer is at work in a local folder, or has published there meanwhile.
+    Items, edges, id and files equal those that `ingest.pipeline.ingest` writes into an export. A killed run continues
+    with its unfinished tasks when it is started again.
+
+    Raises:
+        InvalidInput: as for `ingest.pipeline.ingest`, or the items depend on more than their own record.
+        Conflict: `url` holds another export or other files.
+        StoreError: another writer is active in the local folder, or has published there in the meantime.
     """
     options = options or IngestOptions()
     kind = kind_of_recipe(recipe)
@@ -73,7 +79,7 @@ def ingest(
 
 
 def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manifest:
-    """Run all stages, and publish what they wrote."""
+    """Run all stages, and publish their output."""
     kind, recipe, sizes = job.kind, job.recipe, job.sizes
     engine = Engine(runner, job, clock)
     files = [file for file, _ in job.files]
@@ -124,7 +130,7 @@ def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manif
     )
     hashed = [bytes.fromhex(block) for each in rendered for block in each["blocks"]]
     manifest = publish(job.place, collection, told, hashed, _parts(said))
-    with suppress(FileNotFoundError, StoreError):  # it is published
+    with suppress(FileNotFoundError, StoreError):  # the generation is already published
         job.place.remove_folder(WORK)
     tell(clock.progress, notes(told))
     return manifest
@@ -155,7 +161,7 @@ def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions,
 
 
 def _seen(file: str) -> list[tuple[str, int, int]]:
-    """A file, or all in a folder, as they are now: by name, size and time of the last change."""
+    """Return name, size and modification time of a file, or of all files in a folder."""
     path = Path(file).absolute()
     try:
         every = sorted(path.rglob("*")) if path.is_dir() else [path]
@@ -171,7 +177,11 @@ def _rejections(job: Job, parts: int) -> Iterator[pa.RecordBatch]:
 
 
 def _prepare(job: Job) -> None:
-    """Remove what other jobs have left in a local folder, where none is at work. Raises `Conflict`."""
+    """Remove files that other jobs left in a local folder. The caller holds the folder's lock.
+
+    Raises:
+        Conflict: the destination holds another export or other files.
+    """
     left = require_new(job.place)
     if job.place.is_local:
         for name in left:
@@ -180,7 +190,7 @@ def _prepare(job: Job) -> None:
 
 
 def _compare(engine: Engine, job: Job, rendered: list[dict[str, Any]], size: int, shards: int) -> int:
-    """The join, in blocks where the candidates come so; gives how many tasks it had."""
+    """Run the join, in blocks if the recipe allows it, and return its number of tasks."""
     if not (isinstance(job.recipe, BitsRecipe | MoleculeRecipe) and job.recipe.candidates == "exact"):
         engine.run("compare", partial(pairs.compare_all, len(rendered), shards), 1)
         return 1
@@ -202,7 +212,7 @@ def _parts(said: Iterable[dict[str, Any]]) -> dict[Group, list[Part]]:
 
 
 def _summed(counts: Iterable[list[int]]) -> Int64:
-    """Histograms of different lengths, added up."""
+    """Return the sum of histograms of different lengths."""
     each = list(counts)
     total = np.zeros(max(map(len, each)), np.int64)
     for one in each:

@@ -1,4 +1,4 @@
-"""Files to described items: each file is cut into parts by one task, each part parsed by another."""
+"""Record stages: one task divides each file into parts, and another parses each part."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, chdir, closing
@@ -19,18 +19,18 @@ from graphkin.similarity.columns import fixed_width
 from graphkin.store.lake.layout import Part
 from graphkin.store.lake.parts import table_buffer, write_table
 
-_FILE = 100_000  # parts of a file, at most
+_FILE = 100_000  # maximum number of parts of a file
 
 
 def read(job: Job, file: int) -> dict[str, Any]:
-    """Cut a file into parts: what is read, and how large each part is."""
+    """Divide a file into parts, and return its inputs and the size of each part."""
     parts = count(file * _FILE)
     held: list[pa.RecordBatch] = []
     rows, sizes = 0, []
     with ExitStack() as stack:
         name, names = job.files[file]
         if not all(Path(each).is_absolute() for each in (name, names) if each is not None):
-            stack.enter_context(chdir(job.folder))  # whoever runs this may have a folder of its own
+            stack.enter_context(chdir(job.folder))  # the runner may have another current folder
         source = stack.enter_context(closing(open_source(name, job.kind.files, job.options.read, names=names)))
         for piece in _cut(source, job.sizes.records):
             held.append(piece)
@@ -51,7 +51,7 @@ def _cut(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatc
 
 
 def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
-    """Where each part lies, from which source, how its texts are written; in the order of the input."""
+    """Return number, source and writing of each part, in the order of the input."""
     return [
         (number * _FILE + place, file["name"], file["writing"])
         for number, file in enumerate(files)
@@ -60,7 +60,7 @@ def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
 
 
 def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -> dict[str, Any]:
-    """Describe the records of a part, and scatter what tells equal items to the tasks that collapse them."""
+    """Describe the records of a part, and scatter digests and names to the tasks that merge equal items."""
     where, name, writing = parts[part]
     parsed = _parsed(job, [Chunk(name, writing, batch) for batch in job.read("records", where).to_batches()])
     items = pa.Table.from_batches([each.items for each in parsed])
@@ -76,7 +76,10 @@ def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -
 
 
 def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
-    """In this process; where one was lost with the task, maybe by a record, in others, which reject such a record."""
+    """Parse chunks in this process, or in worker processes if an earlier try lost its process.
+
+    The worker processes reject a record that crashes them.
+    """
     describer, max_size = job.kind.describer, job.options.max_size or job.kind.max_size
     if job.again:
         with (
@@ -92,8 +95,8 @@ def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
         timer.stop()
 
 
-def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the only one
-    """Write the rejections of all parts as the lake has them."""
+def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the stage has one task
+    """Write the rejected records of all parts in the layout of the Parquet export."""
     written: list[Part] = []
     filling = table_buffer(
         lambda rows: written.append(write_table(job.place, job.run, "rejections", len(written), rows))
