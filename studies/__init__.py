@@ -1,1 +1,1 @@
-"""Studies: measurements that answer a question, with their plans and results."""
+"""Studies: measurements that answer scientific questions, with their plans and results."""

@@ -1,4 +1,4 @@
-"""Parts of a long measurement: kept on disk, so that a command that was killed goes on with the next; and timed."""
+"""Cells: parts of a long measurement, saved as they finish so that a killed command can continue, and timed."""
 
 import json
 import time
@@ -10,13 +10,16 @@ Cell = dict[str, Any]
 
 
 class Stopwatch:
-    """Seconds since it was made: on the wall, and of this process's processor time, which other work changes little."""
+    """Wall-clock and processor seconds since its creation.
+
+    Processor time counts this process only, and hardly depends on other load.
+    """
 
     def __init__(self) -> None:
         self._wall, self._processor = time.perf_counter(), time.process_time()
 
     def read(self, scale: float = 1.0) -> Cell:
-        """Both, times `scale`."""
+        """Return both times, multiplied by `scale`."""
         return {
             "seconds": scale * (time.perf_counter() - self._wall),
             "processor_seconds": scale * (time.process_time() - self._processor),
@@ -24,7 +27,7 @@ class Stopwatch:
 
 
 def finished(path: Path, make: Callable[[], Cell]) -> Cell:
-    """What the JSON file holds; where there is none yet, what `make` returns, which is written to it whole."""
+    """Return the content of the JSON file. If it does not exist, call `make` and write its result atomically first."""
     if path.exists():
         found: Cell = json.loads(path.read_text())
         return found
@@ -38,7 +41,7 @@ def finished(path: Path, make: Callable[[], Cell]) -> Cell:
 
 
 def minutes(cells: Sequence[Cell], share: float = 1) -> str:
-    """What they took in all, divided by `share`: wall, and in brackets processor time, where all cells know it."""
+    """Format the total wall time of cells divided by `share`, with processor time in brackets if all cells have it."""
 
     def total(name: str) -> str:
         known = all(name in cell for cell in cells)

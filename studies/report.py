@@ -34,7 +34,7 @@ _seed = click.option("--seed", type=click.IntRange(0), default=0, help="Seed of 
 
 
 def _sampled(command: Command) -> Command:
-    """--targets, --runs, --seed: over what random items figures are taken."""
+    """Add --targets, --runs and --seed, which choose the random items of a report."""
     return _targets(_runs(_seed(command)))
 
 
@@ -204,9 +204,9 @@ def masks(
 def _write(
     make: "Callable[[Generation], Report]", store_location: str, collection: str, generation: str | None, output: Path
 ) -> None:
-    """Make the report that the command in hand is named after, write its files and print its tables."""
+    """Make the report named after the current command, write its files and print its tables."""
     from graphkin.store import open_generation
-    from studies.reports.document import files  # first, because without matplotlib nothing need be measured
+    from studies.reports.document import files  # fails without matplotlib, before anything is measured
     from studies.reports.origin import Origin
     from studies.reports.page import table
 
@@ -221,7 +221,7 @@ def _write(
 
 
 def _command(context: click.Context) -> str:
-    """The command line with what was said explicitly, but for where the files go."""
+    """Return the command line with all options that the user gave, except the output folder."""
     words = context.command_path.split()
     for option in context.command.params:
         name = str(option.name)
@@ -234,7 +234,11 @@ def _command(context: click.Context) -> str:
 
 
 def _keep(contents: Mapping[str, bytes], folder: Path) -> None:
-    """Each file whole or not at all. Raises `InvalidInput` where they cannot be written."""
+    """Write each file atomically.
+
+    Raises:
+        InvalidInput: the files cannot be written.
+    """
     from graphkin.cli.output import whole_file
     from graphkin.protocol.errors import InvalidInput
 
@@ -248,7 +252,7 @@ def _keep(contents: Mapping[str, bytes], folder: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command line; returns the exit code, as `graphkin.cli.run` does."""
+    """Run the command line and return the exit code, as `graphkin.cli.run` does."""
     return run(arguments, report, "python -m studies.report")
 
 

@@ -1,11 +1,11 @@
-"""How similar first-order neighbours are, and how many graphs have none, by initial labels (docs/method.md).
+"""Similarity of first-order neighbors, and share of graphs without any, by initial labels (docs/method.md).
 
     python -m studies.similarity [--presets default paper]
 
-IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY in one collection, ingested once for each preset and label mode. Of every
-source: the mean similarity of a neighbour drawn uniformly from those of a random item that has any, the share of items
-without any, and the mean degree. The paper reports a mean first-order similarity of 0.3467, of another collection and
-unknown labels. Needs ../shared.
+IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY form one collection, which is ingested once for each preset and label mode.
+The table shows, for every source, the mean similarity of a random neighbor of a random item with neighbors, the share
+of items without any, and the mean degree. The paper reports a mean first-order similarity of 0.3467, for another
+collection and unknown labels. Needs ../shared.
 """
 
 import argparse
@@ -25,7 +25,7 @@ _LABELS = ("degree", "uniform", "index")
 
 
 def described(generation: Generation) -> list[tuple[str, float, float, float]]:
-    """(source, mean similarity of a neighbour, isolated share, mean degree) of each source and of all."""
+    """Return (source, mean similarity of a neighbor, isolated share, mean degree) for each source and for all."""
     graph = generation.graph()
     degrees = graph.degrees()
     owner = np.repeat(np.arange(graph.nodes), degrees)

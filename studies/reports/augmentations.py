@@ -1,4 +1,4 @@
-"""What damaged copies are worth: are they legal, and how similar (the paper's figures 1, 5 and 6, tables 13-15)."""
+"""Augmented views: their legality and similarity (figures 1, 5 and 6 and tables 13-15 of the paper)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -22,7 +22,7 @@ _STRENGTHS: Mapping[Way, Sequence[float]] = {
     "subgraph-published": (*_RATIOS, 0.50, 0.70, 0.80),
     "walk": tuple(step / 10 for step in range(9)),
 }
-"""Ratios as published; of walks, probabilities to go back to the first node."""
+"""Published ratios. For walks, probabilities of returning to the first node."""
 
 _PUBLISHED: Mapping[Way, Sequence[tuple[float, float]]] = {
     "drop-nodes": ((0.0265, 0.4008), (0.0254, 0.3030), (0.0292, 0.2425), (0.0345, 0.2118)),
@@ -49,7 +49,7 @@ _PUBLISHED: Mapping[Way, Sequence[tuple[float, float]]] = {
         (0.2708, 0.2405),
     ),
 }
-"""Legality and similarity of molecules, for each of these strengths (F1 and T13-T15; walks from the authors' code)."""
+"""Published legality and similarity of molecules at these strengths (F1 and T13-T15, walks from the authors' code)."""
 
 _PUBLISHED_FIRST_ORDER = 0.3467
 """Mean similarity of first-order positives in the paper's SocL_NF (figures 5 and 6)."""
@@ -73,10 +73,12 @@ _FIRST_ORDER = (
 
 
 def report(generation: Generation, targets: int, runs: int, seed: int) -> Report:
-    """Legality of copies of molecules, and similarities of copies of molecules and graphs: to the item, and of two.
+    """Return the legality of views of molecules, and the similarities of views to their item and to each other.
 
-    In each of `runs` runs, over `targets` random items, two copies each; run r draws with seed + r. Raises `Conflict`
-    for items of other kinds, and for graphs that are compared by another kernel than Weisfeiler-Lehman's.
+    Each of `runs` runs makes two views of each of `targets` random items. Run r samples with seed + r.
+
+    Raises:
+        Conflict: the items have another kind, or are graphs with another kernel than Weisfeiler-Lehman's.
     """
     seeds = range(seed, seed + runs)
     damages = [_NONE, *(damage for way in sample_type(generation).ways for damage in _of(way))]
@@ -111,7 +113,7 @@ def _run(generation: Generation, damages: Sequence[Damage], targets: int, seed: 
 
 
 def _spreads(runs: Sequence[Mapping[str, float]]) -> Figures:
-    names = {name: None for run in runs for name in run}  # a run without legal copies has none of theirs
+    names = {name: None for run in runs for name in run}  # a run without legal copies lacks their figures
     return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
 
 
@@ -146,7 +148,7 @@ def _charts(spreads: Mapping[Damage, Figures], first_order: float | None, chemis
 
 
 def _lines(name: str, spreads: Mapping[Damage, Figures]) -> list[Line]:
-    """Of all ways but walks, which have no ratio."""
+    """Return a line for every way except walks, which have no ratio."""
     ways = dict.fromkeys(damage.way for damage in spreads if damage.ratio)
     return [Line.of(way, _STRENGTHS[way], [spreads[damage][name] for damage in _of(way)]) for way in ways]
 

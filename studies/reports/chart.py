@@ -1,4 +1,4 @@
-"""Charts as one SVG, side by side, above the small print that says what they are of."""
+"""Charts of a report in one SVG, side by side, above small print with their origin."""
 
 import math
 import textwrap
@@ -25,16 +25,16 @@ _STYLE: "dict[RcKeyType, object]" = {
     "font.size": 9,
     "legend.frameon": False,
     "legend.fontsize": 8,
-    "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
+    "svg.fonttype": "none",  # keeps text searchable and accessible to screen readers
     "svg.hashsalt": "graphkin",  # the same charts give the same bytes
-    "text.parse_math": False,  # a dollar in a command is a dollar
+    "text.parse_math": False,  # commands may contain dollar signs
 }
 _STROKES = "o-", "s--", "^-.", "D:"
-_MANY = 12  # points, from which on they are no longer marked
+_MANY = 12  # lines with this many points or more get no markers
 
 
 def draw(report: Report, origin: Origin) -> bytes:
-    """The charts of a report. They name collection, generation, command and seeds, and no date."""
+    """Return the charts of a report as SVG. They show collection, generation, command and seeds, but no date."""
     with mpl.rc_context(_STYLE):
         rows = math.ceil(len(report.charts) / _SIDE_BY_SIDE)
         columns = math.ceil(len(report.charts) / rows)
@@ -58,7 +58,7 @@ def _small_print(report: Report, origin: Origin, columns: int) -> list[str]:
 
 
 def _fill(axes: Axes, chart: Chart) -> None:
-    axes.set_prop_cycle(color=mpl.color_sequences["petroff10"])  # told apart with any colour vision
+    axes.set_prop_cycle(color=mpl.color_sequences["petroff10"])  # distinguishable with any color vision
     axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
     if chart.logarithmic:
         axes.set_yscale("log")
@@ -68,7 +68,8 @@ def _fill(axes: Axes, chart: Chart) -> None:
         _trace(axes, line, stroke)
     for level, stroke in zip(chart.levels, cycle((":", "-.")), strict=False):
         axes.axhline(level.y, color="dimgray", linestyle=stroke, linewidth=1, label=level.label)
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2, borderaxespad=0)  # below: it hides nothing
+    # The legend is below the axes, where it hides nothing.
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2, borderaxespad=0)
 
 
 def _trace(axes: Axes, line: Line, stroke: str) -> None:

@@ -1,4 +1,4 @@
-"""Which items are taken to be alike in truth: those of one scaffold, or of one value of a property."""
+"""Classes of items that count as truly similar: those with one scaffold, or with one value of a property."""
 
 from collections.abc import Iterable
 
@@ -12,14 +12,17 @@ from graphkin.store.columns import numbers, titles
 from graphkin.store.records import Int64
 
 _LABEL = "label"
-"""What readers of graphs and nodes call the class of an item."""
+"""Property in which readers of graphs and nodes store the class of an item."""
 
 
 def classes(generation: Generation, same: str | None) -> tuple[str, Int64]:
-    """How they are told, and (N,) the class of each item; -1 for one that has none.
+    """Return how the classes are defined, and (N,) the class of each item, -1 for an item without one.
 
-    same  a property; by default the Bemis-Murcko scaffold of molecules, which those without a ring have not, and the
-    property `label` of other items. Raises `Conflict` where there is no such property.
+    `same` is a property. By default, molecules use the Bemis-Murcko scaffold, which acyclic molecules lack, and other
+    items use the property `label`.
+
+    Raises:
+        Conflict: there is no such property.
     """
     if same is None and generation.manifest.structure == "smiles":
         return "the Bemis-Murcko scaffold", _coded(map(_scaffold, generation.structures()))
@@ -41,6 +44,6 @@ def _scaffold(smiles: str) -> str | None:
 
 
 def _coded(values: Iterable[str | float | None]) -> Int64:
-    """Equal values have equal numbers; None has -1."""
+    """Return equal numbers for equal values, and -1 for None."""
     encoded = pa.array(values).dictionary_encode().indices
     return encoded.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Means of values that come in clusters."""
+"""Means of clustered values."""
 
 import math
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from graphkin.store.records import Float32, Float64, Int32
 
 
 class Estimate(NamedTuple):
-    """A mean, None of no value, and its standard error, None of a single cluster."""
+    """A mean, None without values, and its standard error, None for a single cluster."""
 
     mean: float | None
     error: float | None
@@ -21,7 +21,9 @@ class Estimate(NamedTuple):
 
 
 def clustered_mean(values: Float32 | Float64, cluster: Int32) -> Estimate:
-    """The mean of values (N,) without NaN, and its standard error where values of one cluster (N,) are not independent.
+    """Return the mean of values (N,) without NaN, and its cluster-robust standard error.
+
+    Values of one cluster (N,) need not be independent.
 
     The error is that of a ratio of two cluster sums (Cochran, Sampling Techniques, 6.3):
     √(G / (G - 1) Σ_g (Σ_{i in g} (x_i - mean))²) / n, over the G clusters with any value.

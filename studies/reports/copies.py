@@ -1,4 +1,4 @@
-"""Damaged copies of stored items: which are still molecules, and how similar they are (docs/reports.md)."""
+"""Augmented views of stored items: their validity as molecules and their similarity (docs/reports.md)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -32,17 +32,18 @@ from studies.reports.decoding import molecules
 Way = Literal[Operation, "mask"]
 Key = tuple[int, ...]
 
-_COPIES = 2  # of each item
+_COPIES = 2  # views of each item
 
 
 @dataclass(frozen=True)
 class Damage:
-    """What is done to a copy.
+    """Augmentation of a view.
 
-    way      an operation of `features.altered`; or mask, by which atoms become the dummy element (T15).
-    ratio    share of the nodes, or edges, that is left out or masked, 0 to 1: floor(ratio * n) + 1 of them, as in the
-             authors' code, and none at 0. One node is left always. Walks do not ask for it.
-    restart  probability that a walk goes back to its first node, a step.
+    Attributes:
+        way: an operation of `features.altered`, or "mask", which replaces atoms by the dummy element (T15).
+        ratio: share of the nodes or edges that is left out or masked, 0 to 1. It means floor(ratio * n) + 1 of them, as
+            in the authors' code, and none at 0. At least one node is left. Walks ignore it.
+        restart: probability per step that a walk returns to its first node.
     """
 
     way: Way
@@ -50,22 +51,27 @@ class Damage:
     restart: float = RESTART
 
     def of(self, corpus: Corpus, turn: int, key: Key) -> AugmentedGraphs:
-        """One copy of every graph; of a mask, what is not masked. The turn tells copies apart."""
+        """Return one view of every graph. For a mask, it holds the atoms that are not masked.
+
+        `turn` distinguishes several views of the same item.
+        """
         ids, turns = np.arange(corpus.size), np.full(corpus.size, turn)
         operation: Operation = "drop-nodes" if self.way == "mask" else self.way
         counts = self._counts(corpus.edges // 2 if operation == "drop-edges" else corpus.atoms)
         return augment(corpus, ids, turns, operation, counts, key, restart=self.restart)
 
     def _counts(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        share = Fraction(repr(self.ratio))  # so that a tenth of ten is one
+        share = Fraction(repr(self.ratio))  # exact, so that a tenth of ten is one
         return sizes * share.numerator // share.denominator + (share > 0)
 
 
 @dataclass(frozen=True)
 class Chemistry:
-    """Of two copies of each of n molecules, (2, n) bool.
+    """Validity of two views of each of n molecules.
 
-    legal     RDKit reads the SMILES that it writes for it.    aromatic  some bond of it is.
+    Attributes:
+        legal: (2, n) bool, RDKit can read the SMILES that it writes for the view.
+        aromatic: (2, n) bool, the view has an aromatic bond.
     """
 
     legal: NDArray[np.bool_]
@@ -74,11 +80,12 @@ class Chemistry:
 
 @dataclass(frozen=True)
 class Copies:
-    """Two damaged copies of each of n items.
+    """Similarities of two views of each of n items. Molecules that are not legal are compared by their features alone.
 
-    target   (2, n)  similarity to the item.    between  (n,)  of one copy to the other.
-
-    Molecules that are not legal are compared as their features say them.
+    Attributes:
+        target: (2, n) similarity to the item.
+        between: (n,) similarity of the two views.
+        chemistry: validity of views of molecules.
     """
 
     target: Float64
@@ -87,14 +94,18 @@ class Copies:
 
     @classmethod
     def of(cls, similarity: Similarity, items: int, chemistry: Chemistry | None = None) -> "Copies":
-        """`similarity` knows the items, then their first copies, then their second ones."""
+        """Compute the similarities. `similarity` numbers the items, then their first views, then their second views."""
         item, *copies = np.arange(3 * items, dtype=np.int32).reshape(3, -1)
         target = np.stack([similarity(item, copy) for copy in copies])
         return cls(target, similarity(*copies), chemistry)
 
     def figures(self) -> dict[str, float]:
-        """Means by name: `target`, `between`; of molecules also the shares `legal` and `legal_not_aromatic`, and both
-        similarities with what is not legal as 0 (`_or_0`), and of legal copies alone (`_legal`), if there are any."""
+        """Return means by name.
+
+        The names are `target`, `between` and, for molecules, the shares `legal` and `legal_not_aromatic`. Molecules
+        also have both similarities with 0 for views that are not legal (`_or_0`), and of legal views only (`_legal`),
+        if there are any.
+        """
         told: dict[str, NDArray[Any]] = {"target": self.target, "between": self.between}
         if self.chemistry is not None:
             legal = self.chemistry.legal
@@ -105,7 +116,7 @@ class Copies:
 
 
 class Sample(ABC):
-    """Some items of a generation, of which damaged copies are made. The same key gives the same copies."""
+    """Some items of a generation, and their views. Equal keys give equal views."""
 
     ways: ClassVar[Sequence[Way]]
 
@@ -117,7 +128,10 @@ class Sample(ABC):
 
 
 class MoleculeSample(Sample):
-    """By the recipe's fingerprint: that of a copy as RDKit reads it, or of what cannot be read as its features say."""
+    """Molecules compared by the recipe's fingerprint.
+
+    A view's fingerprint is that of the molecule that RDKit reads, or of its features if RDKit cannot read it.
+    """
 
     ways = ("drop-nodes", "drop-edges", "mask", "subgraph", "subgraph-published", "walk")
 
@@ -152,7 +166,11 @@ def _is_aromatic(molecule: Chem.Mol) -> bool:
 
 
 class GraphSample(Sample):
-    """By the Weisfeiler-Lehman kernel with the recipe's labels. Raises `Conflict` where the recipe has another."""
+    """Graphs compared by the Weisfeiler-Lehman kernel with the recipe's labels.
+
+    Raises:
+        Conflict: the recipe has another kernel.
+    """
 
     ways = ("drop-nodes", "drop-edges", "subgraph", "subgraph-published", "walk")
 
@@ -191,7 +209,11 @@ _SAMPLES: Mapping[str, type[Sample]] = {"molecule": MoleculeSample, "graph": Gra
 
 
 def sample_type(generation: Generation) -> type[Sample]:
-    """Raises `Conflict` for items that are neither molecules nor graphs."""
+    """Return the class for the generation's kind of items.
+
+    Raises:
+        Conflict: the items are neither molecules nor graphs.
+    """
     if generation.manifest.kind not in _SAMPLES:
         raise Conflict(
             "copies of these items are not damaged: what is compared of a node is around it, and a copy could lose it",

@@ -1,4 +1,4 @@
-"""Features read back as molecules: what an encoder was told of them, and no more (docs/reports.md)."""
+"""Decoding of encoder features into molecules, without any information that the features lack (docs/reports.md)."""
 
 from collections.abc import Iterator
 
@@ -14,10 +14,10 @@ _DIRECTIONS = {code: direction for direction, code in DIRECTION_CODES.items()}
 
 
 def molecules(corpus: Corpus) -> Iterator[Chem.Mol]:
-    """Every molecule of it, not sanitised: fingerprints can be made of it, but no chemistry has been asked of it.
+    """Yield every molecule of the corpus, not sanitized: it has fingerprints, but RDKit has checked no chemistry.
 
-    Features know no charges and no hydrogens, so atoms have none but those that RDKit adds. A bond begins at the lower
-    atom; the ends of aromatic ones are aromatic.
+    Features hold no charges and no hydrogens, so atoms have only the hydrogens that RDKit adds. A bond begins at the
+    atom with the lower index. The ends of aromatic bonds are aromatic.
     """
     return (_molecule(corpus, item) for item in range(corpus.size))
 

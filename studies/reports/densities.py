@@ -1,4 +1,4 @@
-"""Densities of similarities on [0, 1]: as counted, and normal distributions that fit what was counted."""
+"""Densities of similarities on [0, 1]: histograms, and normal distributions fitted to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ CENTRES = (np.arange(BINS) + 0.5) / BINS
 
 
 class Density(Protocol):
-    """Of similarities x in [0, 1]."""
+    """Density of similarities x in [0, 1]."""
 
     @property
     def breaks(self) -> Sequence[float]:
-        """Where it may jump, ascending."""
+        """Points where the density may jump, ascending."""
 
     def __call__(self, x: Float64) -> Float64:
-        """The density at each x, of any shape."""
+        """Return the density at each x, of any shape."""
 
 
 @dataclass(frozen=True)
 class TruncatedNormal:
-    """The normal distribution of mean μ and deviation σ > 0, cut to [0, 1]."""
+    """Normal distribution with mean μ and standard deviation σ > 0, truncated to [0, 1]."""
 
     mean: float
     deviation: float
@@ -35,9 +35,10 @@ class TruncatedNormal:
 
     @classmethod
     def fitted(cls, mean: float, deviation: float) -> "TruncatedNormal":
-        """The likeliest, with μ in [0, 1] and σ from 0.001 to 1, for values of this mean and standard deviation.
+        """Fit by maximum likelihood to values with this mean and standard deviation.
 
-        The likelihood of values in [0, 1] depends on these two alone.
+        The fit has μ in [0, 1] and σ in [0.001, 1]. The likelihood of values in [0, 1] depends on these two statistics
+        alone.
         """
 
         def surprise(parameters: Float64) -> float:
@@ -62,7 +63,10 @@ class TruncatedNormal:
 
 @dataclass(frozen=True)
 class Histogram:
-    """counts (BINS,) of similarities in bins of equal width, the last of them closed; at least one is not 0."""
+    """Histogram of similarities with bins of equal width, of which the last is closed.
+
+    `counts` (BINS,) holds at least one value that is not 0.
+    """
 
     counts: Int64
 
@@ -83,7 +87,7 @@ class Histogram:
 
 
 def counts_of(similarities: Float64) -> Int64:
-    """(BINS,) how many lie in each bin of a `Histogram`."""
+    """Return (BINS,) the number of values in each bin of a `Histogram`."""
     return np.bincount(_bins(similarities), minlength=BINS)
 
 

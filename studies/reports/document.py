@@ -1,4 +1,4 @@
-"""A report as files: figures as JSON, charts as SVG, and a page."""
+"""Report files: figures as JSON, charts as SVG, and a Markdown page."""
 
 import json
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from studies.reports.report import Report
 
 
 def files(name: str, report: Report, origin: Origin) -> dict[str, bytes]:
-    """Their content by file name: NAME.json, NAME.svg and NAME.md. The same report gives the same bytes."""
+    """Return the content of NAME.json, NAME.svg and NAME.md by file name. The same report gives the same bytes."""
     figures = {
         "report": name,
         "title": report.title,

@@ -1,4 +1,4 @@
-"""How similar items are that lie so many edges apart, beside random pairs (the paper's figure 4)."""
+"""Similarity of items by their number of edges apart, compared with random pairs (figure 4 of the paper)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,13 +16,16 @@ _NOTE = (
     "hop, and with 50 of all items; the deviation is that of the runs. The paper prints no numbers: in its figure 4 "
     "similarity falls with the hop, more slowly than with the strength of an augmentation."
 )
-_EACH = 50  # random items that a target is compared with
+_EACH = 50  # random items compared with each target
 
 
 def report(generation: Generation, targets: int, runs: int, seed: int, max_hops: int) -> Report:
-    """Mean similarity at each exact hop, over `targets` random items in each of `runs` runs, and of random pairs.
+    """Return the mean similarity at each exact hop, and of random pairs.
 
-    Run r draws with seed + r. Raises `Conflict` for a hierarchy without edges, and for one that cannot be searched.
+    Each of `runs` runs has `targets` random items. Run r samples with seed + r.
+
+    Raises:
+        Conflict: the graph has no edges, or the generation cannot be searched.
     """
     require_edges(generation)
     search = kind_of(generation).search(generation)
@@ -77,7 +80,7 @@ def _figures(hop: int, spread: Spread, runs: Sequence[Hop]) -> dict[str, Any]:
 
 
 def _random_mean(generation: Generation, search: Search, targets: int, seed: int) -> float:
-    """Of random targets, each with random other items."""
+    """Return the mean similarity of random targets to random other items."""
     random = np.random.default_rng(seed)
     total = pairs = 0.0
     for target in random.choice(generation.size, min(targets, generation.size), replace=False).tolist():

@@ -1,4 +1,4 @@
-"""Do AdaM's masks spread? How far apart masked atoms are while a model trains, beside uniform masks (table 17)."""
+"""Distances between masked atoms while AdaM trains, compared with uniform masks (table 17 of the paper)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -23,7 +23,7 @@ Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]
 
 _PUBLISHED: Mapping[int, float] = {3: 2.7584, 5: 2.7623, 6: 2.7625, 7: 2.7670}
 _PUBLISHED_UNIFORM = 2.7519
-"""Over the first five epochs, by T; the authors' code leaves out the last masked atom of every molecule."""
+"""Published values over the first five epochs, by T. The authors' code omits the last masked atom of every molecule."""
 
 _HOW = (
     "AdaM as it trains. The masks of every training step are compared with uniform ones that have as many atoms of "
@@ -43,9 +43,14 @@ _BY_STEPS = (
 
 @dataclass(frozen=True)
 class Training:
-    """How the models whose masks are measured are trained: for as many steps as the last of the bins' ends says.
+    """Settings for training the models whose masks are measured.
 
-    ends  where bins of steps end, ascending.    work  folder that keeps runs, for a command that was killed.
+    Attributes:
+        ends: steps at which bins end, ascending. The last one ends the training.
+        batch_size: molecules per step.
+        bf16: autocast to bfloat16.
+        device: "cpu" or "cuda".
+        work: folder that keeps runs, so that a killed command can continue.
     """
 
     ends: Sequence[int]
@@ -60,7 +65,7 @@ class Training:
         return replace(made, masking=masking)
 
     def path(self, generation: Generation, masking: Masking, seed: int, molecules: int) -> Path | None:
-        """Everything that decides what a run measures is in the name of its file."""
+        """Return the file of a run, whose name contains everything that decides the measurement."""
         if self.work is None:
             return None
         how = f"{generation.id[:16]}-{molecules}-{self.ends[-1]}-{self.batch_size}{'-bf16' if self.bf16 else ''}"
@@ -69,7 +74,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one kind of masks, the distances of each seed's run."""
+    """Distances of one kind of masks, by the seed of the run."""
 
     masking: Masking
     runs: Mapping[int, Distances]
@@ -88,9 +93,12 @@ def report(
     seed: int,
     stage: Stage,
 ) -> Report:
-    """Of so many random molecules, the same in all runs; run r trains each kind of masks with seed + r.
+    """Measure masks on `molecules` random molecules, the same in all runs.
 
-    `stage` begins showing one run's steps. Raises `Conflict` for items that have no atoms to mask.
+    Run r trains each kind of masks with seed + r. `stage` shows the progress of one run.
+
+    Raises:
+        Conflict: the items have no atoms to mask.
     """
     if generation.manifest.kind != "molecule":
         raise Conflict(
@@ -110,7 +118,7 @@ def report(
 
 
 def told(measured: Sequence[Measured], training: Training, molecules: int) -> Report:
-    """The report of what was measured, of each kind of masks with the same seeds."""
+    """Return the report of the measurements. Every kind of masks has the same seeds."""
     return Report(
         title="Distances between masked atoms",
         seeds=[*measured[0].runs],
@@ -133,7 +141,7 @@ def _corpus(generation: Generation, molecules: int, seed: int) -> Corpus:
 
 
 def _bins(each: Measured, ends: Sequence[int]) -> Iterator[tuple[int, int, dict[int, Distances]]]:
-    """First step, end, and what each seed's run measured between them."""
+    """Yield first step, end, and the distances that each seed's run measured between them."""
     for first, last in pairwise([0, *ends]):
         yield first, last, {seed: run.between(first, last) for seed, run in each.runs.items()}
 
@@ -143,7 +151,7 @@ def _difference(found: Distances) -> Estimate:
 
 
 def _means(found: Distances) -> list[float | None]:
-    """Of AdaM's masks, and of uniform ones."""
+    """Return the mean distance of AdaM's masks, and that of uniform ones."""
     return [clustered_mean(each, found.molecule).mean for each in (found.adaptive, found.uniform)]
 
 
@@ -194,7 +202,7 @@ def _chart(measured: Sequence[Measured], ends: Sequence[int]) -> Chart:
 
 
 def kinds_of_masks(times: Sequence[int], losses: Sequence[LossOver], scores: Sequence[Score]) -> list[Masking]:
-    """Every combination, each once."""
+    """Return every distinct combination."""
     return [
         Masking(times=t, loss=loss, score=score) for t, loss, score in dict.fromkeys(product(times, losses, scores))
     ]

@@ -1,4 +1,4 @@
-"""Positives of the first order against those of the second (the paper's table 19)."""
+"""First-order positives compared with second-order ones (table 19 of the paper)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -33,7 +33,7 @@ _PUBLISHED: Mapping[PolicyName, Mapping[str, Spread]] = {
         "joined": Spread(0.6857, 0.0302),
     },
 }
-"""Of 1,000 of two million molecules, 3 runs."""
+"""Published values for 1,000 of two million molecules, over 3 runs."""
 _NOTE = (
     "Of what is drawn for a target, only its first-order neighbours are kept, each once: a draw of the second order "
     "also finds items that are two edges away. All pairs of a run count alike, and similarities are computed, also of "
@@ -44,8 +44,15 @@ _NOTE = (
 
 @dataclass(frozen=True)
 class Drawn:
-    """Of one run: how many neighbours were kept and how many pairs they make; mean similarity of these pairs, mean
-    similarity to the target, and share of the pairs that an edge joins, where there are any."""
+    """Figures of one run, None if there are no pairs.
+
+    Attributes:
+        kept: number of sampled positives that are neighbors.
+        pairs: number of pairs of these.
+        among: mean similarity of these pairs.
+        target: mean similarity to the target.
+        joined: share of these pairs that an edge joins.
+    """
 
     kept: int
     pairs: int
@@ -55,10 +62,12 @@ class Drawn:
 
 
 def report(generation: Generation, targets: int, samples: Sequence[int], runs: int, seed: int) -> Report:
-    """What so many draws of either order are like, for `targets` random items in each of `runs` runs.
+    """Compare samples of both orders, for `targets` random items in each of `runs` runs.
 
-    samples  numbers of draws for a target, 1 to 64 each. Run r draws with seed + r. Raises `Conflict` for a hierarchy
-    without edges, and for one that cannot be searched.
+    `samples` are the numbers of positives sampled for a target, 1 to 64 each. Run r samples with seed + r.
+
+    Raises:
+        Conflict: the graph has no edges, or the generation cannot be searched.
     """
     require_edges(generation)
     graph, search, sampler = generation.graph(), kind_of(generation).search(generation), generation.sampler()
@@ -111,7 +120,7 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
 
 
 def _drawn(graph: Graph, search: Search, chosen: Int32, positives: Int32) -> Drawn:
-    """Of positives (n, k) drawn for each of (n,) targets, the neighbours alone."""
+    """Return the figures of the neighbors among the positives (n, k) of (n,) targets."""
     among, to_target, joined = [np.empty(0)], [np.empty(0)], 0
     for target, row in zip(chosen.tolist(), positives, strict=True):
         kept = np.intersect1d(row, graph.indices[graph.indptr[target] : graph.indptr[target + 1]])

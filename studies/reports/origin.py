@@ -1,4 +1,4 @@
-"""From what a report was made, and by which command it is made again."""
+"""Origin of a report: its generation, and the command that makes it again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,10 @@ from graphkin.store.base import Generation
 
 @dataclass(frozen=True)
 class Origin:
-    """`graphkin` is the version that made the report. There is no date: the same command gives the same bytes."""
+    """Origin of a report. It has no date, so the same command gives the same bytes.
+
+    `graphkin` is the version that made the report.
+    """
 
     collection: str
     generation: str

@@ -1,4 +1,4 @@
-"""A report as Markdown: tables, picture, notes, and what it is of."""
+"""Report as Markdown: tables, chart, notes and origin."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from studies.reports.report import Report, Spread, Table
 
 
 def page(name: str, report: Report, origin: Origin) -> str:
-    """NAME.md, beside NAME.svg."""
+    """Return the content of NAME.md, which shows NAME.svg."""
     return "\n\n".join(
         [
             f"# {report.title}",
@@ -20,7 +20,7 @@ def page(name: str, report: Report, origin: Origin) -> str:
 
 
 def table(given: Table) -> str:
-    """Its title and, in Markdown, its rows."""
+    """Return the title and the rows of a table as Markdown."""
     lines = [given.columns, ["---"] * len(given.columns), *(list(map(_cell, row)) for row in given.rows)]
     return "\n".join([f"{given.title}:", "", *map(_line, lines)])
 

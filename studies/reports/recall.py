@@ -1,4 +1,4 @@
-"""What the published window rule finds of all similar pairs, threshold by threshold."""
+"""Recall of the published window rule, by threshold."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -21,10 +21,13 @@ _NOTE = (
 
 
 def report(generation: Generation, targets: int, thresholds: Sequence[float], runs: int, seed: int) -> Report:
-    """Recall, mean degree and share of isolated items, of `targets` random items in each of `runs` runs.
+    """Return recall, mean degree and isolated share of `targets` random items in each of `runs` runs.
 
-    thresholds  in (0, 1]; the stored one is measured too, unless it is 0. Run r draws with seed + r. Raises
-    `InvalidInput` for other thresholds, and `Conflict` for a hierarchy that cannot be searched.
+    `thresholds` lie in (0, 1]. The stored threshold is measured as well, unless it is 0. Run r samples with seed + r.
+
+    Raises:
+        InvalidInput: a threshold is out of range.
+        Conflict: the generation cannot be searched.
     """
     stored = generation.manifest.threshold
     measured = sorted({*thresholds, *([stored] if stored else [])})

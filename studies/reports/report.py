@@ -1,4 +1,4 @@
-"""What a report says: figures as JSON, tables, charts, and what they are of."""
+"""Report data: figures, tables, charts and notes."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True)
 class Spread:
-    """Of runs that differ by their seed: the mean, and the standard deviation of a sample; None of a single run."""
+    """Mean of runs with different seeds, and their sample standard deviation, None for a single run."""
 
     mean: float
     deviation: float | None
@@ -22,14 +22,14 @@ class Spread:
 
 
 def spread_of(values: Sequence[float | None]) -> Spread | None:
-    """Of the runs that have a value; None if none has."""
+    """Return the spread of the runs that have a value, None if no run has one."""
     known = [value for value in values if value is not None]
     return Spread.of(known) if known else None
 
 
 @dataclass(frozen=True)
 class Line:
-    """A curve through (x, y), each of n values; `deviation` (n,), where known, is drawn above and below."""
+    """Curve through n points (x, y), with an optional `deviation` (n,) shown as a band."""
 
     label: str
     x: Sequence[float]
@@ -38,7 +38,7 @@ class Line:
 
     @classmethod
     def of(cls, label: str, x: Sequence[float], spreads: Sequence[Spread | None]) -> "Line":
-        """Through the means, with their deviations; where there is none the point is left out."""
+        """Return a line through the means, with their deviations. Points without a mean are left out."""
         known = [(place, spread) for place, spread in zip(x, spreads, strict=True) if spread is not None]
         deviations = [spread.deviation for _, spread in known if spread.deviation is not None]
         means = [spread.mean for _, spread in known]
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Level:
-    """A figure to compare with, for every x."""
+    """Reference value, shown as a horizontal line."""
 
     label: str
     y: float
@@ -60,7 +60,7 @@ class Chart:
     y_label: str
     lines: Sequence[Line]
     levels: Sequence[Level] = ()
-    logarithmic: bool = False  # in y
+    logarithmic: bool = False  # y axis
 
 
 Row: TypeAlias = Sequence[str | int | float | Spread | None]
@@ -68,7 +68,7 @@ Row: TypeAlias = Sequence[str | int | float | Spread | None]
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers that are no whole ones are written with four decimals."""
+    """Table of a report. Floats are printed with four decimals."""
 
     title: str
     columns: Sequence[str]
@@ -77,7 +77,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Report:
-    """measured  all figures, as JSON holds them.    seeds  of what was drawn.    notes  sentences, one a paragraph."""
+    """Report of one analysis.
+
+    Attributes:
+        title: heading.
+        seeds: seeds of the random samples.
+        measured: all figures as JSON values.
+        charts: charts.
+        tables: tables.
+        notes: paragraphs.
+    """
 
     title: str
     seeds: Sequence[int]

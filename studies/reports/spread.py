@@ -1,7 +1,7 @@
-"""Do AdaM's masks spread? Distances between masked atoms while a model trains, beside uniform ones (T17 of the paper).
+"""Distances between masked atoms while a model trains, and those of uniform masks (T17 of the paper).
 
-The distance is that in bonds from a masked atom to the nearest other masked atom of its molecule; where the molecule
-has no other, the atom does not count.
+The distance is the number of bonds from a masked atom to the nearest other masked atom of its molecule. An atom without
+another one in its molecule does not count.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +26,14 @@ from graphkin.trainer.pretraining.schedule import learning_rate
 
 
 class Distances(NamedTuple):
-    """Of masked atoms, each array (M,): at which step, of which molecule, AdaM's distance, and that of a uniformly
-    masked atom of the same molecule. NaN where the molecule has no other masked atom."""
+    """Distances of M masked atoms, NaN if the molecule has no other masked atom.
+
+    Attributes:
+        step: (M,) training step.
+        molecule: (M,) id of the molecule.
+        adaptive: (M,) distance under AdaM's mask.
+        uniform: (M,) distance of a uniformly masked atom of the same molecule.
+    """
 
     step: NDArray[np.int32]
     molecule: NDArray[np.int32]
@@ -35,7 +41,7 @@ class Distances(NamedTuple):
     uniform: NDArray[np.float32]
 
     def between(self, first: int, last: int) -> "Distances":
-        """Those of steps `first` to `last` - 1."""
+        """Return the distances of steps `first` to `last` - 1."""
         there = (self.step >= first) & (self.step < last)
         return Distances(self.step[there], self.molecule[there], self.adaptive[there], self.uniform[there])
 
@@ -47,11 +53,15 @@ def joined(parts: Sequence[Distances]) -> Distances:
 def measure(
     config: PretrainConfig, corpus: Corpus, path: Path | None, device: str, advance: Callable[[int], object]
 ) -> Distances:
-    """Train for `config.max_steps` steps, with its masks, and compare those of every step with uniform ones.
+    """Train for `config.max_steps` steps, and compare the masks of every step with uniform ones.
 
-    path     where the run and what it has measured are kept after each epoch, so that one that was killed goes on;
-             None keeps nothing. It must be of the same options and corpus.
-    advance  is told of steps done.
+    Args:
+        config: options of the run.
+        corpus: the molecules.
+        path: file that keeps the run and its distances after each epoch, so that a killed run can continue. It must be
+            of the same options and corpus. None keeps nothing.
+        device: where to train.
+        advance: called with the number of finished steps.
     """
     trainer = Trainer(config, Assembler(corpus, chosen_device(device)))
     kept = Kept(path, trainer)
@@ -62,7 +72,10 @@ def measure(
 
 
 def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, kept: "Kept") -> Iterator[int]:
-    """The steps of each epoch that is left, once it is kept; the last may be cut."""
+    """Run the remaining epochs, and yield the number of steps of each once it is saved.
+
+    The last epoch may be shorter.
+    """
     masked, clock = _Masked(), Clock()
     trainer.objective.encoder.register_forward_pre_hook(masked)
     generator = torch.Generator(next(trainer.objective.parameters()).device)
@@ -83,7 +96,10 @@ def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, kept: "Kept
 
 
 class _Masked:
-    """Keeps the batch that an encoder was last trained on: a masked one. Scoring, without gradients, is no training."""
+    """Forward hook that keeps the masked batch of the last training step.
+
+    It ignores scoring, which has no gradients.
+    """
 
     batch: Batch
 
@@ -93,7 +109,7 @@ class _Masked:
 
 
 class Kept:
-    """A run and what it has measured, epoch by epoch; with a path also in that file, from which it goes on."""
+    """A run and its distances, epoch by epoch. With a path, they are also saved to that file and loaded from it."""
 
     def __init__(self, path: Path | None, trainer: Trainer) -> None:
         self._path = path
@@ -108,7 +124,7 @@ class Kept:
             self.distances = [Distances(*(column.numpy() for column in columns)) for columns in found["distances"]]
 
     def add(self, found: Distances, steps: int, epoch_steps: int) -> None:
-        """An epoch of `epoch_steps`, of which so many steps were made."""
+        """Add an epoch of `epoch_steps` steps, of which `steps` were run."""
         self.steps += steps
         self.distances.append(found)
         if self._path is None:
@@ -122,9 +138,9 @@ class Kept:
 
 
 def distances(step: int, batch: Batch, ids: NDArray[np.int32], generator: torch.Generator) -> Distances:
-    """Of the masked batch of a step, ids (B,) being its molecules.
+    """Return the distances of the masked batch of a step, whose molecules are `ids` (B,).
 
-    A uniform mask has as many atoms of every molecule, so the masked atoms of a molecule pair up, in any order.
+    A uniform mask has as many atoms of every molecule. The masked atoms of a molecule are paired in arbitrary order.
     """
     mask = batch.atom_type == MASK
     uniform = uniform_like(mask, batch, generator)
@@ -135,28 +151,28 @@ def distances(step: int, batch: Batch, ids: NDArray[np.int32], generator: torch.
 
 
 def uniform_like(mask: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
-    """A uniform mask, (N,) bool, with as many atoms of every graph as `mask`: the comparison of T17 of the paper."""
+    """Return a uniform mask (N,) bool with as many atoms of every graph as `mask` (the comparison of T17)."""
     counts = torch.zeros(batch.graphs, dtype=torch.long, device=mask.device).index_add_(0, batch.graph, mask.long())
     return Units.from_batch("per_graph", batch).pick(torch.zeros(len(mask), device=mask.device), counts, generator)
 
 
 def masked_distance(batch: Batch, mask: Tensor) -> Tensor:
-    """(N,): the shortest-path distance in bonds from each masked atom to the nearest other masked atom (T17).
+    """Return (N,) the shortest-path distance in bonds from each masked atom to the nearest other masked atom (T17).
 
-    NaN where the atom is not masked, and where no other masked atom can be reached.
+    NaN marks atoms that are not masked, and those that reach no other masked atom.
     """
     source, target = batch.edge_index
     distance, nearest = _nearest_masked(source, target, mask)
-    # The shortest path to another masked atom leaves, somewhere, the atoms that are nearest to its start.
+    # The shortest path to another masked atom must leave the region of atoms whose nearest masked atom is its start.
     leaves = nearest[source] != nearest[target]
     length = torch.where(leaves, distance[source] + 1 + distance[target], torch.inf)
-    reached = nearest[source].clamp_min(0)  # -1: no masked atom there, and infinitely far
+    reached = nearest[source].clamp_min(0)  # -1 means that no masked atom is reachable
     shortest = torch.full_like(distance, torch.inf).scatter_reduce(0, reached, length, "amin")
     return torch.where(mask & shortest.isfinite(), shortest, torch.nan)
 
 
 def _nearest_masked(source: Tensor, target: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The distance of every atom to its nearest masked atom, and which that is; infinity and -1 if there is none."""
+    """Return each atom's distance to its nearest masked atom, and that atom. They are infinity and -1 without one."""
     atoms = torch.arange(len(mask), device=mask.device)
     distance = torch.where(mask, 0.0, torch.inf).to(torch.float64)
     nearest = torch.where(mask, atoms, -1)

@@ -14,7 +14,7 @@ from studies.reports.densities import BINS, CENTRES, Histogram, TruncatedNormal,
 from studies.reports.report import Chart, Line, Report, Table
 from studies.reports.risk import Similarities, rising_posterior
 
-_SHOWN = BINS // 20  # every so many of the thresholds stands in the table
+_SHOWN = BINS // 20  # the table shows one of this many thresholds
 _CURVES = {
     "risk": Similarities.risk,
     "gap": Similarities.gap,
@@ -42,10 +42,12 @@ _ERROR = (
 
 
 def report(generation: Generation, targets: int, same: str | None, seed: int) -> Report:
-    """Densities of true positives and negatives of random targets, and what follows from them at every threshold.
+    """Return densities of true positives and negatives of random targets, and what they imply at every threshold.
 
-    True positives are pairs of one class (`classes.classes`, which `same` is for). Raises `Conflict` where there are no
-    classes, where no pair or every pair is of one, and for a hierarchy that cannot be searched.
+    True positives are pairs of one class (see `classes.classes` for `same`).
+
+    Raises:
+        Conflict: there are no classes, no pair or every pair has one class, or the generation cannot be searched.
     """
     how, of = classes(generation, same)
     count, positive, negative = _counted(generation, of, targets, seed)
@@ -109,8 +111,7 @@ def report(generation: Generation, targets: int, same: str | None, seed: int) ->
 
 
 def _counted(generation: Generation, of: Int64, targets: int, seed: int) -> tuple[int, Int64, Int64]:
-    """How many random targets of some class there were, and (BINS,) of similarities with items of their class, and of
-    another."""
+    """Return the number of random targets, and (BINS,) histograms of similarity within and between classes."""
     search = kind_of(generation).search(generation)
     known = np.flatnonzero(of >= 0)
     chosen = np.random.default_rng(seed).choice(known, min(targets, len(known)), replace=False)
@@ -128,7 +129,7 @@ def _fitted(counted: Histogram) -> TruncatedNormal:
 
 
 def _curves(similarities: Similarities, thresholds: Sequence[float]) -> dict[str, list[Any]]:
-    """Null where the total is too small for a division by it."""
+    """Return the curves, with None where the total is too small to divide by."""
     drawn = [threshold for threshold in thresholds if similarities.total(threshold) > _LEAST]
     nothing = [None] * (len(thresholds) - len(drawn))
     return {name: [*(curve(similarities, each) for each in drawn), *nothing] for name, curve in _CURVES.items()}
