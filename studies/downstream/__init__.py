@@ -1,1 +1,1 @@
-"""Runs that measure what pre-training is worth downstream, and the tables made of them."""
+"""Downstream evaluation of pre-training, and the tables of its results."""

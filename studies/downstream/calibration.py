@@ -1,4 +1,4 @@
-"""Running statistics for an encoder that was never trained (docs/training.md)."""
+"""Calibration of batch-normalization statistics for an untrained encoder (docs/training.md)."""
 
 import numpy as np
 import torch
@@ -16,12 +16,12 @@ from graphkin.trainer.model.norm import BatchNorm
 def calibrate(encoder: Encoder, corpus: Corpus, ids: NDArray[np.int64] | None = None) -> None:
     """Set the running statistics of every `BatchNorm` to the mean and the unbiased variance of its input.
 
-    Over all atoms of the graphs `ids`, by default of the whole corpus, two atoms or more, and in evaluation mode, which
-    the encoder is left in. What a layer is given depends on the statistics of those before it, so the graphs are
-    encoded once for each layer.
+    The statistics are over all atoms, at least two, of the graphs `ids`, by default of the whole corpus. They are taken
+    in evaluation mode, in which the encoder is left. The input of a layer depends on the statistics of earlier layers,
+    so the graphs are encoded once for each layer.
 
-    An encoder fresh from its initialisation normalises nothing in evaluation mode. Compared with that, a pre-trained
-    one seems better by its running statistics alone.
+    A freshly initialized encoder does not normalize in evaluation mode. Compared with it, a pre-trained encoder would
+    seem better because of its running statistics alone.
     """
     encoder.eval()
     assembler = Assembler(corpus, next(encoder.parameters()).device)
@@ -35,7 +35,7 @@ def calibrate(encoder: Encoder, corpus: Corpus, ids: NDArray[np.int64] | None = 
 
 
 class _Moments:
-    """Sums over what a module is given, in float64."""
+    """Forward hook that sums the input of a module and its squares in float64."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -1,4 +1,4 @@
-"""How far two arms differ that were scored on the same data splits."""
+"""Confidence intervals of the difference between two arms that were scored on the same data splits."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t
 
-_ROUNDING = 1e-12  # scores are fractions of a few thousand graphs
+_ROUNDING = 1e-12  # far below the resolution of scores, which are fractions of a few thousand graphs
 
 
 class Difference(NamedTuple):
-    """A mean difference, its standard error, and the 95 % interval from `low` to `high`; NaN where nothing spreads."""
+    """Mean difference, its standard error, and its 95 % interval from `low` to `high`, NaN without any variance."""
 
     mean: float
     error: float
@@ -23,7 +23,7 @@ class Difference(NamedTuple):
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
-        """In Markdown: bold where 0 is outside, and without error and interval where there are none."""
+        """Format as Markdown: bold if 0 is outside the interval, and without error and interval if there are none."""
         if np.isnan(self.error):
             return f"{self.mean:+.4f}"
         text = f"{self.mean:+.4f} ± {self.error:.4f} [{self.low:+.4f}, {self.high:+.4f}]"
@@ -31,16 +31,20 @@ class Difference(NamedTuple):
 
 
 def over_splits(differences: ArrayLike, test_share: float) -> Difference:
-    """differences (S, R): by pre-training seed and re-split. test_share: test molecules for each one trained on.
+    """Return the mean difference over pre-training seeds and re-splits, with a corrected standard error.
 
-    Re-splits of one data set share most of their molecules, so the variance of a mean over R of them is not s² / R but
-    (1 / R + test_share) s² (Nadeau and Bengio, Machine Learning 52, 2003); s² is that of the means over the seeds. The
-    seeds, where there are several, are another sample: the variance of their mean, s² / S over the means over the
-    splits, is added, although it holds a part of the former too. So the error is too large rather than too small.
-    Degrees of freedom after Welch and Satterthwaite; with one seed they are R - 1. R is at least 2.
+    Re-splits of one data set share most of their molecules. The variance of a mean over R of them is therefore not s² /
+    R but (1 / R + test_share) s², where s² is the variance of the means over the seeds (Nadeau and Bengio, Machine
+    Learning 52, 2003). Several seeds are another sample, so the variance of their mean is added: s² / S over the means
+    over the splits. That variance contains a part of the former as well, so the error is too large rather than too
+    small. Degrees of freedom follow Welch and Satterthwaite. With one seed they are R - 1.
 
-    With one seed the error says nothing of what another pre-training would have given. Differences that are all equal,
-    as those of a few accuracies happen to be, say nothing of their spread: error and interval are NaN.
+    With one seed, the error does not cover other pre-training runs. If all differences are equal, as those of a few
+    accuracies may be, error and interval are NaN.
+
+    Args:
+        differences: (S, R) by pre-training seed and re-split, with R ≥ 2.
+        test_share: number of test molecules per training molecule.
     """
     values = np.asarray(differences, np.float64)
     seeds, splits = values.shape
@@ -51,9 +55,9 @@ def over_splits(differences: ArrayLike, test_share: float) -> Difference:
 
 
 def over_seeds(differences: ArrayLike) -> Difference:
-    """differences (S,), one for each of S seeds on one and the same split: Student's interval.
+    """Return the mean of differences (S,) over seeds on one split, with Student's interval.
 
-    With one seed, error and interval are NaN. It says nothing of other splits.
+    With one seed, error and interval are NaN. The interval does not cover other splits.
     """
     values = np.asarray(differences, np.float64)
     variance = values.var(ddof=1) / len(values) if len(values) > 1 else np.nan
@@ -61,7 +65,7 @@ def over_seeds(differences: ArrayLike) -> Difference:
 
 
 def _interval(mean: float, parts: list[tuple[float, int]]) -> Difference:
-    """From independent variances of the mean, each with its degrees of freedom."""
+    """Combine independent variances of the mean, each with its degrees of freedom."""
     variance = sum(part for part, _ in parts)
     error = float(np.sqrt(variance))
     if not error > _ROUNDING:
@@ -72,7 +76,7 @@ def _interval(mean: float, parts: list[tuple[float, int]]) -> Difference:
 
 
 def told_apart(differences: Sequence[Difference]) -> str:
-    """How many of the intervals exclude 0, in a sentence."""
+    """Return a sentence on how many of the intervals exclude 0."""
     intervals = [each for each in differences if not np.isnan(each.error)]
     outside = sum(each.excludes_zero for each in intervals)
     return (

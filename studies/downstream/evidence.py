@@ -3,13 +3,13 @@
     python -m studies.downstream.evidence [--seeds 0 1 2] [--steps 3000] [--splits 10] [--processes 2] [--work evidence]
                                           [--cells docs/evidence] [--arms exact window ...]
 
-GIN of 5 layers and width 300, batch 64, on ZINC250k, by HGC's first-order loss with three positives an anchor. Arms
-differ in where these come from and in nothing else; `--positives` of `graphkin pretrain` is what is compared. Controls:
-initial weights, Morgan fingerprints, and masking.
+The encoder is GIN with 5 layers of width 300, trained at batch 64 on ZINC250k with HGC's first-order loss and three
+positives per anchor. Arms differ only in the source of these positives, the option `--positives` of
+`graphkin pretrain`. Controls are initial weights, Morgan fingerprints and masking.
 
-Every (arm, seed) is one JSON file in --cells: trained, embedded, scored and only then written. Those that are there
-are read, so the command goes on where it was, on any machine; pre-training itself goes on from checkpoints in --work.
-The report is printed. Needs ../shared for what is not there yet.
+Every (arm, seed) is one JSON file in --cells, written after it was trained, embedded and scored. Existing files are
+reused, so the command continues where it stopped, on any machine. Pre-training continues from checkpoints in --work.
+The report is printed. Missing cells need ../shared.
 """
 
 import argparse
@@ -57,12 +57,12 @@ _THRESHOLD = 0.36
 _EXACT, _WINDOW = "zinc-exact", "zinc-window"
 
 Part = tuple[str, int]
-"""An arm, and a seed of pre-training."""
+"""Arm and pre-training seed."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """What is trained: a strategy, where its positives come from, the collection they come from, and the encoder."""
+    """Training of one arm: strategy, source of positives, their collection, and encoder."""
 
     strategy: Strategy = "hgc-fo"
     positives: Positives = "exact"
@@ -87,7 +87,7 @@ TRAINED: Mapping[str, Arm] = {
 }
 
 COLLECTIONS = frozenset({_EXACT, _WINDOW})
-"""That anchors are taken from."""
+"""Collections that anchors are taken from."""
 
 GROUPS = (
     ("untrained", "morgan", "exact", "shuffled", "augmented", "window", "size-matched"),
@@ -96,12 +96,12 @@ GROUPS = (
     ("exact-0.5", "exact-0.6", "exact-0.7"),
     ("exact-gcn", "exact-sage", "context-pred"),
 )
-"""The order of measuring: all seeds of a group, seed by seed, before the next."""
+"""Order of measurement: all seeds of a group, seed by seed, before the next group."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is measured, and where it is kept."""
+    """Settings and folders of the measurement."""
 
     work: Path
     cells: Path
@@ -117,7 +117,7 @@ class Options:
 
 @contextmanager
 def served(options: Options, collections: Set[str]) -> Iterator[str]:
-    """A server with these collections, which are ingested unless they have been."""
+    """Serve a store with these collections, ingesting those that are missing, and yield the URL."""
     from graphkin.api.serve import Server
     from graphkin.api.settings import Settings
 
@@ -152,7 +152,7 @@ def config_of(arm: Arm, options: Options, seed: int) -> PretrainConfig:
 
 
 def source_of(arm: Arm, config: PretrainConfig, options: Options, url: str) -> Source:
-    """Its anchors are those that are linked both by the exact rule and by the window's."""
+    """Return the source of an arm, whose anchors have edges under both the exact rule and the window rule."""
     from graphkin.trainer.feed.online import default_cache, online
 
     local = default_cache(options.work / "cache")
@@ -161,19 +161,19 @@ def source_of(arm: Arm, config: PretrainConfig, options: Options, url: str) -> S
 
 
 def beside_of(arm: Arm, config: PretrainConfig) -> str | None:
-    """Return the collection whose links an anchor needs besides those of the arm's own."""
+    """Return the second collection in which an anchor needs edges, None if there is none."""
     return _WINDOW if config.contrast is not None and arm.collection == _EXACT else None
 
 
 def train(options: Options, name: str, seed: int, url: str) -> Cell:
-    """Go on where the run was, to its end."""
+    """Train an arm to its end, continuing an earlier run."""
     arm = TRAINED[name]
     config = config_of(arm, options, seed)
     return pretrained(config, source_of(arm, config, options, url), options.run(name, seed), _CHECKPOINT)
 
 
 def measured(options: Options, name: str, seed: int, url: str) -> Cell:
-    """Train one arm, and score what it learned; controls that learn nothing are scored only."""
+    """Train one arm and score its encoder. Controls without training are scored only."""
     stopwatch = Stopwatch()
     made: Cell = {"arm": name, "seed": seed, "steps": options.steps, "torch": torch.__version__}
     encoder: Encoder | None = None
@@ -189,7 +189,7 @@ def measured(options: Options, name: str, seed: int, url: str) -> Cell:
 
 
 def _heldout(encoder: Encoder, options: Options, seed: int, url: str) -> Cell:
-    """On exact positives, of anchors that no first-order arm has been trained on in its first pass."""
+    """Measure retrieval of exact positives, for anchors that no first-order arm used in its first epoch."""
     exact = TRAINED["exact"]
     config = config_of(exact, options, seed)
     with source_of(exact, config, options, url) as source:
@@ -197,7 +197,7 @@ def _heldout(encoder: Encoder, options: Options, seed: int, url: str) -> Cell:
 
 
 def scored(encoder: Encoder | None, name: str, splits: int) -> Cell:
-    """Without an encoder, of Morgan fingerprints."""
+    """Score an encoder on one data set, or Morgan fingerprints if there is no encoder."""
     data, groups = dataset(name)
     rows: Any = morgan(data.smiles) if encoder is None else embed(encoder, data.corpus)
     parts = [random_scaffold_split(groups, number) for number in range(splits)]
@@ -214,7 +214,7 @@ def scored(encoder: Encoder | None, name: str, splits: int) -> Cell:
 
 
 def wanted(arms: list[str], seeds: list[int]) -> list[list[Part]]:
-    """Group after group. Morgan fingerprints have no seed and are measured once."""
+    """Return the parts of every group. Morgan fingerprints do not depend on the seed and are measured once."""
     parts = [[(arm, seed) for seed, arm in product(seeds, group) if arm in arms] for group in GROUPS]
     return [[each for each in group if each[0] != "morgan" or each[1] == seeds[0]] for group in parts]
 
@@ -224,7 +224,7 @@ def measured_already(options: Options, parts: list[Part]) -> dict[Part, Cell]:
 
 
 def measure(options: Options, parts: list[Part], processes: int) -> None:
-    """So many at a time; those that have been measured are left alone."""
+    """Measure the missing parts, `processes` at a time."""
     parts = [each for each in parts if not options.cell(*each).exists()]
     if not parts:
         return
@@ -246,7 +246,10 @@ def _made(options: Options, arm: str, seed: int, url: str) -> None:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Torch and every BLAS: so many processes of one thread each take less than threads that wait for each other."""
+    """Limit torch and every BLAS to one thread.
+
+    Many single-threaded processes finish sooner than threads that wait for each other.
+    """
     torch.set_num_threads(1)
     with threadpool_limits(1):
         yield

@@ -1,4 +1,4 @@
-"""From the finished parts of `studies.downstream.evidence` to Markdown."""
+"""Markdown report of the cells that `studies.downstream.evidence` measured."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -30,17 +30,17 @@ ARMS: Mapping[str, str] = {
     "exact-sage": "exact, GraphSAGE",
     "context-pred": "Context_Pred",
 }
-"""By the name of their cells, in the order they are measured in."""
+"""Title of each arm by the name of its cells, in order of measurement."""
 
 SETS: Mapping[str, str] = {"bace": "BACE", "bbbp": "BBBP", "sider": "SIDER", "tox21": "Tox21", "hiv": "HIV"}
 CONTRASTS = (("exact", "shuffled"), ("exact", "augmented"), ("exact", "window"), ("exact", "size-matched"))
-"""Fixed beforehand; the differences are of the first minus the second."""
+"""Contrasts fixed before the measurement. Differences are the first arm minus the second."""
 
 Cells = Mapping[tuple[str, int], Cell]
 
 
 class Pooled(NamedTuple):
-    """A contrast over all sets: the random-effects mean, its 95 % interval, and the p of no difference."""
+    """Contrast over all sets: random-effects mean, its 95 % interval, and the p-value of no difference."""
 
     sets: dict[str, Difference]
     mean: float
@@ -51,10 +51,10 @@ class Pooled(NamedTuple):
 
 
 def pooled(cells: Cells, one: str, other: str, score: str = "probe") -> Pooled | None:
-    """Of the seeds that both arms have; None where there are none.
+    """Pool a contrast over all sets, for the seeds that both arms have. Return None if there are none.
 
-    A set's variance is that of `over_splits`. Their mean is that of a random-effects model (Paule and Mandel, 1982),
-    its interval Student's with as many degrees of freedom as there are sets, less one.
+    A set's variance is that of `over_splits`. The mean is that of a random-effects model (Paule and Mandel, 1982). Its
+    interval is Student's, with one degree of freedom fewer than there are sets.
     """
     seeds = _seeds(cells, one) & _seeds(cells, other)
     if not seeds:
@@ -137,14 +137,15 @@ def _times(cells: Cells) -> Iterator[str]:
     for arm in ARMS:
         own = [cell for (name, _), cell in sorted(cells.items()) if name == arm]
         if own:
-            timed = [cell for cell in own if cell.get("pretraining", True)]  # empty: of one that was killed
+            # A run that was killed after its training has an empty entry.
+            timed = [cell for cell in own if cell.get("pretraining", True)]
             trained = [cell["pretraining"]["processor_seconds"] for cell in timed if "pretraining" in cell]
             whole = [cell["processor_seconds"] for cell in timed]
             yield f"| {ARMS[arm]} | {len(own)} | {_minutes(trained)} | {_minutes(whole)} |"
 
 
 def _minutes(seconds: Sequence[float]) -> str:
-    """The mean; nothing where nothing was measured."""
+    """Format the mean in minutes, "" without values."""
     return f"{np.mean(seconds) / 60:.1f}" if seconds else ""
 
 
@@ -153,5 +154,5 @@ def _seeds(cells: Cells, arm: str) -> set[int]:
 
 
 def _scores(cell: Cell, name: str, score: str) -> NDArray[np.float64]:
-    """(R,) by re-split."""
+    """Return (R,) scores by re-split."""
     return np.array([each["auc"] for each in cell["sets"][name][score]])

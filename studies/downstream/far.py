@@ -1,6 +1,7 @@
-"""Retrieval of actives that look different: another scaffold, and little in common by Morgan fingerprints.
+"""Retrieval of dissimilar actives: those with another scaffold and a low Morgan similarity.
 
-Plain retrieval by an embedding that learned from fingerprints is circular: what fingerprints find easily is left out.
+Plain retrieval by an embedding that was trained on fingerprints is circular. Actives that fingerprints find easily are
+therefore excluded.
 """
 
 from collections.abc import Sequence
@@ -13,19 +14,28 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize
 
 QUERIES = 50
-"""Actives of a task that are asked for, at most; drawn by a fixed seed."""
+"""Maximum number of actives of a task that serve as queries, sampled with a fixed seed."""
 
 CEILING = 0.3
-"""Morgan similarity (radius 2, 2,048 bits) that others stay below."""
+"""Upper bound of the Morgan similarity (radius 2, 2,048 bits) to the query."""
 
 
 def far(
     embedded: NDArray[np.floating], smiles: Sequence[str], scaffolds: Sequence[str], labels: NDArray[np.int8]
 ) -> dict[str, float]:
-    """auc: of ranking, by cosine similarity to an active molecule, the other actives before the inactives, among those
-    of another scaffold and a Morgan similarity below `CEILING`; the mean over a task's queries, then over tasks.
+    """Return the ROC-AUC of ranking actives before inactives by cosine similarity to an active query.
 
-    embedded (N, D); labels (N, T): 1, 0, or -1 if missing. queries: how many were scored.
+    Each query ranks the molecules with another scaffold and a Morgan similarity below `CEILING`. The result is the mean
+    over a task's queries, then over tasks.
+
+    Args:
+        embedded: (N, D) embeddings.
+        smiles: N SMILES.
+        scaffolds: N scaffolds.
+        labels: (N, T) 1, 0, or -1 if missing.
+
+    Returns:
+        `auc`, and `queries`, the number of scored queries.
     """
     rows = normalize(embedded.astype(np.float64))
     with rdBase.BlockLogs():

@@ -1,4 +1,4 @@
-"""A probe with few labels (docs/evidence-plan.md)."""
+"""Probe with few labels (docs/evidence-plan.md)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,14 +8,14 @@ from graphkin.trainer.downstream.split import Split
 from studies.downstream.probe import Features, ProbeScore, probe
 
 LABELLED = 100
-"""Molecules trained on."""
+"""Number of training molecules."""
 
 
 def few(features: Features, labels: NDArray[np.int8], split: Split, seed: int) -> ProbeScore:
-    """As `probe`, trained on `LABELLED` of the molecules of `split.train`, drawn by the seed.
+    """Return the score of `probe`, trained on `LABELLED` molecules sampled from `split.train` with the seed.
 
-    The classes of the first task, missing labels being one, have the shares that they have in train. Valid and test
-    are whole. Tasks of which those drawn have one class only are left out.
+    The sample is stratified by the first task, where a missing label counts as a class. Valid and test are complete.
+    Tasks with only one class in the sample are left out.
     """
     drawn, _ = train_test_split(
         split.train, train_size=LABELLED, random_state=seed, stratify=labels[split.train, 0].astype(np.int64)

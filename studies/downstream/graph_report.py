@@ -1,4 +1,4 @@
-"""From the finished parts of `studies.downstream.graph_results` to Markdown."""
+"""Markdown report of the cells that `studies.downstream.graph_results` measured."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ SETS = ("IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")
 FINETUNED = ("IMDB-BINARY", "IMDB-MULTI")
 
 _AGAINST = ("random", "hgc-fo")
-TEST_SHARE = 1 / 8  # test graphs for each one trained on
+TEST_SHARE = 1 / 8  # test graphs per training graph
 
 Scores = NDArray[np.float64]
 Fold = int | None
@@ -27,15 +27,16 @@ Fold = int | None
 
 @dataclass(frozen=True)
 class GraphResults:
-    """Finished parts, as `studies.downstream.graph_results` makes them, each with wall and processor seconds.
+    """Cells of `studies.downstream.graph_results`, each with wall and processor seconds. An ingest has wall time only.
 
-    without is the fold that pre-training did not see, None where it saw all. Of the ingest only the wall is known.
+    `without` is the fold that pre-training did not see, None if it saw all graphs.
 
-    look_alikes  by data set: in_training, ceiling; without times.
-    ingest       by without.
-    pretraining  by (arm, seed, without).
-    probes       by (data set, arm, seed, without): scores, of each fold: accuracy.
-    finetuning   by (data set, arm, seed, without, fold): accuracy, rc_f1.
+    Attributes:
+        look_alikes: by data set: in_training, ceiling, without times.
+        ingest: by without.
+        pretraining: by (arm, seed, without).
+        probes: by (data set, arm, seed, without): scores with the accuracy of each fold.
+        finetuning: by (data set, arm, seed, without, fold): accuracy, rc_f1.
     """
 
     steps: int
@@ -50,17 +51,17 @@ class GraphResults:
 
     @property
     def own(self) -> list[int]:
-        """The folds without which an encoder was pre-trained."""
+        """Folds that some encoder was pre-trained without."""
         return [without for without in self.ingest if without is not None]
 
     def probe(self, name: str, arm: str, transductive: bool) -> Scores:
-        """(S, R): by seed and fold."""
+        """Return (S, R) accuracies by seed and fold."""
         seen: Sequence[Fold] = [None] if transductive else self.own
         rows = [[self.probes[name, arm, seed, without]["scores"] for without in seen] for seed in self.seeds]
         return np.array([[score["accuracy"] for scores in row for score in scores] for row in rows])
 
     def finetuned(self, name: str, arm: str, transductive: bool, metric: str = "accuracy") -> Scores:
-        """(S, R): by seed and fold."""
+        """Return (S, R) scores by seed and fold."""
         places: list[tuple[Fold, int]] = (
             [(None, fold) for fold in range(FOLDS)] if transductive else [(fold, fold) for fold in self.own]
         )
@@ -115,7 +116,7 @@ def _setting(results: GraphResults, title: str, transductive: bool) -> Iterator[
 
 
 def _row(name: str, how: str, arm: str, scores: dict[str, Scores], told: list[Difference], rc_f1: str) -> str:
-    """A line of the table; its differences are added to `told`, each pair of arms once."""
+    """Return a row of the table, and append its differences to `told`, each pair of arms once."""
     others = _AGAINST[: [*ARMS].index(arm)]
     differences = [over_splits(scores[arm] - scores[other], TEST_SHARE) for other in others]
     told += differences

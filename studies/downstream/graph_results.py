@@ -3,32 +3,33 @@
     python -m studies.downstream.graph_results [--steps 200] [--own 10] [--epochs 20] [--seeds 0] [--bf16]
         [--work graph-results]
 
-Pre-training: GIN of 5 layers and width 300, batch 32, by HGC with first-order and with high-order positives, on
-IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY together, as `graphkin ingest graphs` makes them one collection with its
-default recipe (served over HTTP). Both take equally many steps from equal initial weights: equal updates and anchors,
-not equal compute, for high order encodes 447 graphs a step and first order 128; the times are reported. There are two
-settings, reported apart:
+Pre-training: GIN with 5 layers of width 300, batch 32, by HGC with first-order and with high-order positives. The
+graphs are IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY in one collection, made by `graphkin ingest graphs` with its
+default recipe and served over HTTP. Both arms take equally many steps from equal initial weights. This means equal
+updates and anchors, not equal compute: high order encodes 447 graphs per step and first order 128. The report shows
+the times. There are two settings, reported separately:
 
-transductive    one collection of all graphs, so the graphs to be classified were anchors, positives and negatives,
-                without their classes;
-training folds  for each of the first --own folds, a collection of its own that is ingested without the graphs of that
-                fold (of all three sets), so that nothing of them, not even a rank among neighbours, is seen.
+transductive    One collection of all graphs. The graphs to be classified are anchors, positives and negatives of
+                pre-training, without their classes.
+training folds  For each of the first --own folds, a separate collection ingested without the graphs of that fold (of
+                all three sets). Pre-training sees nothing of them, not even their rank among neighbors.
 
-The third encoder are the initial weights; for the probe, their batch normalisation is calibrated on 512 of the graphs
+The third encoder has the initial weights. For the probe, its batch normalization is calibrated on 512 of the graphs
 that the others were pre-trained on.
 
-Scores are accuracies in folds that are the same for all arms; an eighth of the training part's size validates. Frozen
-probe: logistic regression on the embeddings, standardised, its regularisation chosen on validation, on all three sets.
-Fine-tuning: the two IMDB sets, at the published settings but for --epochs; the epoch is chosen on validation.
+Scores are accuracies on folds that are the same for all arms. An eighth of the training part's size is the validation
+set. The frozen probe is logistic regression on standardized embeddings, with regularization chosen on validation, on
+all three sets. Fine-tuning uses the two IMDB sets and the published settings except --epochs. The epoch is chosen on
+validation.
 
-What an encoder of five layers could tell apart at all, NetworkX's Weisfeiler-Lehman hash of five iterations says.
+NetworkX's Weisfeiler-Lehman hash with five iterations shows which graphs an encoder of five layers can distinguish.
 
-Graphs have 200 nodes on average, so a step takes seconds of processor time, and by default there are 200 (1.4 passes
-over the graphs), for the transductive setting and for each fold: some seven hours of processor time in bfloat16. The
-paper takes 171,465 steps.
+Graphs have 200 nodes on average, so a step takes seconds of processor time. The default is 200 steps (1.4 epochs) for
+the transductive setting and for each fold, some seven hours of processor time in bfloat16. The paper takes 171,465
+steps.
 
-Every finished part is a JSON file in --work, and pre-training has checkpoints: a command that was killed goes on where
-it was. The report is printed and left there as report.md. Needs ../shared.
+Every finished part is a JSON file in --work, and pre-training has checkpoints, so a killed command continues where it
+stopped. The report is printed and saved as report.md in --work. Needs ../shared.
 """
 
 import argparse
@@ -71,12 +72,12 @@ CALIBRATION = 512  # graphs
 _CHECKPOINT = 20  # steps
 
 Fold = int | None
-"""The fold that pre-training does not see; None: it sees all."""
+"""The fold that pre-training does not see, None if it sees all graphs."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is measured. Finished parts lie in a folder named after the steps of pre-training."""
+    """Settings of the measurement. Finished parts lie in a folder named after the pre-training steps."""
 
     work: Path
     steps: int
@@ -84,11 +85,11 @@ class Options:
     bf16: bool
 
     def run(self, arm: str, seed: int, without: Fold) -> Path:
-        """The folder of a pre-training run."""
+        """Return the folder of a pre-training run."""
         return self._folder / "runs" / f"{arm}-{seed}-{_named(without)}"
 
     def cell(self, kind: str, *names: object) -> Path:
-        """The file of a finished part."""
+        """Return the file of a finished part."""
         return self._folder / kind / f"{'-'.join(map(str, names))}.json"
 
     @property
@@ -107,14 +108,17 @@ def dataset(name: str) -> TuDataset:
 
 @contextmanager
 def served(options: Options) -> Iterator[str]:
-    """The URL of a server of the store."""
+    """Serve the store, and yield the URL."""
     settings = Settings(store=options.work / "store", port=0, cache_dir=options.work / "server-cache")
     with Server(settings).running() as url:
         yield url
 
 
 def ingested(options: Options, without: Fold) -> Cell:
-    """Make the collection of all graphs, or of those outside of a fold; in several processes, so only a clock tells."""
+    """Ingest the collection of all graphs, or of those outside a fold.
+
+    The ingest runs in several processes, so only wall time is measured.
+    """
     if without is None:
         files, form = [_DATA / f"{name}.zip" for name in SETS], "tu"
     else:
@@ -131,7 +135,7 @@ def ingested(options: Options, without: Fold) -> Cell:
 
 
 def _lines(data: TuDataset, without: int) -> Iterator[str]:
-    """The graphs outside of a fold as JSON lines."""
+    """Yield the graphs outside a fold as JSON lines."""
     test = set(stratified_split(data.labels, without).test.tolist())
     corpus = data.corpus
     for row in range(corpus.size):
@@ -142,7 +146,7 @@ def _lines(data: TuDataset, without: int) -> Iterator[str]:
 
 
 def _edges(corpus: Corpus, row: int) -> np.ndarray:
-    """(E, 2): each edge of a graph once."""
+    """Return (E, 2) the edges of a graph, each once."""
     edges = slice(corpus.edge_offsets[row], corpus.edge_offsets[row + 1])
     nodes = slice(corpus.atom_offsets[row], corpus.atom_offsets[row + 1])
     target = np.repeat(np.arange(corpus.atoms[row]), corpus.degree[nodes])
@@ -151,8 +155,12 @@ def _edges(corpus: Corpus, row: int) -> np.ndarray:
 
 
 def look_alikes(data: TuDataset) -> Cell:
-    """Of one set, by the hash: the share of graphs that look like one of those trained on when they are tested, and the
-    share with the most frequent class of all that look like them, which is the accuracy of one classifier at best."""
+    """Return how many graphs of a set look alike to an encoder, by the Weisfeiler-Lehman hash.
+
+    Returns:
+        `in_training`, the share of test graphs that look like a training graph, over all folds, and `ceiling`, the best
+        accuracy of one classifier. It predicts the most frequent class of all graphs that look alike.
+    """
     looks = np.array([_look(data.corpus, row) for row in range(data.corpus.size)])
     splits = [stratified_split(data.labels, fold) for fold in range(FOLDS)]
     seen = sum(int(np.isin(looks[split.test], looks[split.train]).sum()) for split in splits)
@@ -166,7 +174,8 @@ def look_alikes(data: TuDataset) -> Cell:
 def _look(corpus: Corpus, row: int) -> str:
     graph = nx.empty_graph(int(corpus.atoms[row]))
     graph.add_edges_from(_edges(corpus, row).tolist())
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # that version 3.5 changed the hash
+    # NetworkX warns that version 3.5 changed the hash.
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         return f"{len(graph)} {nx.weisfeiler_lehman_graph_hash(graph, iterations=Model().layers)}"
 
 
@@ -177,7 +186,7 @@ def trained(options: Options, strategy: Strategy, seed: int, without: Fold, url:
 
 
 def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
-    """A pre-trained one, or what pre-training with this seed begins with, calibrated."""
+    """Return a pre-trained encoder, or the calibrated initial weights of this seed for the arm "random"."""
     if arm != "random":
         return load_encoder(options.run(arm, seed, without)).encoder
     torch.manual_seed(seed)
@@ -188,7 +197,7 @@ def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
 
 
 def pretrained_on(without: Fold) -> np.ndarray:
-    """The graphs that pre-training sees, numbered over the three sets."""
+    """Return the graphs that pre-training sees, numbered over the three sets."""
     parts, first = [], 0
     for name in SETS:
         labels = dataset(name).labels
@@ -200,7 +209,7 @@ def pretrained_on(without: Fold) -> np.ndarray:
 
 
 def probed(options: Options, name: str, arm: str, seed: int, without: Fold, folds: Sequence[int]) -> Cell:
-    """The scores on these folds of one set."""
+    """Return the probe's scores on these folds of one set."""
     data, stopwatch = dataset(name), Stopwatch()
     vectors = embed(encoder(options, arm, seed, without), data.corpus)
     splits = [stratified_split(data.labels, fold) for fold in folds]
@@ -218,7 +227,7 @@ def finetuned(options: Options, name: str, arm: str, seed: int, without: Fold, f
 
 
 def measure(options: Options, own: int, seeds: Sequence[int]) -> GraphResults:
-    """Everything; what has been finished already is only read. All of a setting before the next."""
+    """Measure everything, one setting after the other. Finished parts are only read."""
     results = GraphResults(options.steps, options.epochs, options.bf16, [*seeds])
     settings: tuple[Fold, ...] = (None, *range(own))
     options.work.mkdir(parents=True, exist_ok=True)
@@ -250,7 +259,7 @@ def _score(options: Options, results: GraphResults, seed: int, without: Fold, fo
     for name in FINETUNED:
         for arm in ARMS:
             for fold in folds:
-                seen = None if arm == "random" else without  # which sees nothing in either setting
+                seen = None if arm == "random" else without  # scratch is not pre-trained, in either setting
                 path = options.cell(f"finetune-{options.epochs}", name, arm, seed, _named(seen), fold)
                 make = partial(finetuned, options, name, arm, seed, seen, fold)
                 results.finetuning[name, arm, seed, without, fold] = finished(path, make)

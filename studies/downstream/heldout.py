@@ -1,4 +1,4 @@
-"""Whether the task that was learned saturates: retrieval of held-out anchors' positives (docs/evidence-plan.md)."""
+"""Retrieval of held-out anchors' positives, as a sign that the pre-training task saturates (docs/evidence-plan.md)."""
 
 import numpy as np
 import torch
@@ -16,11 +16,13 @@ _BATCHES = 64
 
 @torch.no_grad()
 def retrieved(encoder: Encoder, source: Source, config: PretrainConfig, used: int) -> Cell:
-    """retrieval: the share of anchors whose first positive is the nearest of the positives of all anchors of a batch,
-    in batches as large as in training.
+    """Return the share of anchors whose first positive is the nearest among the positives of their batch.
 
-    The last `_BATCHES` whole batches of the first epoch's order are asked for, none of them among its first `used`
-    anchors; `anchors` says how many that were.
+    Batches are as large as in training. They are the last `_BATCHES` whole batches in the order of the first epoch,
+    without any of its first `used` anchors.
+
+    Returns:
+        `retrieval`, the share, and `anchors`, their number.
     """
     encoder.eval()
     plan = Plan(config, 0, source.epoch(0))

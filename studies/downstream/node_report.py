@@ -1,4 +1,4 @@
-"""From the finished parts of `studies.downstream.node_results` to Markdown."""
+"""Markdown report of the cells that `studies.downstream.node_results` measured."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,24 +17,28 @@ from studies.downstream.report import counted
 PRETRAINED: tuple[Strategy, ...] = ("gcc", "hgc-fo", "hgc-ho")
 ENCODERS = {"random": "scratch", "gcc": "GCC", "hgc-fo": "HGC(FO)", "hgc-ho": "HGC(HO)"}
 NULLS = {"majority": "most frequent class", "degree": "degrees"}
-"""What needs no encoder: they stand beside the others, frozen and fine-tuned."""
+"""Baselines without an encoder, shown with both the frozen and the fine-tuned encoders."""
 ARMS = NULLS | ENCODERS
 
 _AGAINST = ("degree", "random", "gcc", "hgc-fo")
-_TEST_SHARE = 1 / 9  # test nodes for each one trained on
+_TEST_SHARE = 1 / 9  # test nodes per training node
 
 Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class NodeResults:
-    """Finished parts, as `studies.downstream.node_results` makes them, each with wall and processor seconds.
+    """Cells of `studies.downstream.node_results`, each with wall and processor seconds.
 
-    data         nodes, classes, edges of the graph to be classified.
-    ingest       nodes, links and edges of the collection to learn from; of its time only the wall is known.
-    pretraining  by (arm, seed).
-    frozen       by (arm, seed), nulls having seed 0 alone: scores, of each fold.
-    finetuning   by (arm, seed, fold): accuracy.
+    Attributes:
+        steps: pre-training steps.
+        epochs: fine-tuning epochs.
+        seeds: seeds of pre-training.
+        data: nodes, classes and edges of the graph to be classified.
+        ingest: nodes, links and edges of the pre-training collection, and wall time only.
+        pretraining: by (arm, seed).
+        frozen: by (arm, seed), baselines with seed 0 only: scores of each fold.
+        finetuning: by (arm, seed, fold): accuracy.
     """
 
     steps: int
@@ -47,7 +51,7 @@ class NodeResults:
     finetuning: dict[tuple[str, int, int], Cell] = field(default_factory=dict)
 
     def scores(self, arm: str, finetuned: bool) -> Scores:
-        """(S, R): by seed and fold. Nulls are the same for all seeds."""
+        """Return (S, R) accuracies by seed and fold. Baselines have the same for all seeds."""
         if arm in NULLS:
             return np.array([self.frozen[arm, 0]["scores"]] * len(self.seeds))
         if finetuned:
@@ -88,7 +92,7 @@ def _scores(results: NodeResults) -> Iterator[str]:
 
 
 def _row(how: str, arm: str, scores: dict[str, Scores], told: list[Difference]) -> str:
-    """A line of the table; its differences are added to `told`, each pair of arms once."""
+    """Return a row of the table, and append its differences to `told`, each pair of arms once."""
     before = [*ARMS][: [*ARMS].index(arm)]
     others = [each for each in _AGAINST if each in before]
     differences = [over_splits(scores[arm] - scores[other], _TEST_SHARE) for other in others]

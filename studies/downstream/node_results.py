@@ -3,21 +3,22 @@
     python -m studies.downstream.node_results [--steps 10000] [--epochs 100] [--seeds 0 1 2] [--work node-results]
         [--graphs facebook github twitch_de twitch_fr]
 
-Pre-training: GIN of 5 layers and width 64 with momentum contrast, at its published settings but for the steps, on the
-nodes of four graphs, as `graphkin ingest nodes` makes them one collection with its default recipe (served over HTTP):
-GCC, whose positive is another subgraph of the same node, and HGC with first-order and high-order positives. All take
-equally many steps from equal initial weights, and encode 64 subgraphs in each; the times are reported.
+Pre-training: GIN with 5 layers of width 64 and momentum contrast, at its published settings except the steps. Its items
+are the nodes of four graphs in one collection, made by `graphkin ingest nodes` with its default recipe and served over
+HTTP. The arms are GCC, whose positive is another subgraph of the same node, and HGC with first-order and with
+high-order positives. All take equally many steps from equal initial weights, and encode 64 subgraphs per step. The
+report shows the times.
 
-The fourth encoder are the initial weights; frozen, their batch normalisation is calibrated on 512 of the subgraphs that
-the others were pre-trained on. Beside them stand what needs no encoder: the most frequent class of the training part,
-and logistic regression on a node's degree and its logarithm.
+The fourth encoder has the initial weights. For the frozen probe, its batch normalization is calibrated on 512 of the
+subgraphs that the others were pre-trained on. Two baselines have no encoder: the most frequent class of the training
+part, and logistic regression on a node's degree and its logarithm.
 
-Scores are accuracies on US-Airport in folds that are the same for all arms. Frozen: logistic regression on the
-embeddings, standardised, its regularisation chosen inside the training part. Fine-tuned: at the published settings; the
-last epoch counts.
+Scores are accuracies on US-Airport, on folds that are the same for all arms. The frozen probe is logistic regression on
+standardized embeddings, with regularization chosen inside the training part. Fine-tuning uses the published settings,
+and its last epoch counts.
 
-Every finished part is a JSON file in --work, and pre-training has checkpoints: a command that was killed goes on where
-it was. The report is printed and left there as report.md. Needs ../shared.
+Every finished part is a JSON file in --work, and pre-training has checkpoints, so a killed command continues where it
+stopped. The report is printed and saved as report.md in --work. Needs ../shared.
 """
 
 import argparse
@@ -64,7 +65,7 @@ _CHECKPOINT = 500  # steps
 
 @dataclass(frozen=True)
 class Options:
-    """What is measured. Finished parts lie in a folder named after the graphs and the steps of pre-training."""
+    """Settings of the measurement. Finished parts lie in a folder named after the graphs and the pre-training steps."""
 
     work: Path
     steps: int
@@ -76,15 +77,15 @@ class Options:
         return self._collected / "store"
 
     def ingest(self) -> Path:
-        """The file of the first part."""
+        """Return the file of the ingest."""
         return self._collected / "ingest.json"
 
     def run(self, arm: str, seed: int) -> Path:
-        """The folder of a pre-training run."""
+        """Return the folder of a pre-training run."""
         return self._folder / "runs" / f"{arm}-{seed}"
 
     def cell(self, kind: str, *names: object) -> Path:
-        """The file of a finished part."""
+        """Return the file of a finished part."""
         return self._folder / kind / f"{'-'.join(map(str, names))}.json"
 
     @property
@@ -103,14 +104,14 @@ def airports() -> NodeDataset:
 
 @contextmanager
 def served(options: Options) -> Iterator[str]:
-    """The URL of a server of the store."""
+    """Serve the store, and yield the URL."""
     settings = Settings(store=options.store, port=0, cache_dir=options.work / "server-cache")
     with Server(settings).running() as url:
         yield url
 
 
 def ingested(options: Options) -> Cell:
-    """Make the collection; in several processes, so only a clock tells."""
+    """Ingest the collection. The ingest runs in several processes, so only wall time is measured."""
     files = [_DATA / f"{name}_edges.csv.gz" for name in options.graphs]
     stopwatch = Stopwatch()
     place = ("--store", options.store, "--collection", _COLLECTION)
@@ -133,7 +134,7 @@ def trained(options: Options, strategy: Strategy, seed: int, url: Callable[[], s
 
 
 def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Encoder:
-    """A pre-trained one, or what pre-training with this seed begins with, calibrated."""
+    """Return a pre-trained encoder, or the calibrated initial weights of this seed for the arm "random"."""
     if arm != "random":
         return load_encoder(options.run(arm, seed)).encoder
     torch.manual_seed(seed)
@@ -146,7 +147,7 @@ def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> En
 
 
 def frozen(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Cell:
-    """The scores on all folds."""
+    """Return the scores on all folds."""
     data, stopwatch = airports(), Stopwatch()
     match arm:
         case "majority":
@@ -161,7 +162,7 @@ def frozen(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Cel
 
 
 def _share(data: NodeDataset, guess: np.intp, rows: NDArray[np.int64]) -> float:
-    """Of nodes that are of this class."""
+    """Return the share of nodes that have this class."""
     return float((data.labels[rows] == guess).mean())
 
 
@@ -185,7 +186,7 @@ def described() -> Cell:
 
 
 def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
-    """Everything; what has been finished already is only read. All of a seed before the next."""
+    """Measure everything, one seed after the other. Finished parts are only read."""
     results = NodeResults(options.steps, options.epochs, [*seeds], data=described())
     options.work.mkdir(parents=True, exist_ok=True)
     results.ingest.update(finished(options.ingest(), partial(ingested, options)))

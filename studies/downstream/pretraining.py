@@ -1,4 +1,4 @@
-"""A pre-training run that is timed, and goes on where it was killed."""
+"""Timed pre-training runs that continue after a kill."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from studies.cells import Cell, Stopwatch
 
 
 def over_all_atoms(config: PretrainConfig) -> PretrainConfig:
-    """The same with the masking loss over all atoms, as AdaM's is."""
+    """Return the configuration with the masking loss over all atoms, as AdaM has it."""
     assert config.masking is not None
     return replace(config, masking=replace(config.masking, loss="all"))
 
@@ -24,8 +24,11 @@ def pretrained(
     device: str = "cpu",
     listener: Listener = lambda _: None,
 ) -> Cell:
-    """Train, or continue, `config.max_steps` in all; the times are theirs at the pace of those done now; none
-    where all were done before. `listener` gets the reports of `pretrain`."""
+    """Train to `config.max_steps` steps in all, continuing an earlier run.
+
+    Returns:
+        Times of the whole run, extrapolated from the steps of this call. Empty if no step was left.
+    """
     records: list[Record] = []
 
     def listen(report: Report) -> None:
@@ -33,7 +36,7 @@ def pretrained(
         listener(report)
 
     with source:
-        source.corpus()  # featurised once for all runs
+        source.corpus()  # featurize before the stopwatch starts; the result is shared by all runs
         stopwatch = Stopwatch()
         pretrain(
             config,

@@ -1,4 +1,4 @@
-"""Score frozen features by logistic regression (docs/training.md)."""
+"""Scoring of frozen features by logistic regression (docs/training.md)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -16,21 +16,21 @@ from graphkin.trainer.downstream.roc import roc_auc, scorable
 from graphkin.trainer.downstream.split import Split
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-"""Inverse strengths of regularisation that the validation part chooses from."""
+"""Candidate inverse regularization strengths. The validation part chooses one."""
 
 CLASS_GRID = (*GRID, 100.0, 1000.0)
-"""The same for graphs of one class each, whose features vary in fewer directions."""
+"""Candidates for graphs with one class each, whose features vary in fewer directions."""
 
 _ITERATIONS = 10_000
-_TOLERANCE = 1e-6  # so fine that where the search begins does not show in the score
+_TOLERANCE = 1e-6  # tight enough for the score not to depend on the starting point
 
 Features: TypeAlias = NDArray[np.floating[Any]] | csr_array
 
 
 class ProbeScore(NamedTuple):
-    """ROC-AUC on test, averaged over the tasks scored; that on valid, which chose `strength` of `GRID`.
+    """ROC-AUC on test, averaged over the scored tasks, and that on valid, which chose `strength` from `GRID`.
 
-    omitted: the share of the tasks that were not scored, for want of a class in train or in test.
+    `omitted` is the share of tasks that were not scored because train or test lacks a class.
     """
 
     auc: float
@@ -40,7 +40,7 @@ class ProbeScore(NamedTuple):
 
 
 class ClassScore(NamedTuple):
-    """Accuracy on test, and that on valid, which chose `strength` of `CLASS_GRID`."""
+    """Accuracy on test, and that on valid, which chose `strength` from `CLASS_GRID`."""
 
     accuracy: float
     valid_accuracy: float
@@ -48,14 +48,14 @@ class ClassScore(NamedTuple):
 
 
 def standardised(features: NDArray[np.floating[Any]], train: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(N, D): every column shifted and scaled to mean 0 and variance 1 over the rows `train`."""
+    """Return (N, D) with every column standardized to mean 0 and variance 1 over the rows `train`."""
     scaler = StandardScaler().fit(features[train].astype(np.float64))
     scaled: NDArray[np.float64] = scaler.transform(features.astype(np.float64))
     return scaled
 
 
 def morgan(smiles: Sequence[str]) -> csr_array:
-    """(N, 2048) sparse: the bits of the Morgan fingerprints of radius 2. All SMILES must be readable."""
+    """Return (N, 2048) sparse bits of the Morgan fingerprints of radius 2. All SMILES must be readable."""
     generator = GetMorganGenerator(radius=2, fpSize=2048)
     with rdBase.BlockLogs():
         rows = [generator.GetFingerprintAsNumPy(Chem.MolFromSmiles(each)) for each in smiles]
@@ -63,12 +63,14 @@ def morgan(smiles: Sequence[str]) -> csr_array:
 
 
 def probe(features: Features, labels: NDArray[np.int8], split: Split) -> ProbeScore:
-    """Logistic regression on the rows of features (N, D), a model a task; labels (N, T) are 1, 0, or -1 if missing.
+    """Fit logistic regression on the rows of features (N, D), one model per task, and return its score.
 
-    It is trained on `split.train` with every strength of `GRID`; that with the best ROC-AUC on `split.valid`, the
-    first of several, is scored on `split.test`. Features are taken as they are.
+    A model is trained on `split.train` with every strength of `GRID`. The first strength with the best ROC-AUC on
+    `split.valid` is scored on `split.test`. Features are not standardized here. Labels (N, T) are 1, 0, or -1 if
+    missing.
 
-    Raises `InvalidInput` if no task has both classes in train, and in valid or test too.
+    Raises:
+        InvalidInput: no task has both classes in train, and in valid or test as well.
     """
     fit = scorable(labels[split.train])
     wanted = labels[:, fit]
@@ -85,9 +87,9 @@ def probe(features: Features, labels: NDArray[np.int8], split: Split) -> ProbeSc
 
 
 def probe_classes(features: Features, labels: NDArray[np.int64], split: Split) -> ClassScore:
-    """As `probe`, for graphs of one class each: labels (N,), and accuracy in the place of ROC-AUC.
+    """Fit and score as `probe` does, for graphs of one class each: labels (N,), and accuracy instead of ROC-AUC.
 
-    No part is empty, and train has two classes or more.
+    No part may be empty, and train must have at least two classes.
     """
     hits = np.stack([model.predict(features) == labels for model in _fitted(features, labels, split.train, CLASS_GRID)])
     valid, test = hits[:, split.valid].mean(1), hits[:, split.test].mean(1)
@@ -96,7 +98,7 @@ def probe_classes(features: Features, labels: NDArray[np.int64], split: Split) -
 
 
 def _scores(features: Features, labels: NDArray[np.int8], split: Split) -> NDArray[np.float64]:
-    """(G, N): the log odds of all rows after training with each of `GRID`."""
+    """Return (G, N) log odds of all rows after training with each strength of `GRID`."""
     rows = split.train[labels[split.train] >= 0]
     return np.stack([model.decision_function(features) for model in _fitted(features, labels, rows, GRID)])
 
@@ -104,7 +106,7 @@ def _scores(features: Features, labels: NDArray[np.int8], split: Split) -> NDArr
 def _fitted(
     features: Features, labels: NDArray[np.integer[Any]], rows: NDArray[np.int64], grid: Sequence[float]
 ) -> Iterator[LogisticRegression]:
-    """One model, trained on the rows with each strength in turn: to be used before the next."""
-    solver = "lbfgs" if issparse(features) else "newton-cholesky"  # fast where columns are few
+    """Yield one model trained on the rows with each strength in turn. The caller must use it before the next."""
+    solver = "lbfgs" if issparse(features) else "newton-cholesky"  # newton-cholesky is fast if there are few columns
     model = LogisticRegression(solver=solver, max_iter=_ITERATIONS, tol=_TOLERANCE, warm_start=True)
     return (model.set_params(C=strength).fit(features[rows], labels[rows]) for strength in grid)

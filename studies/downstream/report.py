@@ -1,4 +1,4 @@
-"""From the finished parts of `studies.downstream.results` to Markdown."""
+"""Markdown report of the cells that `studies.downstream.results` measured."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ INTERPRETED = ("bace", "bbbp", "sider", "tox21")
 UNINTERPRETED = ("clintox",)
 FINETUNED = ("bace", "bbbp")
 LATE = 10
-"""The last epochs of fine-tuning, whose mean score hangs neither on one epoch nor on validation."""
+"""Last epochs of fine-tuning, whose mean score depends neither on a single epoch nor on validation."""
 
 _ARMS = {
     "random": "random init",
@@ -32,12 +32,14 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Results:
-    """Finished parts, as `studies.downstream.results` makes them, and the options they were made with.
+    """Cells of `studies.downstream.results`, and the options of their measurement.
 
-    pretraining  by (arm, seed): seconds, processor_seconds.
-    probes       by (data set, arm, seed): seconds, and scores, for each re-split auc, omitted, train and test (sizes).
-    finetuning   by (data set, arm, seed): seconds, processor_seconds, auc (of the epoch that is best on validation) and
-                 late_auc (the mean of the last epochs).
+    Attributes:
+        pretraining: by (arm, seed): seconds, processor_seconds.
+        probes: by (data set, arm, seed): seconds, and scores with auc, omitted, train and test (sizes) of each
+            re-split.
+        finetuning: by (data set, arm, seed): seconds, processor_seconds, auc (of the best epoch on validation) and
+            late_auc (the mean of the last epochs).
     """
 
     steps: int
@@ -53,12 +55,12 @@ class Results:
         return sorted({seed for _, seed in self.pretraining})
 
     def probe(self, name: str, arm: str, field: str = "auc") -> Scores:
-        """(S, R): by seed and re-split."""
+        """Return (S, R) scores by seed and re-split."""
         cells = [self.probes[name, arm, seed]["scores"] for seed in self.seeds]
         return np.array([[score[field] for score in scores] for scores in cells])
 
     def finetuned(self, name: str, arm: str, field: str = "auc") -> Scores:
-        """(S,)"""
+        """Return (S,) scores by seed."""
         return np.array([self.finetuning[name, arm, seed][field] for seed in self.seeds])
 
 
@@ -151,7 +153,7 @@ def _times(results: Results) -> Iterator[str]:
 
 
 def _others(arm: str) -> tuple[str, ...]:
-    """What an arm is compared with, each pair once."""
+    """Return the arms that an arm is compared with, so that each pair occurs once."""
     return _AGAINST[: [*_ARMS].index(arm)]
 
 

@@ -3,20 +3,20 @@
     python -m studies.downstream.results [--seeds 0 1 2] [--steps 3000] [--splits 10] [--epochs 40] [--bf16]
                                          [--work results]
 
-Pre-training: GIN of 5 layers and width 300 on all of ZINC250k (similarity ≥ 0.5 by Morgan fingerprints, from a store
-over HTTP), by uniform masking with the loss over masked atoms (rdm) and, as AdaM's is, over all (rdm-all), by AdaM
-(adam) and HGC with first-order positives (hgc-fo). All take equally many steps, at batch 64, with the same initial
-weights for the same seed: equal updates and anchors, not equal compute, for HGC encodes 4 molecules an anchor and AdaM
-each one 6 or 7 times; the times are reported. The last encoder is those initial weights, its batch normalisation
-calibrated on 4,096 molecules of ZINC250k.
+Pre-training: GIN with 5 layers of width 300 on all of ZINC250k (similarity ≥ 0.5 by Morgan fingerprints, from a store
+over HTTP). The arms are uniform masking with the loss over masked atoms (rdm) and, as AdaM has it, over all atoms
+(rdm-all), AdaM (adam), and HGC with first-order positives (hgc-fo). All take equally many steps at batch 64, with the
+same initial weights for the same seed. This means equal updates and anchors, not equal compute: HGC encodes 4 molecules
+per anchor, and AdaM encodes each one 6 or 7 times. The report shows the times. The last encoder has the initial
+weights, with batch normalization calibrated on 4,096 molecules of ZINC250k.
 
-Primary: logistic regression on the frozen embeddings (those of `graphkin embed`, standardised) of BACE, BBBP, SIDER
-and Tox21, its regularisation chosen on validation, over random scaffold re-splits that are the same for all arms; and
-on Morgan fingerprints (radius 2, 2,048 bits). Secondary: fine-tuning on BACE and BBBP on the one scaffold split, at the
-baselines' published settings; each run's seed is also that of its pre-training.
+Primary: logistic regression on the frozen embeddings (those of `graphkin embed`, standardized) of BACE, BBBP, SIDER
+and Tox21, with regularization chosen on validation, over random scaffold re-splits that are the same for all arms. The
+baseline uses Morgan fingerprints (radius 2, 2,048 bits). Secondary: fine-tuning on BACE and BBBP on the one scaffold
+split, at the baselines' published settings. Each run has the seed of its pre-training.
 
-Every finished part is a JSON file in --work, and pre-training has checkpoints: a command that was killed goes on where
-it was. The report is printed and left there as report.md. Needs ../shared.
+Every finished part is a JSON file in --work, and pre-training has checkpoints, so a killed command continues where it
+stopped. The report is printed and saved as report.md in --work. Needs ../shared.
 """
 
 import argparse
@@ -70,12 +70,12 @@ _WORKERS = os.cpu_count() or 1
 STRATEGY_OF: Mapping[str, Strategy] = {"rdm": "rdm", "rdm-all": "rdm", "adam": "adam", "hgc-fo": "hgc-fo"}
 
 Place = tuple[str, str]
-"""The URL of a server, and a collection there."""
+"""URL of a server, and a collection on it."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is measured. Finished parts lie in folders named after the options that they depend on."""
+    """Settings of the measurement. Finished parts lie in folders named after the options that they depend on."""
 
     work: Path
     molecules: int
@@ -85,11 +85,11 @@ class Options:
     bf16: bool
 
     def run(self, arm: str, seed: int) -> Path:
-        """The folder of a pre-training run."""
+        """Return the folder of a pre-training run."""
         return self._folder / "runs" / f"{arm}-{seed}"
 
     def cell(self, kind: str, *names: object) -> Path:
-        """The file of a finished part."""
+        """Return the file of a finished part."""
         return self._folder / kind / f"{'-'.join(map(str, names))}.json"
 
     @property
@@ -99,7 +99,7 @@ class Options:
 
 @contextmanager
 def served(options: Options) -> Iterator[Place]:
-    """A server with the molecules to pre-train on, which are ingested unless they have been."""
+    """Serve the molecules to pre-train on, ingesting them if they are missing."""
     from graphkin.api.serve import Server
     from graphkin.api.settings import Settings
 
@@ -128,14 +128,14 @@ def trained(options: Options, arm: str, seed: int, place: Callable[[], Place]) -
 
 @cache
 def dataset(name: str) -> tuple[Dataset, list[str]]:
-    """A MoleculeNet set, and the scaffolds of its molecules."""
+    """Return a MoleculeNet set, and the scaffolds of its molecules."""
     data = read_csv(DATA / _FILES[name], targets=MOLECULENET[name], workers=_WORKERS)
     return data, scaffolds(data.smiles)
 
 
 @cache
 def untrained(seed: int) -> Encoder:
-    """What pre-training with this seed begins with, calibrated."""
+    """Return the calibrated initial weights of a pre-training seed."""
     torch.manual_seed(seed)
     encoder = make_encoder(Model())
     _, lines = molecules(_CALIBRATION)
@@ -144,7 +144,7 @@ def untrained(seed: int) -> Encoder:
 
 
 def probed(options: Options, name: str, arm: str, seed: int) -> Cell:
-    """The scores of all re-splits."""
+    """Return the scores of all re-splits."""
     data, groups = dataset(name)
     stopwatch = Stopwatch()
     if arm == "morgan":
@@ -155,12 +155,12 @@ def probed(options: Options, name: str, arm: str, seed: int) -> Cell:
     splits = [random_scaffold_split(groups, number) for number in range(options.splits)]
     given = (features if arm == "morgan" else standardised(features, split.train) for split in splits)
     probes = (delayed(probe)(each, data.labels, split) for each, split in zip(given, splits, strict=True))
-    found = Parallel(_WORKERS)(probes)  # processes of one thread each: problems this small take longer on more
+    found = Parallel(_WORKERS)(probes)  # single-threaded processes, because more threads slow small problems
     scores = [
         {**score._asdict(), "train": len(split.train), "test": len(split.test)}
         for score, split in zip(found, splits, strict=True)
     ]
-    return {"scores": scores, "seconds": stopwatch.read()["seconds"]}  # the processor's are those of other processes
+    return {"scores": scores, "seconds": stopwatch.read()["seconds"]}  # processor time is spent in other processes
 
 
 def finetuned(options: Options, name: str, arm: str, seed: int) -> Cell:
@@ -173,7 +173,7 @@ def finetuned(options: Options, name: str, arm: str, seed: int) -> Cell:
 
 
 def measure(options: Options, seeds: list[int]) -> Results:
-    """Everything, seed by seed; what has been finished already is only read."""
+    """Measure everything, seed by seed. Finished parts are only read."""
     results = Results(options.steps, _BATCH, options.epochs, options.bf16, {}, {}, {})
     with ExitStack() as stack:
         place = cache(lambda: stack.enter_context(served(options)))
@@ -190,7 +190,7 @@ def _score(options: Options, seed: int, results: Results) -> None:
         for arm in ("random", *PRETRAINED):
             path = options.cell(f"probe-{options.splits}", name, arm, seed)
             results.probes[name, arm, seed] = finished(path, partial(probed, options, name, arm, seed))
-        path = options.cell(f"probe-{options.splits}", name, "morgan")  # which has no seed
+        path = options.cell(f"probe-{options.splits}", name, "morgan")  # fingerprints have no seed
         results.probes[name, "morgan", seed] = finished(path, partial(probed, options, name, "morgan", seed))
     for name in FINETUNED:
         for arm in ("random", *PRETRAINED):

@@ -1,4 +1,4 @@
-"""Splits of molecules by Bemis-Murcko scaffold, one for each seed (docs/training.md)."""
+"""Random splits of molecules by Bemis-Murcko scaffold (docs/training.md)."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from graphkin.trainer.downstream.split import Split
 
 
 def random_scaffold_split(scaffolds: Sequence[str], seed: int) -> Split:
-    """Another split of N molecules by scaffold for each seed.
+    """Return the scaffold split of a seed.
 
-    Groups in random order: each goes to valid unless valid would exceed 0.1 N, else to test unless test would, else to
-    train (`random_scaffold_split` of Hu et al.). So groups of more than 0.1 N are always trained on, and valid and
-    test keep their size. The order of the molecules does not matter.
+    Scaffold groups are visited in random order. Each goes to valid unless valid would exceed 0.1 N, else to test unless
+    test would, else to train (`random_scaffold_split` of Hu et al.). Groups of more than 0.1 N are therefore always in
+    train, and valid and test keep their size. The order of the molecules does not matter.
     """
     groups = sorted(groups_of(scaffolds), key=lambda rows: scaffolds[rows[0]])
     total = len(scaffolds)

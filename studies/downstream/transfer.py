@@ -1,16 +1,17 @@
-"""From molecules to social graphs (T5 of the paper): does pre-training on molecules serve graphs?
+"""Transfer from molecules to social graphs (T5 of the paper): does pre-training on molecules help on graphs?
 
     python -m studies.downstream.transfer [--seeds 0 1 2] [--arms ...] [--epochs 20] [--finetuned 3] [--work evidence]
                                           [--cells docs/evidence]
 
-Encoders are those of `studies.downstream.evidence`, pre-trained on ZINC250k; every node of a graph is given as a masked
-atom, every edge as a single bond. Controls: the initial weights, with batch normalisation calibrated on molecules, as
-the others' is, and, for the frozen probe, calibrated on 512 of the graphs. Context_Pred is also pre-trained with labels
-afterwards, as S_Context_Pred is: five epochs on the 617 tasks of ToxCast, where the paper had ChEMBL's.
+Encoders are those of `studies.downstream.evidence`, pre-trained on ZINC250k. Every node of a graph is encoded as a
+masked atom, and every edge as a single bond. Controls are the initial weights, with batch normalization calibrated on
+molecules, as for the others, and, for the frozen probe, calibrated on 512 of the graphs. Context_Pred is also
+pre-trained further with labels, as S_Context_Pred is: five epochs on the 617 tasks of ToxCast, where the paper used
+ChEMBL's.
 
-Frozen: logistic regression on standardised embeddings of IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY, 10 stratified
-folds, accuracy. Fine-tuned: IMDB-BINARY and IMDB-MULTI at the published settings but for --epochs, on the first
---finetuned folds. Every (arm, seed) is a JSON file in --cells; a run that is missing in --work is trained first, as
+Frozen: logistic regression on standardized embeddings of IMDB-BINARY, IMDB-MULTI and REDDIT-BINARY, 10 stratified
+folds, accuracy. Fine-tuned: IMDB-BINARY and IMDB-MULTI at the published settings except --epochs, on the first
+--finetuned folds. Every (arm, seed) is a JSON file in --cells. A run that is missing in --work is trained first, as
 `studies.downstream.evidence` does. Needs ../shared.
 """
 
@@ -62,7 +63,7 @@ def measured(options: Options, arm: str, seed: int, url: str, epochs: int, folds
 
 
 def _supervise(options: Options, seed: int) -> None:
-    """Context_Pred's encoder, trained on with labels, unless it has been."""
+    """Train Context_Pred's encoder further with labels, unless that is done."""
     folder, trained_on = options.run(_SUPERVISED, seed), options.run(_SUPERVISED.removeprefix("s-"), seed)
     data = ("--csv", DATA / "toxcast_data.csv.gz", "--dataset", "toxcast", "--checkpoint", trained_on)
     how = ("--seeds", seed, "--epochs", _LABELLED_EPOCHS, "--save-encoder", folder)
@@ -85,7 +86,7 @@ def _encoder(options: Options, arm: str, seed: int) -> Encoder:
 
 
 def _frozen(encoder: Encoder, name: str) -> list[float]:
-    """The accuracy on each fold."""
+    """Return the accuracy on each fold."""
     data = dataset(name)
     vectors = embed(encoder, data.corpus)
     splits = [stratified_split(data.labels, fold) for fold in range(FOLDS)]
@@ -93,7 +94,7 @@ def _frozen(encoder: Encoder, name: str) -> list[float]:
 
 
 def _finetuned(start: Start, name: str, seed: int, epochs: int, folds: int) -> list[float]:
-    """The accuracy on each of the first folds, at the epoch that is best on validation."""
+    """Return the accuracy on each of the first folds, at the epoch that is best on validation."""
     data = dataset(name)
     runs = [
         finetune(start, data, stratified_split(data.labels, fold), FinetuneOptions(epochs=epochs), seed)

@@ -1,4 +1,4 @@
-"""From the finished parts of `studies.downstream.transfer` to Markdown."""
+"""Markdown report of the cells that `studies.downstream.transfer` measured."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,7 +20,7 @@ ARMS: Mapping[str, str] = {
     "context-pred": "Context_Pred",
     "s-context-pred": "Context_Pred, then with labels",
 }
-"""By the name of their cells; the first is what the others are compared with."""
+"""Title of each arm by the name of its cells. The first arm is the reference."""
 
 Cells = Mapping[tuple[str, int], Cell]
 
