@@ -1,1 +1,1 @@
-"""Jobs for the minutes in which a GPU is at hand."""
+"""Prepared jobs for short periods of GPU time."""

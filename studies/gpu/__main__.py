@@ -1,4 +1,4 @@
-"""`python -m studies.gpu`: jobs for the minutes in which a GPU is at hand."""
+"""`python -m studies.gpu`: prepared jobs for short periods of GPU time."""
 
 import time
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 _WORK = Path(__file__).with_name("work")
-_RESERVE = 20.0  # seconds before the end at which pieces stop
+_RESERVE = 20.0  # seconds before the end, when pieces stop
 
 
 @click.group()

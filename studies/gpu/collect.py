@@ -1,4 +1,4 @@
-"""Merges what came back from a card into `studies/results`, and the cells of the first plan into `docs/evidence`."""
+"""Merging of returned GPU results into `studies/results`, and of the first plan's cells into `docs/evidence`."""
 
 import json
 import shutil
@@ -13,10 +13,12 @@ from studies.gpu.returned import archive, read_cells
 
 
 def collect(folder: Path, results: Path = RESULTS) -> str:
-    """Merge the folder of one run; the name of its job.
+    """Merge the folder of one run, and return the name of its job.
 
-    Unfinished runs replace those that were kept before. Raises `SystemExit` for a folder that holds no results, or
-    those of a tiny run.
+    Unfinished runs replace those that were kept before.
+
+    Raises:
+        SystemExit: the folder holds no results, or those of a tiny run.
     """
     cells = read_cells(folder)
     jobs = {str(cell["job"]) for cell in cells}

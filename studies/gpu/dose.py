@@ -1,6 +1,7 @@
 """Encoders of the second evidence plan (studies/evidence-plan-2.md): the middle dose, by source of positives.
 
-Two million molecules, batch 256, 39,065 steps, in the order of the plan. A unit is an arm and a seed.
+Training takes 39,065 steps of batch 256 on two million molecules, in the order of the plan. A unit is an arm and a
+seed.
 """
 
 from collections.abc import Sequence
@@ -49,5 +50,5 @@ def measure(setting: Setting, piece: Piece) -> Parts:
 
 
 def config_of(arm: Positives, seed: int) -> PretrainConfig:
-    """Return what is trained; anchors are linked both by the exact rule and by the window's."""
+    """Return the training configuration. Anchors have edges under both the exact rule and the window rule."""
     return PretrainConfig.of("hgc-fo", batch_size=BATCH, seed=seed, max_steps=STEPS, bf16=True, positives=arm)

@@ -1,4 +1,4 @@
-"""Morgan fingerprints of many molecules, on all cores, in a file."""
+"""Morgan fingerprints of many molecules, computed on all cores and saved to a file."""
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -19,7 +19,7 @@ def fingerprint_file(setting: Setting, name: str) -> Path:
 
 
 def write_fingerprints(path: Path, smiles: Sequence[str], workers: int) -> None:
-    """Write the fingerprints of those that RDKit can read as (n, words) uint64, unless the file is there."""
+    """Write the fingerprints of all readable SMILES as (n, words) uint64, unless the file exists."""
     if path.exists():
         return
     chunks = [list(smiles[begin : begin + _CHUNK]) for begin in range(0, len(smiles), _CHUNK)]

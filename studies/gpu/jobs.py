@@ -1,4 +1,4 @@
-"""The jobs, in the order in which they are worth the minutes of a GPU."""
+"""GPU jobs, in order of priority."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,12 @@ from studies.gpu.setting import Parts, Piece, Setting
 
 
 class Program(Protocol):
-    """The module of a job.
+    """Interface of a job's module.
 
-    pieces: all pieces, also finished ones, the most urgent first. prepare: what all pieces need, once per machine.
-    measure: do one piece; its `parts` are those that are missing.
+    Attributes:
+        pieces: returns all pieces, including finished ones, the most urgent first.
+        prepare: prepares what all pieces need, once per machine.
+        measure: measures one piece, whose `parts` are the missing ones.
     """
 
     pieces: Callable[[Setting], Sequence[Piece]]
@@ -22,10 +24,13 @@ class Program(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A job and its module, `studies.gpu.MODULE`.
+    """A job, whose code is the module `studies.gpu.MODULE`.
 
-    gives: its result, in one sentence. minutes: how long a card is expected to take for all of it; an estimate until
-    a card has run it. lanes: the number of pieces that share a card.
+    Attributes:
+        name: name on the command line.
+        gives: its result, in one sentence.
+        minutes: expected time of the whole job on a card, an estimate until a card has run it.
+        lanes: number of pieces that share a card.
     """
 
     name: str

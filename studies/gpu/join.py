@@ -1,7 +1,7 @@
-"""The similarity join of ZINC250k on the device at four thresholds, against the join of the ingest on all cores.
+"""Similarity join of ZINC250k on the GPU at four thresholds, compared with the ingest's join on all cores.
 
-nvMolKit is not among the payload: its wheel for CPython 3.12 (0.6.0) has 80.6 MB, and requires another release of RDKit
-and the runtime of CUDA 12.
+The payload does not include nvMolKit. Its wheel for CPython 3.12 (0.6.0) has 80.6 MB, and requires another release of
+RDKit and the runtime of CUDA 12.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from studies.gpu.setting import Parts, Piece, Setting
 THRESHOLDS = ("0.4", "0.5", "0.6", "0.7")
 
 
-def pieces(setting: Setting) -> Sequence[Piece]:  # noqa: ARG001  (the same for all)
+def pieces(setting: Setting) -> Sequence[Piece]:  # noqa: ARG001  (the same for all settings)
     return [Piece(threshold, ("join",)) for threshold in THRESHOLDS]
 
 

@@ -1,4 +1,4 @@
-"""Metrics of a training run, thinned so that they fit into what travels."""
+"""Metrics of a training run, thinned to limit the size of returned files."""
 
 import json
 from pathlib import Path
@@ -7,10 +7,10 @@ _POINTS = 200
 
 
 def thinned(path: Path, last: int) -> list[str]:
-    """Return some lines of a metrics.jsonl, of steps up to `last`: of every step, every second, fourth, eighth... one,
-    so that there are at most 200, and of the last.
+    """Return at most 200 lines of a metrics.jsonl for steps up to `last`, and the line of `last`.
 
-    What is left of a run that went on from thinned metrics is what would have been left of all of them.
+    The lines are those of every step, every second, every fourth, ... step. Continuing a run from thinned metrics
+    leaves the same lines as thinning all of its metrics.
     """
     every = 1
     while last // every > _POINTS:

@@ -1,4 +1,4 @@
-"""Files of molecules that jobs learn from."""
+"""Files of molecules to train on."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from studies.gpu.setting import MOLECULES, Setting
 
 
 def molecules_file(setting: Setting, name: str) -> Path:
-    """Return a file of SMILES: of the payload, or of a few hundred generated molecules for a tiny run."""
+    """Return a SMILES file of the payload or, for a tiny run, one with a few hundred generated molecules."""
     path = setting.data / name
     if setting.tiny and not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

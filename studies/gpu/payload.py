@@ -1,4 +1,4 @@
-"""Wheels and data that travel to a machine with a card, which has neither a network nor RDKit.
+"""Payload: wheels and data for a GPU machine without network and RDKit.
 
 payload/
   manifest.json     the commit, the wheels and their versions
@@ -27,7 +27,7 @@ from studies.gpu.setting import Setting
 
 PAYLOAD = Path(__file__).with_name("payload")
 LIMIT = 50_000_000
-"""Bytes of a payload at most."""
+"""Maximum size of a payload, in bytes."""
 
 NAMED = (
     "click",
@@ -46,7 +46,7 @@ NAMED = (
     "tqdm",
     "triton",
 )
-"""Packages that the machine has, with what they depend on."""
+"""Packages that the GPU machine has, together with their dependencies."""
 
 WHEELS = (
     "annotated-types",
@@ -59,7 +59,7 @@ WHEELS = (
     "typing-extensions",
     "typing-inspection",
 )
-"""Packages that travel, in the versions that are installed here."""
+"""Packages in the payload, in the versions installed here."""
 
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
 _ROOT = Path(__file__).parents[2]
@@ -68,7 +68,11 @@ _FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 6, "dic
 
 
 def pack(folder: Path = PAYLOAD, shared: Path = _SHARED) -> int:
-    """Write the payload; its size in bytes. Raises `SystemExit` where the data are missing, or above the limit."""
+    """Write the payload, and return its size in bytes.
+
+    Raises:
+        SystemExit: the data are missing, or the payload is too large.
+    """
     missing = [name for name in ("molecules", "moleculenet", "moleculeace") if not (shared / name).is_dir()]
     if missing:
         raise SystemExit(
@@ -99,7 +103,7 @@ def size_of(folder: Path) -> int:
 
 
 def travelling() -> int:
-    """Return the bytes of the repository's own files, as they travel: without what Git ignores."""
+    """Return the size in bytes of the repository's files that are sent, which are those that Git does not ignore."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=_ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     return sum(path.stat().st_size for name in names if name and (path := _ROOT / name).is_file())
@@ -117,7 +121,10 @@ def moses(shared: Path, part: str) -> list[str]:
 
 
 def unpack(setting: Setting, folder: Path = PAYLOAD) -> None:
-    """Make wheels importable, unless RDKit is installed, and data readable, here and in processes that are started."""
+    """Make the payload's data readable, and its wheels importable unless RDKit is installed.
+
+    Both apply to this process and to its child processes.
+    """
     site = setting.work.parent / "site"
     if not setting.tiny or find_spec("rdkit") is None:
         _require(folder)
@@ -143,7 +150,7 @@ def unpack(setting: Setting, folder: Path = PAYLOAD) -> None:
 
 
 def commit() -> str:
-    """Return the commit of this checkout; of a copy without Git, the one that was packed."""
+    """Return the commit of this checkout or, in a copy without Git, the commit of the payload."""
     if (_ROOT / ".git").exists():
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=_ROOT, check=True, capture_output=True, text=True)
         return head.stdout.strip()
@@ -180,7 +187,7 @@ def _pack_wheels(target: Path) -> None:
 
 
 def _describe_graphkin(site: Path) -> None:
-    """Write the metadata of graphkin, whose version is part of what it keeps, where it is not installed."""
+    """Write package metadata of graphkin if it is not installed, because stored data contain its version."""
     try:
         version("graphkin")
     except PackageNotFoundError:

@@ -1,7 +1,7 @@
-"""The missing cells of the first evidence plan (docs/evidence-plan.md).
+"""Missing cells of the first evidence plan (docs/evidence-plan.md).
 
-A unit is an arm and a seed; its parts are the training, the retrieval of held-out positives, and the scores of each
-set, which need a core and no card. `bridge-exact-0` is a cell that a processor has finished before, once more.
+A unit is an arm and a seed. Its parts are the training, the retrieval of held-out positives, and the scores of each
+set, which need a CPU core but no GPU. `bridge-exact-0` repeats a cell that a CPU has already measured.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _TINY_ARMS = ("untrained", "exact", "window", "augmented", "adam", "exact-ho")
 
 
 class Unit(NamedTuple):
-    """An arm and a seed. bridge: it has been measured on a processor."""
+    """An arm and a seed. `bridge` marks a cell that a CPU has already measured."""
 
     arm: str
     seed: int
@@ -48,7 +48,7 @@ class Unit(NamedTuple):
 
 
 def units(setting: Setting) -> list[Unit]:
-    """Return the cells that are missing, or that a card has measured, in the order of the plan; then the bridge."""
+    """Return the cells that are missing or were measured on a card, in the plan's order, followed by the bridge."""
     if setting.tiny:
         return [Unit(arm, 0) for arm in _TINY_ARMS]
     kept = {unit for unit, _ in read_results("plan1")}
@@ -57,7 +57,7 @@ def units(setting: Setting) -> list[Unit]:
 
 
 def pieces(setting: Setting) -> Sequence[Piece]:
-    """Return training before scores on a card, and scores before training on a processor."""
+    """Return training before scores on a GPU, and scores before training on a CPU."""
     chosen = units(setting)
     training = [Piece(unit.name, ("train",)) for unit in chosen if unit.arm in TRAINED]
     scores = [
@@ -84,7 +84,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
 
 
 def assembled(cells: Cells) -> Iterator[tuple[Path, Cell]]:
-    """Yield the files of the plan's cells whose parts are all there, in the form of `studies.downstream.evidence`."""
+    """Yield the file and content of the plan's complete cells, in the format of `studies.downstream.evidence`."""
     for unit in [Unit(arm, seed) for group in GROUPS for seed, arm in product(_SEEDS, group)]:
         parts = {part: cell for (name, part), cell in cells.items() if name == unit.name}
         learned = unit.arm in TRAINED

@@ -1,8 +1,8 @@
-"""The table of jobs, and `studies/gpu/README.md` with it.
+"""Table of jobs, and the page `studies/gpu/README.md` that shows it.
 
     python -m studies.gpu.readme
 
-`make docs` writes the page; `tests/unit/studies` compares it.
+`make docs` writes the page, and `tests/unit/studies` compares it.
 """
 
 from collections.abc import Sequence, Set
@@ -19,7 +19,7 @@ MARK = "<!-- From here on made by `make docs`. -->\n"
 
 
 class State(NamedTuple):
-    """How far a job is: finished and all units, cards, and the day of the newest cell."""
+    """Progress of a job: finished units, all units, cards, and the date of the newest cell."""
 
     job: Job
     done: int
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 
 def state(job: Job, results: Path = RESULTS) -> State:
-    """Return how far a job is, by the cells that are kept."""
+    """Return the progress of a job, judged by the kept cells."""
     setting = Setting(results, "cuda", 1, 0)
     cells = read_results(job.name, results)
     pieces = job.program().pieces(setting)
@@ -57,7 +57,7 @@ def table(results: Path = RESULTS) -> str:
 
 
 def page() -> str:
-    """Return the page: as written up to the mark, and after it the table."""
+    """Return the page: its hand-written text up to the mark, followed by the table."""
     written, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
     return f"{written}{MARK}\n{table()}"
 

@@ -1,4 +1,4 @@
-"""Finished cells: in the work folder of a run, and in `studies/results`, where they are kept.
+"""Finished cells: those in the work folder of a run, and those kept in `studies/results`.
 
 results/JOB/UNIT.json    the cells of a unit by part
 results/JOB/A__B.safetensors    encoders, at most four to a file, named after their units
@@ -26,13 +26,13 @@ def cells_of(setting: Setting, job: str) -> Cells:
 
 
 def read_results(job: str, results: Path = RESULTS) -> Cells:
-    """Return the cells that are kept."""
+    """Return the kept cells."""
     files = sorted((results / job).glob("*.json"))
     return {(file.stem, part): cell for file in files for part, cell in json.loads(file.read_text()).items()}
 
 
 def write_results(job: str, cells: Cells, results: Path = RESULTS) -> None:
-    """Add the cells; those that are there already stay."""
+    """Add cells. Existing cells are not replaced."""
     units: defaultdict[str, dict[str, Cell]] = defaultdict(dict)
     for (unit, part), cell in {**cells, **read_results(job, results)}.items():
         units[unit][part] = cell
@@ -43,7 +43,7 @@ def write_results(job: str, cells: Cells, results: Path = RESULTS) -> None:
 
 
 def encoder_files(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield files of encoders, and the units whose encoders they hold."""
+    """Yield the files of encoders, and the units of each file."""
     for file in sorted(folder.glob("*.safetensors")):
         yield file, file.stem.split("__")
 

@@ -1,11 +1,11 @@
-"""Files that come back from a machine with a card, and that a later run continues from.
+"""Files that return from a GPU machine, from which a later run continues.
 
 cells.jsonl                        one finished part a line
 A__B__C__D.safetensors             encoders in float16, at most four
 checkpoints-NNNNNN.K-of-N          an archive of unfinished runs, cut into parts
 
-At most 8 files of 16 MiB and 64 MiB in all come back, so encoders, and then the unfinished runs that are furthest,
-take what room there is.
+At most 8 files of 16 MiB, and 64 MiB in all, can return. Encoders take the available space first, then the unfinished
+runs with the most steps.
 """
 
 import io
@@ -27,15 +27,15 @@ from studies.gpu.setting import Setting
 
 CELLS = "cells.jsonl"
 PART = 15 * 2**20
-"""Bytes of a file at most, below the 16 MiB that can come back."""
+"""Maximum size of a file in bytes, below the limit of 16 MiB."""
 
 _FILES, _BYTES = 8, 64 * 2**20
-_ENCODERS = 4  # in a file
+_ENCODERS = 4  # per file
 _ARCHIVE = re.compile(r"checkpoints-(\d{6})\.(\d)-of-(\d)")
 
 
 def export(job: str, setting: Setting, output: Path, results: Path = RESULTS) -> None:
-    """Write what there is now. Files that hold it already are left alone, and older ones removed afterwards."""
+    """Write the current state. Files that already hold it stay untouched, and older ones are removed afterwards."""
     output.mkdir(parents=True, exist_ok=True)
     lines = [
         json.dumps({"job": job, "unit": unit, "part": part, **cell}) for (unit, part), cell in _cells(setting, job)
@@ -48,7 +48,7 @@ def export(job: str, setting: Setting, output: Path, results: Path = RESULTS) ->
 
 
 def restore(job: str, setting: Setting, output: Path, results: Path = RESULTS) -> None:
-    """Put what earlier runs have left into the work folder, unless it holds as much or more."""
+    """Restore the state of earlier runs to the work folder, except where the folder holds as much or more."""
     for folder in (output,) if setting.tiny else (output, results / job):
         for cell in read_cells(folder):
             path = setting.cell(job, cell["unit"], cell["part"])
@@ -69,7 +69,7 @@ def read_cells(folder: Path) -> list[Cell]:
 
 
 def archive(folder: Path) -> list[Path]:
-    """Return the parts of the newest whole archive of unfinished runs."""
+    """Return the files of the newest complete archive of unfinished runs."""
     sets: dict[str, dict[int, Path]] = {}
     for path in folder.glob("checkpoints-*"):
         if match := _ARCHIVE.fullmatch(path.name):
@@ -84,7 +84,7 @@ def _cells(setting: Setting, job: str) -> list[tuple[tuple[str, str], Cell]]:
 
 
 def _export_encoders(job: str, setting: Setting, output: Path, kept: set[str]) -> list[str]:
-    """Return the names of the files of encoders."""
+    """Write the files of encoders, and return their names."""
     paths = sorted((setting.work / job / "encoders").glob("*.safetensors"), key=lambda path: path.stat().st_mtime_ns)
     units = [path.stem for path in paths if path.stem not in kept]
     groups = [units[begin : begin + _ENCODERS] for begin in range(0, len(units), _ENCODERS)]
@@ -142,14 +142,14 @@ def _export_runs(job: str, setting: Setting, output: Path, files: int, room: int
 
 
 def _unfinished(job: str, setting: Setting) -> Iterator[Path]:
-    """Yield the folders of runs that have no encoder yet, the furthest first."""
+    """Yield the folders of runs without an encoder, those with the most steps first."""
     folders = [path for path in (setting.work / job / "runs").glob("*") if not setting.encoder(job, path.name).exists()]
     steps = {path: newest.name for path in folders if (newest := newest_checkpoint(path)) is not None}
     yield from sorted(steps, key=lambda path: (steps[path], path.name), reverse=True)
 
 
 def _members(folder: Path) -> dict[str, bytes]:
-    """Return the files of a run that another one can continue from; none if its process has just replaced them."""
+    """Return the files that are needed to continue a run. Empty if its process has just replaced them."""
     newest = newest_checkpoint(folder)
     try:
         files = [folder / "run.json", *sorted((newest or folder).iterdir())]
@@ -174,7 +174,7 @@ def _restore_runs(job: str, setting: Setting, folder: Path) -> None:
 
 
 def _restore_run(source: Path, target: Path) -> None:
-    """Begin the run anew from its checkpoint; its metrics are the thinned ones."""
+    """Start the run from its checkpoint, with the thinned metrics."""
     options = {name: value for name, value in read_run(source).items() if name != "format"}
     checkpoint = Run(source, options, resume=True).newest()
     assert checkpoint is not None
@@ -185,7 +185,7 @@ def _restore_run(source: Path, target: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write the file whole, unless it is like this already."""
+    """Write the file atomically, unless it already has this content."""
     if path.exists() and path.read_bytes() == content:
         return
     draft = path.with_name("file.partial")

@@ -1,4 +1,4 @@
-"""Runs the pieces of a job side by side, each in a process of its own, until the time is over."""
+"""Runner of a job's pieces, in parallel processes until the deadline."""
 
 import os
 import time
@@ -17,13 +17,13 @@ from studies.gpu.results import RESULTS, cells_of, read_results
 from studies.gpu.returned import export, restore
 from studies.gpu.setting import Piece, Setting
 
-_GRACE = 5.0  # seconds between the deadline and the end of pieces that have not stopped
+_GRACE = 5.0  # seconds after the deadline until remaining pieces are terminated
 _EXPORT_EVERY, _TINY_EXPORT_EVERY = 20.0, 0.5  # seconds
 _PREPARATION = Piece("preparation", ())
 
 
 class Runner:
-    """One run of one job. `output`: the folder that comes back, at most eight files of 16 MiB."""
+    """One run of one job. Its results go to the folder `output`, at most eight files of 16 MiB."""
 
     def __init__(self, job: Job, setting: Setting, output: Path, results: Path = RESULTS) -> None:
         self._job = job
@@ -37,7 +37,7 @@ class Runner:
         self._failed: list[str] = []
 
     def run(self) -> bool:
-        """Do what can be done in time. Return False if a piece failed."""
+        """Run as many pieces as the time allows. Return False if a piece failed."""
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         restore(self._job.name, self._setting, self._output, self._results)
         self._start(_PREPARATION)
@@ -53,7 +53,7 @@ class Runner:
         return not self._failed
 
     def _start_next(self, pieces: Sequence[Piece]) -> bool:
-        """Start all pieces that can be started now; whether there was one."""
+        """Start all pieces that can be started now, and return whether there was one."""
         done = self._done()
         begun = False
         for piece in pieces:
@@ -96,7 +96,7 @@ class Runner:
             self._wait_for_one()
 
     def _wait_for_one(self) -> None:
-        """Wait until a piece ends, the results are to be exported again, or the time is over."""
+        """Wait until a piece ends, the next export is due, or the deadline has passed."""
         every = _TINY_EXPORT_EVERY if self._setting.tiny else _EXPORT_EVERY
         until = self._setting.deadline + _GRACE - time.time()
         wait([process.sentinel for process in self._running.values()], max(0.0, min(every, until)))
@@ -115,7 +115,7 @@ class Runner:
 
 
 def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
-    """Do one piece, in a process of its own."""
+    """Measure one piece in this process."""
     from threadpoolctl import threadpool_limits
 
     from studies.gpu.training import set_threads
@@ -139,7 +139,7 @@ def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
 
 
 def _stamp(job: str, setting: Setting, seconds: float) -> Cell:
-    """Return where, when and by what a cell was measured."""
+    """Return card, date, command and versions of a measurement."""
     import torch
 
     return {

@@ -1,4 +1,4 @@
-"""The machine, the folders and the time of one run."""
+"""Setting of one run: machine, folders and deadline."""
 
 import os
 import time
@@ -10,14 +10,17 @@ from typing import NamedTuple
 from studies.cells import Cell
 
 MOLECULES = 300
-"""The number of molecules of a tiny run."""
+"""Number of molecules in a tiny run."""
 
 
 class Piece(NamedTuple):
-    """A part of a job that one process does, and that a later run need not repeat.
+    """A part of a job that one process measures, and that a later run does not repeat.
 
-    unit: the result that it belongs to. parts: the names of the cells that it makes. after: a piece that must be done
-    before, as (unit, part). core: it needs one core and no GPU.
+    Attributes:
+        unit: the result that it belongs to.
+        parts: names of the cells that it produces.
+        after: a part that must be finished before, as (unit, part).
+        core: whether it needs one core and no GPU.
     """
 
     unit: str
@@ -27,15 +30,19 @@ class Piece(NamedTuple):
 
 
 Parts = Iterator[tuple[str, Cell]]
-"""Names of parts and their cells, as they are finished; fewer than there are parts where the time is over."""
+"""Names and cells of parts, as they are finished. After the deadline the remaining parts are missing."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything that a piece knows about the run.
+    """Setting of a run, passed to every piece.
 
-    work: the folder for data and unfinished runs. device: cuda or cpu. workers: the number of cores.
-    deadline: the time, in seconds of `time.time`, at which pieces stop. tiny: a few hundred molecules, a few steps.
+    Attributes:
+        work: folder for data and unfinished runs.
+        device: "cuda" or "cpu".
+        workers: number of cores.
+        deadline: when pieces stop, in seconds of `time.time`.
+        tiny: a few hundred molecules and a few steps.
     """
 
     work: Path
@@ -66,7 +73,7 @@ class Setting:
 
 
 def device(tiny: bool) -> str:
-    """Return cuda where there is a card, unless the run is tiny."""
+    """Return "cuda" if there is a card and the run is not tiny, else "cpu"."""
     if tiny:
         return "cpu"
     import torch

@@ -1,4 +1,4 @@
-"""Collections of the run's store as sources of training. What is computed from them is shared by all processes."""
+"""Training sources over the run's store, with cached results that all processes share."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ _CACHE_BYTES = 100 * 2**30
 
 
 def ingested(setting: Setting, file: Path, recipes: Mapping[str, MoleculeRecipe]) -> None:
-    """Ingest the file once per recipe, unless that has been done, and compute the features of its molecules."""
+    """Ingest the file with every recipe that is not in the store yet, and compute the features of its molecules."""
     with open_store(_store(setting), create=True) as store:
         present = {each.name for each in store.collections()}
         for name, recipe in recipes.items():
@@ -35,13 +35,13 @@ def ingested(setting: Setting, file: Path, recipes: Mapping[str, MoleculeRecipe]
 
 
 def opened(setting: Setting, collection: str, draws: Draws, beside: str | None = None) -> Source:
-    """Return a source of one collection; see `arranged`."""
+    """Return a source of one collection, arranged by `arranged`."""
     other = None if beside is None else CachedSource(setting, beside, draws)
     return arranged(CachedSource(setting, collection, draws), other)
 
 
 class CachedSource(StoredSource):
-    """A collection whose features, epochs and twins are computed by one process and kept for the others."""
+    """A collection whose features, epochs and twins one process computes and caches for the others."""
 
     def __init__(self, setting: Setting, collection: str, draws: Draws) -> None:
         self._collection = open_generation(_store(setting), collection, None)
@@ -50,7 +50,7 @@ class CachedSource(StoredSource):
         self._epochs = Prefetch(self._load)
 
     def corpus(self) -> Corpus:
-        """Collections of the same file have the same molecules, so they share one entry."""
+        """Return the features. Collections of the same file have the same molecules, so they share one cache entry."""
         key = {"corpus": [each.sha256 for each in self._opened.manifest.inputs], "size": self.generation.size}
         return Corpus(self.generation.id, **self._cache.get(key, lambda: super(CachedSource, self).corpus().columns))
 

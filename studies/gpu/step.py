@@ -1,8 +1,8 @@
-"""The time of a training step of every strategy, by the loop of `graphkin pretrain`, and its losses on a CPU.
+"""Time of a training step of every strategy in the loop of `graphkin pretrain`, and comparison of losses with a CPU.
 
-A unit is a strategy, at its published batch size. Figures are differences between a long and a short run, so that
-what is done once a run is in none of them. Parity: the first losses of a run in float32 with small batches, on the
-device and on a CPU; the matrix products of a card are in TF32.
+A unit is a strategy at its published batch size. Figures are differences between a long and a short run, so that they
+exclude fixed costs per run. Parity compares the first losses of a float32 run with small batches on the device and on
+a CPU. The card multiplies matrices in TF32.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _RECIPE = {_COLLECTION: resolve(fingerprint={"name": "rdkit"}, threshold=0.5)}
 
 
 class Lengths(NamedTuple):
-    """Steps of the runs whose difference is timed, of those whose difference is profiled, and of those for parity."""
+    """Numbers of steps: of the two timed runs, of the two profiled runs, and of the parity runs."""
 
     timed: tuple[int, int]
     profiled: tuple[int, int]
@@ -95,7 +95,7 @@ def _seconds(setting: Setting, config: PretrainConfig, steps: int) -> float:
 
 
 def _profiled(setting: Setting, config: PretrainConfig, steps: int) -> Cell:
-    """Return kernels and copies of the device, their milliseconds, and launches from the host."""
+    """Return the device's kernels and their milliseconds, launches from the host, and operations."""
     cuda = setting.device == "cuda"
     with profile(activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]) as profiler:
         _run(setting, replace(config, max_steps=steps), setting.device)
@@ -124,7 +124,7 @@ def _compared(setting: Setting, strategy: str, own: list[float]) -> Cell:
 
 
 def _run(setting: Setting, config: PretrainConfig, device: str) -> list[float]:
-    """Train from the beginning; the losses."""
+    """Train from the beginning, and return the losses."""
     losses: list[float] = []
 
     def listen(report: Report) -> None:

@@ -1,4 +1,4 @@
-"""The join of ten million generated molecules on the device, in strips that a later run need not repeat."""
+"""Join of ten million generated molecules on the GPU, in strips that a later run does not repeat."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -17,9 +17,9 @@ from studies.gpu.setting import MOLECULES, Parts, Piece, Setting
 
 THRESHOLDS = ("0.6", "0.5")
 _COUNT = 10_000_000
-_BLOCK = 500_000  # molecules whose fingerprints are computed, and kept, at once
+_BLOCK = 500_000  # molecules whose fingerprints are computed and saved together
 _STRIPS = 64
-_ROOM = 2**27  # pairs of a join
+_ROOM = 2**27  # maximum number of pairs of one join
 _UNIT = "ten-million"
 
 
@@ -29,7 +29,7 @@ def pieces(setting: Setting) -> Sequence[Piece]:
 
 
 def prepare(setting: Setting) -> None:
-    """Compute the fingerprints, block by block; their seconds are kept."""
+    """Compute the fingerprints block by block, and save the time of each block."""
     for number, smiles in enumerate(_blocks(setting)):
         path = fingerprint_file(setting, f"{_UNIT}-{number:02}")
 
@@ -67,7 +67,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
 
 
 def _join(bits: Bits, threshold: float, begin: int, end: int) -> Join:
-    """Join rows of tiles, in halves where there is no room for all their pairs."""
+    """Join rows of tiles, divided in halves as long as the pairs do not fit."""
     try:
         return bits.join(threshold, begin, end)
     except OverflowError:

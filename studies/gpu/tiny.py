@@ -1,4 +1,4 @@
-"""Small stand-ins, with which every line of a job runs on a CPU within seconds."""
+"""Small substitutes that let every line of a job run on a CPU within seconds."""
 
 import csv
 import gzip
@@ -13,14 +13,14 @@ _LABELLED = 200
 
 
 def shrunk(config: PretrainConfig, steps: int) -> PretrainConfig:
-    """Return the same run of a small encoder, in small batches, for a few steps."""
+    """Return the configuration with a small encoder, small batches and a few steps."""
     draws = replace(config.draws, batch_size=_BATCH, negatives=min(config.draws.negatives, 4))
     model = Model(config.model.encoder, layers=2, width=16)
     return replace(config, draws=draws, model=model, max_steps=steps)
 
 
 def write_data(setting: Setting) -> None:
-    """Write generated molecules in place of ZINC250k, and of BBBP, where every second one has the label."""
+    """Write generated molecules in place of ZINC250k, and of BBBP, where every second one is positive."""
     zinc = setting.data / "molecules" / "zinc250k.smiles.gz"
     path = setting.data / "moleculenet" / "BBBP.csv"
     for folder in (zinc.parent, path.parent):

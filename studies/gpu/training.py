@@ -1,4 +1,4 @@
-"""Pre-training runs that stop when the time is over, and continue in a later run."""
+"""Pre-training runs that stop at the deadline and continue in a later run."""
 
 import json
 import os
@@ -24,11 +24,14 @@ CHECKPOINT_STEPS = 1000
 
 
 class OutOfTime(Exception):
-    """The time of the run is over; the newest checkpoint stays."""
+    """The deadline has passed. The newest checkpoint is kept."""
 
 
 def train(setting: Setting, job: str, unit: str, config: PretrainConfig, source: Source) -> Cell | None:
-    """Begin or continue a run. Return its cell and keep its encoder, or None where the time is over before its end."""
+    """Start or continue a run.
+
+    Return its cell and save its encoder, or return None if the deadline passes before the end.
+    """
     parent, folder = os.getppid(), setting.run(job, unit)
 
     def watch(_: Report) -> None:
@@ -53,7 +56,7 @@ def train(setting: Setting, job: str, unit: str, config: PretrainConfig, source:
 
 
 def save_encoder(path: Path, encoder: Encoder) -> None:
-    """Write the encoder in float16; integers stay as they are."""
+    """Write the encoder in float16. Integers are not converted."""
     path.parent.mkdir(parents=True, exist_ok=True)
     halves = {
         name: value.half().contiguous() if value.is_floating_point() else value.contiguous()
@@ -65,7 +68,7 @@ def save_encoder(path: Path, encoder: Encoder) -> None:
 
 
 def read_encoder(path: Path, model: Mapping[str, Any]) -> Encoder:
-    """Return the encoder, in float32 and evaluation mode."""
+    """Return the encoder in float32 and evaluation mode."""
     encoder = make_encoder(Model.from_json(model))
     own = encoder.state_dict()
     encoder.load_state_dict({name: value.to(own[name].dtype) for name, value in load_file(path).items()})
