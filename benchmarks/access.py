@@ -1,4 +1,4 @@
-"""What it costs a request to be let in, by the number of keys: `python -m benchmarks.access`."""
+"""Cost of authorizing a request, by the number of API keys: `python -m benchmarks.access`."""
 
 import asyncio
 import tempfile
@@ -13,7 +13,7 @@ from graphkin.api.gate.quotas import Quotas
 from graphkin.protocol.keys import Quota, made
 from graphkin.store import open_store
 
-TIMES = 200_000  # so that the store is asked for its keys, too, once a second
+TIMES = 200_000  # enough to include the reading of keys from the store, once per second
 
 
 async def measured(count: int, quota: Quota, times: int) -> None:

@@ -1,10 +1,9 @@
-"""What an append costs beside an ingest of everything, and a removal of the same; and what reading a generation that
-has grown by many appends costs beside a compact one.
+"""Cost of an append compared with a full ingest, of a removal, and of reading a generation after many appends.
 
     python -m benchmarks.append [--molecules 249456] [--new 1000] [--appends 50] [--rounds 3] [--workers 2]
 
-Ingests and appends take turns, in this process and as commands, so that what else the machine does costs both. Reading
-is measured in processor time, in turns too.
+Ingests and appends alternate, in this process and as commands, so that other load affects both. Reads from the
+appended generation alternate with reads from a compact one, and are measured in processor time.
 """
 
 import argparse
@@ -38,7 +37,7 @@ Milliseconds = dict[str, float]
 
 
 def written(folder: Path, count: int, new: int, appends: int) -> tuple[str, Path, Path, list[Path]]:
-    """Molecules as two files, the older ones and every so many-th as a new one; and the new ones in several files."""
+    """Write the older molecules to one file, evenly spread new ones to another, and these again to several files."""
     source, lines = molecules(count)
     step = len(lines) // new
     chosen = set(range(step - 1, step * new, step))
@@ -65,7 +64,7 @@ Run = Callable[[Path, list[str]], object]
 
 
 def commands(workers: int) -> tuple[Run, Run]:
-    """An ingest and an append of files, each a process of its own."""
+    """Return functions that ingest and append files, each in a process of its own."""
 
     def run(folder: Path, *words: str) -> None:
         where = "--store", folder, "--collection", "c", "--workers", str(workers)
@@ -77,7 +76,7 @@ def commands(workers: int) -> tuple[Run, Run]:
 
 
 def calls(options: IngestOptions) -> tuple[Run, Run]:
-    """The same in this process."""
+    """Return functions that ingest and append files in this process."""
 
     def build(folder: Path, files: list[str]) -> None:
         with open_store(folder, create=True) as store:
@@ -91,8 +90,10 @@ def calls(options: IngestOptions) -> tuple[Run, Run]:
 
 
 def in_turns(folder: Path, older: str, newer: str, rounds: int, options: IngestOptions) -> None:
-    """Ingest both files, and append one to a copy of the other's generation, again and again. What comes of it last is
-    left in `once` and `grown` of the folder."""
+    """Alternate between ingesting both files and appending one to a copy of the other's generation.
+
+    The last results are left in the subfolders `once` and `grown`.
+    """
     before, once, grown = folder / "before", folder / "once", folder / "grown"
     ways = {"in process": calls(options), "as commands": commands(options.workers)}
     ways["in process"][0](before, [older])
@@ -115,7 +116,7 @@ def in_turns(folder: Path, older: str, newer: str, rounds: int, options: IngestO
 
 
 def removal(store: Store, folder: Path, newer: Path, workers: int) -> None:
-    """Remove again what was ingested last."""
+    """Remove the molecules that were ingested last."""
     listed = folder / "listed.txt"
     listed.write_text("".join(f"{line.split()[0]}\n" for line in newer.read_text().splitlines()))
     print(f"  remove {seconds(lambda: remove(store, 'c', str(listed), 'smiles', workers)):.2f} s")
@@ -129,7 +130,7 @@ def processor_milliseconds(work: Callable[[], object], times: int = 1) -> float:
 
 
 def first_uses(store: Store) -> Milliseconds:
-    """Of each first use after opening."""
+    """Measure each first use after opening."""
     with store.open("c") as generation:
         return {
             "first neighbours": processor_milliseconds(lambda: generation.neighbors(17)),
@@ -139,7 +140,7 @@ def first_uses(store: Store) -> Milliseconds:
 
 
 def uses(generation: Generation) -> Callable[[], Milliseconds]:
-    """Of what is done again and again."""
+    """Return a function that measures repeated uses."""
     search, sampler = kind_of(generation).search(generation), generation.sampler(threads=1)
     query, policy = kind_of(generation).read(resolve(), _ASPIRIN, "smiles"), Policy.of("random_walk")
     anchors = np.arange(min(_ANCHORS, generation.size), dtype=np.int32)
@@ -155,7 +156,7 @@ def uses(generation: Generation) -> Callable[[], Milliseconds]:
 
 
 def beside(grown: Callable[[], Milliseconds], compact: Callable[[], Milliseconds], turns: int) -> None:
-    """Print the best of either, which take turns."""
+    """Print the best times of both generations, which alternate."""
     taken = [(grown(), compact()) for _ in range(turns)]
     for name in taken[0][0]:
         of_grown, of_compact = (min(each[side][name] for each in taken) for side in (0, 1))

@@ -1,11 +1,11 @@
-"""Batch assembly from flat arrays against PyTorch Geometric's `Data` objects, in one run.
+"""Batch assembly from flat arrays, compared with PyTorch Geometric's `Data` objects.
 
     python -m benchmarks.assembly [--molecules 50000] [--rounds 60]
 
-Batches of 1,024 random molecules on the CPU, made in three ways in turn, every other round backwards: by
-`Assembler.batch`; by `Batch.from_data_list` from objects made beforehand; by that from objects made on the way. All
-three hold the same atoms, edges and bonds as int64, without self-loops, which is checked first. What is told is the
-median of the processor time, which other work on the machine changes little.
+Batches of 1,024 random molecules are assembled on the CPU in three ways, in turn and every other round in reverse
+order: by `Assembler.batch`, by `Batch.from_data_list` from prebuilt objects, and by `Batch.from_data_list` from objects
+built on the way. All three hold the same atoms, edges and bonds as int64, without self-loops, which is checked first.
+The output is the median of the processor time, which hardly depends on other load.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from graphkin.trainer.features.corpus import DIRECTIONS, Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler
 
-with warnings.catch_warnings():  # while it is imported it uses torch.jit, which torch says is deprecated
+with warnings.catch_warnings():  # its import uses torch.jit, which is deprecated
     warnings.simplefilter("ignore", FutureWarning)
     from torch_geometric.data import Batch, Data
 
@@ -33,7 +33,7 @@ Ways = dict[str, Callable[[np.ndarray], object]]
 
 
 def data(corpus: Corpus, id: int) -> Data:
-    """One molecule: x (type, chirality), edge_index, edge_attr (type, direction)."""
+    """Return one molecule as x (type, chirality), edge_index and edge_attr (type, direction)."""
     atoms = slice(int(corpus.atom_offsets[id]), int(corpus.atom_offsets[id + 1]))
     edges = slice(int(corpus.edge_offsets[id]), int(corpus.edge_offsets[id + 1]))
     target = np.repeat(np.arange(atoms.stop - atoms.start), corpus.degree[atoms])
@@ -60,7 +60,7 @@ def require_same(corpus: Corpus, ids: np.ndarray) -> None:
 
 
 def measure(ways: Ways, size: int, rounds: int) -> dict[str, float]:
-    """Median milliseconds a batch; the molecules of a round are the same for all three."""
+    """Return the median milliseconds per batch. All three ways get the same molecules in a round."""
     random = np.random.default_rng(0)
     times: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(-2, rounds):
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--molecules", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=60)
     options = parser.parse_args()
-    torch.set_num_threads(1)  # as PyTorch does in the workers of a DataLoader, where batches are collated
+    torch.set_num_threads(1)  # as in the workers of a DataLoader, which collate batches
     source, lines = molecules(options.molecules)
     corpus = featurize([line.split()[0] for line in lines], source, os.cpu_count() or 1)
     require_same(corpus, np.arange(_BATCH))

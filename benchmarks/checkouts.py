@@ -1,11 +1,11 @@
-"""The server of another checkout and this one's, asked in turn: how much of the other's rate this one has.
+"""Request rate of this checkout's server, relative to that of another checkout.
 
     python -m benchmarks.checkouts ../base [--molecules 20000] [--starts 8] [--blocks 40]
 
-Both ingest the same molecules and serve them by `graphkin serve`, at the same time, under the same Python; one client
-asks them by turns (ABBA) in blocks of some 80 ms, so that what else the machine does meets both alike. Each start is a
-new pair of servers: how their memory happens to lie is worth a few hundredths. Printed of a query is the median, over
-starts, of the median ratio of its pairs of blocks, with the lowest and the highest start.
+Both ingest the same molecules and serve them by `graphkin serve` at the same time, under the same Python. One client
+sends requests to them in alternating blocks (ABBA) of some 80 ms, so that other load affects both alike. Each start is
+a new pair of servers, because memory layout alone changes rates by a few percent. The output for a query is the median
+over starts of the median ratio of its pairs of blocks, with the lowest and the highest start.
 """
 
 import argparse
@@ -25,21 +25,23 @@ from benchmarks.data import molecules
 from benchmarks.http import Ask, block, positives_asks
 
 _BASE = f"/v1/collections/{COLLECTION}"
-_ITEMS = 0.95  # of the lines of a file are items, at least: some are repeated
-_NEIGHBORS, _SEARCHES, _DEPICTIONS, _QUERIES, _ANCHORS = 300, 60, 40, 45, 32 * 1024  # of a block
-_LABEL = "[SiH3][SiH2]"  # before a chain it makes a molecule that is not stored: no stored one has two silicon atoms
+_ITEMS = 0.95  # lower bound of the share of lines that are items, because some are repeated
+_NEIGHBORS, _SEARCHES, _DEPICTIONS, _QUERIES, _ANCHORS = 300, 60, 40, 45, 32 * 1024  # per block
+_LABEL = "[SiH3][SiH2]"  # prefix that makes an unstored molecule, because no stored one has two silicon atoms
 _JSON = {"Content-Type": "application/json"}
 
 Blocks = Callable[[int], list[Ask]]
-"""The requests of a block, by its number from 0. No two blocks of a start have a request in common where the server
-would keep what it made for the first."""
+"""Function from the number of a block, starting with 0, to its requests.
+
+Blocks of a start share no request whose result the server would cache.
+"""
 
 
 def queries(lines: Sequence[str]) -> dict[str, Blocks]:
     """Return the blocks of each query, by its label.
 
     Args:
-        lines: the molecules that are stored; each begins with a SMILES.
+        lines: the stored molecules. Each line begins with a SMILES.
     """
     random = np.random.default_rng(0)
     stored = [line.split()[0] for line in lines]
@@ -73,7 +75,7 @@ def queries(lines: Sequence[str]) -> dict[str, Blocks]:
 
 
 def _same(asks: list[Ask]) -> Blocks:
-    """Requests for which the server keeps nothing, the same in every block."""
+    """Return the same requests for every block. The server must not cache their results."""
     return lambda _: asks
 
 
@@ -98,7 +100,7 @@ def _export(format: str) -> Ask:
 def ratio(
     other: http.client.HTTPConnection, ours: http.client.HTTPConnection, asks: Blocks, blocks: int
 ) -> tuple[float, float]:
-    """Return the median, over pairs of blocks, of the other's seconds by ours, and the median seconds of our blocks."""
+    """Return the median, over pairs of blocks, of the other's seconds divided by ours, and our median seconds."""
     block(other, asks(0)), block(ours, asks(0))  # warms up
     ratios, seconds = [], []
     for number in range(1, blocks + 1):
@@ -119,7 +121,7 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=8)
     parser.add_argument("--blocks", type=int, default=40)
     options = parser.parse_args()
-    os.environ["GRAPHKIN_IDLE_SECONDS"] = "120"  # one server's connection rests while the other replies
+    os.environ["GRAPHKIN_IDLE_SECONDS"] = "120"  # a connection is idle while the other server works
     label, lines = molecules(options.molecules)
     asks = queries(lines)
     results: dict[str, list[tuple[float, float]]] = {label: [] for label in asks}

@@ -1,6 +1,6 @@
-"""What it costs to check the files of a generation before they are used: `python -m benchmarks.checks STORE NAME`.
+"""Cost of checking the files of a generation before their use: `python -m benchmarks.checks STORE NAME`.
 
-Opens the generation ten times and prints the best times, so with a warm page cache.
+Opens the generation ten times and prints the best times, which are those with a warm page cache.
 """
 
 import argparse
@@ -22,7 +22,7 @@ USES: dict[str, Callable[[Generation], object]] = {
 
 
 def timed(store: Store, collection: str) -> dict[str, float]:
-    """Seconds of opening, of each first use, and of scrubbing instead."""
+    """Return the seconds of opening, of each first use, and of a complete scrub instead."""
     begin = perf_counter()
     with store.open(collection) as generation:
         seconds = {"open": perf_counter() - begin}

@@ -1,6 +1,6 @@
-/* Preloaded (LD_PRELOAD): the time of day of a process and its children is so many seconds from the machine's, as the
-   file that BENCHMARK_CLOCK names says (eight bytes, of this machine's order), whenever that changes. Clocks that only
-   count on are as they were, and so are the times of files, which the kernel writes. */
+/* Library to preload (LD_PRELOAD): it shifts the time of day of a process and its children by a number of seconds. The
+   file that BENCHMARK_CLOCK names holds this number (eight bytes in the machine's order) and may change at any time.
+   Monotonic clocks and file times, which the kernel writes, are not shifted. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-"""A time of day that can be set, for processes that are started with it (`clock.c`); the machine's stays as it is."""
+"""Adjustable time of day for child processes, by preloading `clock.c`. The machine's clock does not change."""
 
 import mmap
 import shutil
@@ -10,7 +10,7 @@ _SIZE = 8
 
 
 class Clock:
-    """Compiled in a folder. Where there is no C compiler `environment` is empty, and nothing can be set."""
+    """A preloaded library compiled in a folder. Without a C compiler, `environment` is empty and no time can be set."""
 
     def __init__(self, folder: Path) -> None:
         self.environment: dict[str, str] = {}
@@ -22,6 +22,6 @@ class Clock:
             self.environment = {"LD_PRELOAD": str(library), "BENCHMARK_CLOCK": str(self._file)}
 
     def set(self, seconds: int) -> None:
-        """So far from the machine's clock, at once, for all that run."""
+        """Shift the time of day of all running processes by this many seconds from the machine's clock."""
         with self._file.open("r+b") as file, mmap.mmap(file.fileno(), _SIZE) as mapped:
             mapped[:] = seconds.to_bytes(_SIZE, "little", signed=True)

@@ -1,4 +1,4 @@
-"""How benchmarks start `graphkin` as a process of its own, from this checkout or another."""
+"""Starting `graphkin` as a child process, from this checkout or another."""
 
 import http.client
 import os
@@ -18,24 +18,24 @@ Address = tuple[str, int]
 OWN = Path(__file__).parents[1]
 """This checkout."""
 COLLECTION = "load"
-"""What `stored` makes."""
-_PATIENCE = 30  # seconds for a server to end by itself
+"""Name of the collection that `stored` creates."""
+_PATIENCE = 30  # seconds that a server may take to end
 
 
 def graphkin(*arguments: str | Path) -> list[str]:
-    """The command with these arguments."""
+    """Return the command line with these arguments."""
     return [sys.executable, "-m", "graphkin", *map(str, arguments)]
 
 
 def free_port() -> int:
-    """One of this machine, at which nobody listens."""
+    """Return a port of this machine without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     return port
 
 
 def stored(tree: Path, cache: Path, count: int, *options: str) -> Path:
-    """The store of so many molecules as a checkout makes it, from the cache if it is there."""
+    """Return a store of `count` molecules created by a checkout. It is reused from the cache if it exists."""
     store = cache / "-".join([tree.name, str(count), *(option.strip("-") for option in options)])
     if not store.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,10 @@ def stored(tree: Path, cache: Path, count: int, *options: str) -> Path:
 
 @contextmanager
 def served(tree: Path, store: Path | str, *options: str) -> Iterator[tuple[Address, int]]:
-    """Serve a store (a folder or the URL of a Neo4j server) by a checkout; yield address and process id once ready."""
+    """Serve a store (a folder or the URL of a Neo4j server) with a checkout.
+
+    Yield address and process id once ready.
+    """
     address = ("127.0.0.1", free_port())
     with tempfile.TemporaryDirectory() as cache:
         command = graphkin("serve", "--store", store, "--port", str(address[1]), *options)
@@ -59,7 +62,7 @@ def served(tree: Path, store: Path | str, *options: str) -> Iterator[tuple[Addre
         with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tree, env=environment) as process:
             try:
                 assert process.stdout is not None
-                process.stdout.readline()  # all its processes listen
+                process.stdout.readline()  # printed when all its processes listen
                 while not ready(address):
                     if process.poll() is not None:
                         raise RuntimeError(f"the server ended; if {store} is of another format, delete it")
@@ -77,12 +80,12 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def ready(address: Address) -> bool:
-    """Whether a new connection to it is told so."""
+    """Return whether the server reports on a new connection that it is ready."""
     connection = http.client.HTTPConnection(*address, timeout=120)
     try:
         connection.request("GET", "/readyz")
         return connection.getresponse().status == 200
-    except OSError:  # it does not listen yet
+    except OSError:  # the server does not listen yet
         return False
     finally:
         connection.close()

@@ -1,4 +1,4 @@
-"""The molecules that benchmarks run on: ZINC250k from ../shared where it lies, else what ships with RDKit."""
+"""Molecules for benchmarks: ZINC250k from ../shared if it exists, else the sample that ships with RDKit."""
 
 import gzip
 import os
@@ -8,14 +8,14 @@ from pathlib import Path
 from rdkit import RDConfig
 
 SHARED = Path(os.environ.get("GRAPHKIN_SHARED") or Path(__file__).parents[2] / "shared" / "data")
-"""The data folder: `../shared/data`, unless the environment names another."""
+"""Data folder: `../shared/data`, unless GRAPHKIN_SHARED names another."""
 
 _ZINC = SHARED / "molecules" / "zinc250k.smiles.gz"
 _NCI = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
 
 
 def molecules(count: int) -> tuple[str, list[str]]:
-    """(where from, lines of SMILES): the first `count` molecules, or fewer where only RDKit's own 4,999 are there."""
+    """Return the source and the first `count` lines of SMILES, fewer if only RDKit's 4,999 molecules are available."""
     if _ZINC.is_file():
         with gzip.open(_ZINC, "rt") as file:
             return "ZINC250k", list(islice(file, count))
@@ -24,7 +24,7 @@ def molecules(count: int) -> tuple[str, list[str]]:
 
 
 def smiles_file(folder: Path, count: int) -> tuple[str, Path]:
-    """The molecules as a file in `folder`."""
+    """Write the molecules to a file in `folder`, and return their description and the path."""
     source, lines = molecules(count)
     path = folder / "molecules.smi"
     path.write_text("".join(lines))

@@ -1,13 +1,15 @@
-"""Training fed by a server against from memory, and how fast the feed is alone.
+"""Training fed by a server compared with training from memory, and the rate of the feed alone.
 
     python -m benchmarks.feed [--molecules 4000] [--pairs 12] [--fed 249456]
 
-First, epochs of HGC(FO) with the published encoder at batch 64 on the CPU: one fed by `OnlineSource` from a server in
-a process of its own, whose reply is part of the time, one by `MemorySource` with the same positives (ABBA, both with
-the same trainer). An epoch of 4,000 molecules takes seconds, so what a request costs weighs more than in a real run.
+The first part runs epochs of HGC(FO) with the published encoder at batch 64 on the CPU. One epoch is fed by
+`OnlineSource` from a server in a process of its own, whose reply time counts. The other is fed by `MemorySource` with
+the same positives. They alternate (ABBA) with the same trainer. An epoch of 4,000 molecules takes seconds, so requests
+weigh more than in a real run.
 
-Then the loop without a model, at the published batch of 256: positives over HTTP, shuffled anchors, and their batches
-assembled (anchors, positives and negatives, as encoders get them), epoch after epoch of the whole of ZINC250k.
+The second part runs the loop without a model at the published batch size of 256: it requests positives over HTTP,
+shuffles anchors and assembles batches (anchors, positives and negatives, as encoders receive them) for several epochs
+of the whole of ZINC250k.
 """
 
 import argparse
@@ -55,7 +57,7 @@ def _serve(settings: dict[str, object], pipe: Connection) -> None:
 
 @contextmanager
 def served(store: Path, cache: Path) -> Iterator[str]:
-    """The URL of a server in a process of its own."""
+    """Start a server in a process of its own, and yield its URL."""
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_serve, args=({"store": store, "port": 0, "cache_dir": cache}, sending))
@@ -69,7 +71,7 @@ def served(store: Path, cache: Path) -> Iterator[str]:
 
 @contextmanager
 def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[OnlineSource]:
-    """A source and a server with caches of their own, where nothing has been drawn yet."""
+    """Yield a source and its server, both with new caches in which nothing was sampled yet."""
     work = folder / name
     featurized = partial(features, workers=os.cpu_count() or 1)
     with (
@@ -87,7 +89,7 @@ def ingested(folder: Path, count: int, threshold: float) -> str:
 
 
 def rate(config: PretrainConfig, source: Source, epoch: int, train: Callable[[Draw], object]) -> float:
-    """Anchors a second of an epoch, from asking for its positives on."""
+    """Return the anchors per second of an epoch, including the request for its positives."""
     begin = perf_counter()
     plan = Plan(config, epoch, source.epoch(epoch))
     anchors = 0

@@ -1,14 +1,15 @@
-"""The similarity join as int8 products on a GPU: what one card would do for the join of the ingest.
+"""Similarity join as int8 products on a GPU, to estimate what a card would save in the ingest's join.
 
     python -m benchmarks.gpu_join FILE.npz --write [--molecules 249456]
     python -m benchmarks.gpu_join FILE.npz [--threshold 0.5 0.6 0.7] [--device cuda|cpu]
 
-The first writes fingerprints of ZINC250k, and tells how many pairs the join of the ingest finds and in which processor
-time; the second needs a GPU, torch with its Triton, and numpy alone, and must find as many. Items are sorted by
-popcount; tiles of the product that their popcounts do not rule out are multiplied on tensor cores, and pairs that pass
-the threshold, decided in integers as by the join, are written out. On a CPU torch multiplies the same tiles, or with
-TRITON_INTERPRET=1 the kernel is interpreted; both are for a few thousand rows. Picoseconds are of each of the
-n (n - 1) / 2 pairs, those that popcounts rule out among them, as the figures of `benchmarks.join` are.
+The first command writes fingerprints of ZINC250k, and prints the number of pairs and the processor time of the ingest's
+join. The second needs only a GPU, numpy and torch with its Triton, and must find as many pairs.
+
+Items are sorted by popcount. Tiles of the product that popcounts do not exclude are multiplied on tensor cores. Pairs
+that pass the threshold, decided in integers as in the ingest, are written out. On a CPU torch multiplies the same
+tiles, or with TRITON_INTERPRET=1 the kernel is interpreted. Both are meant for a few thousand rows. Picoseconds are per
+pair of all n (n - 1) / 2 pairs, including those excluded by popcounts, as in `benchmarks.join`.
 """
 
 import argparse
@@ -24,13 +25,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-_ROWS, _COLUMNS, _DEPTH = 128, 256, 128  # of a tile, and of the part of a fingerprint that is multiplied at once
-_NEAR = 16  # tiles by as many that are multiplied one after the other: their rows stay in the cache
-_PART = 8192  # fingerprints that are unpacked at once
+_ROWS, _COLUMNS, _DEPTH = 128, 256, 128  # shape of a tile, and fingerprint bits multiplied at once
+_NEAR = 16  # side of a square of tiles that are multiplied consecutively, so that their rows stay in the cache
+_PART = 8192  # fingerprints that are unpacked together
 
 
 class Join(NamedTuple):
-    """Seconds, similar pairs, and pairs that were multiplied."""
+    """Seconds, similar pairs, and multiplied pairs."""
 
     seconds: float
     pairs: int
@@ -80,10 +81,17 @@ def _write(file: Path, molecules: int, thresholds: Sequence[float]) -> None:
 
 
 class Bits:
-    """Fingerprints as (n, width) int8 on the device, by popcount, with empty ones after them to fill the last tile.
+    """Fingerprints as (n, width) int8 on the device, sorted by popcount and padded with empty ones to whole tiles.
 
-    size: the number of fingerprints. rows: the number of tiles in a column of tiles. width: bits of a fingerprint.
-    room: the number of pairs that one join can write.
+    Attributes:
+        size: number of fingerprints.
+        rows: number of tiles in a column of tiles.
+        width: bits of a fingerprint.
+
+    Args:
+        words: packed fingerprints.
+        device: "cuda" or "cpu".
+        room: maximum number of pairs of one join.
     """
 
     def __init__(self, words: NDArray[Any], device: str, room: int = 2**24) -> None:
@@ -104,10 +112,12 @@ class Bits:
         self.rows = len(packed) // _ROWS
 
     def join(self, threshold: float, begin: int = 0, end: int | None = None) -> Join:
-        """Join the rows of tiles `begin` to `end` - 1 with all columns of tiles. Which tiles are reached is computed
-        before the clock starts.
+        """Join the rows of tiles `begin` to `end` - 1 with all columns of tiles.
 
-        Raises `OverflowError` where there are more pairs than room.
+        The time excludes the selection of tiles.
+
+        Raises:
+            OverflowError: there are more pairs than room.
         """
         least = Fraction(str(threshold))
         tiles = self._tiles(least, begin, self.rows if end is None else end)
@@ -135,7 +145,7 @@ class Bits:
             )  # fmt: skip
 
     def _multiply(self, tiles: torch.Tensor, least: Fraction, count: torch.Tensor) -> None:
-        """Do what the kernel does; float32 holds these integers exactly."""
+        """Compute what the kernel computes. float32 represents these integers exactly."""
         for row, column in (tiles * torch.tensor([_ROWS, _COLUMNS], dtype=torch.int32)).tolist():
             rows, columns = torch.arange(row, row + _ROWS), torch.arange(column, column + _COLUMNS)
             common = (self._rows[rows].float() @ self._rows[columns].float().T).to(torch.int32)
@@ -149,7 +159,10 @@ class Bits:
             self._pairs[:, place : place + pairs.shape[1]] = pairs + torch.tensor([[row], [column]])
 
     def _tiles(self, least: Fraction, begin: int, end: int) -> torch.Tensor:
-        """(t, 2): row and column of each tile that may hold similar pairs above the diagonal, near ones together."""
+        """Return (t, 2) row and column of each tile that may hold similar pairs above the diagonal.
+
+        Adjacent tiles are grouped together, so that their rows stay in the cache.
+        """
         device = self._popcounts.device
         highest = self._popcounts[_ROWS - 1 :: _ROWS][begin:end]
         most = (highest.long() * least.denominator // least.numerator).to(torch.int32)

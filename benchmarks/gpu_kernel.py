@@ -1,4 +1,4 @@
-"""The Triton kernel of `benchmarks.gpu_join`, apart from it because a machine without a GPU may lack Triton."""
+"""Triton kernel of `benchmarks.gpu_join`, in a separate module because a machine without a GPU may lack Triton."""
 
 import triton
 import triton.language as tl

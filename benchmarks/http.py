@@ -1,9 +1,10 @@
-"""Queries over HTTP against a bare FastAPI route that returns as many bytes, in one run.
+"""Request rate of the API, compared with a bare FastAPI route that returns as many bytes.
 
     python -m benchmarks.http [--molecules 20000] [--requests 2000] [--blocks 4]
 
-The API and the bare application run as two server processes under the same uvicorn settings; one keep-alive client
-asks them in turn (ABBA blocks), a different item each time. Bare: an `async def` route that returns a ready Response.
+The API and the bare application run as two server processes with the same uvicorn settings. One keep-alive client
+sends requests to them in alternating blocks (ABBA), for a different item each time. The bare route is an `async def`
+that returns a prepared Response.
 """
 
 import argparse
@@ -35,7 +36,7 @@ Ask = tuple[str, str, str | None, dict[str, str]]  # method, path, body, headers
 
 
 def bare_app() -> FastAPI:
-    """GET or POST /bare?size=N: N bytes, ready made."""
+    """Return an application whose route /bare?size=N returns N prepared bytes."""
     app = FastAPI()
     bodies: dict[int, bytes] = {}
 
@@ -56,7 +57,7 @@ def _serve(make: Callable[[], FastAPI], listening: socket.socket) -> None:
 
 @contextmanager
 def served(make: Callable[[], FastAPI]) -> Iterator[http.client.HTTPConnection]:
-    """A connection to an application in a process of its own."""
+    """Serve an application in a process of its own, and yield a connection to it."""
     listening = socket.create_server(("127.0.0.1", 0))
     process = multiprocessing.get_context("fork").Process(target=_serve, args=(make, listening), daemon=True)
     process.start()
@@ -71,7 +72,7 @@ def served(make: Callable[[], FastAPI]) -> Iterator[http.client.HTTPConnection]:
 
 
 class NotYet(RuntimeError):
-    """The server says how far it is."""
+    """The server is not ready for the request. The message is its progress."""
 
 
 def reply(connection: http.client.HTTPConnection, ask: Ask) -> bytes:
@@ -87,7 +88,7 @@ def reply(connection: http.client.HTTPConnection, ask: Ask) -> bytes:
 
 
 def block(connection: http.client.HTTPConnection, asks: list[Ask]) -> float:
-    """Seconds for all of them, one after the other."""
+    """Send all requests one after the other, and return the seconds."""
     begin = time.perf_counter()
     for ask in asks:
         reply(connection, ask)
@@ -102,8 +103,8 @@ def compare(
     blocks: int,
     per: int,
 ) -> None:
-    """Print our rate, the bare route's, and the median of the blocks' ratios; `per` answers come with each request."""
-    size = int(statistics.mean(len(reply(ours, ask)) for ask in asks))  # and warms up
+    """Print our rate, the bare route's, and the median ratio of the blocks. Each request returns `per` answers."""
+    size = int(statistics.mean(len(reply(ours, ask)) for ask in asks))  # warms up as well
     plain: list[Ask] = [(method, f"/bare?size={size}", body, headers) for method, _, body, headers in asks]
     block(bare, plain[:100])
     times: list[tuple[float, float]] = []
@@ -165,7 +166,7 @@ def main() -> None:
 
 
 def wait(connection: http.client.HTTPConnection) -> None:
-    """Until the server answers and has compiled what it needs."""
+    """Wait until the server is ready, which includes compilation."""
     for _ in range(600):
         connection.request("GET", "/readyz")
         answer = connection.getresponse()

@@ -1,10 +1,10 @@
-"""Ingest throughput against the RDKit floor, in one run with the same worker processes.
+"""Ingest throughput, compared with a lower bound of RDKit in the same worker processes.
 
     python -m benchmarks.ingest [--molecules 20000] [--workers 2] [--repeat 3]
 
-floor: parse + fingerprint alone. RDKit's own: every RDKit call an ingest needs (parse, canonical SMILES, fingerprint,
-weight, rings). Both run in the pool that the ingest uses, on the same chunks. Overhead: what the ingest costs beyond
-RDKit's own, the join and JIT compilation.
+The floor is parsing and fingerprints alone. RDKit's own time covers every RDKit call that an ingest needs (parse,
+canonical SMILES, fingerprint, weight, rings). Both run in the pool of the ingest, on the same chunks. The overhead is
+the time of the ingest beyond RDKit's own, the join and JIT compilation.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def every_rdkit_call(records: pa.RecordBatch) -> int:
 
 
 def timed_pool(work: Callable[[pa.RecordBatch], int], chunks: list[pa.RecordBatch], workers: int) -> float:
-    """Seconds for `work` over all chunks, the start of the processes included, as in an ingest."""
+    """Return the seconds of `work` over all chunks, including the start of the processes, as in an ingest."""
     begin = time.perf_counter()
     context = get_context("forkserver")
     context.set_forkserver_preload(["graphkin.ingest.pool"])

@@ -1,14 +1,16 @@
-"""The similarity join: ours, a naive kernel and FPSim2 on the same molecules in one run; then ours alone, larger.
+"""Similarity join compared with a naive kernel and with FPSim2 on the same molecules, and then alone on more.
 
     python -m benchmarks.join [--threshold 0.5] [--molecules 20000] [--alone 249456 1000000] [--workers 2]
 
-naive: every pair counted bit by bit of packed fingerprints, in blocks that stay in cache, sorted by popcount so that
-out-of-reach pairs are skipped; each pair once. FPSim2: its `symmetric_distance_matrix`, where it is installed. All
-compute Morgan fingerprints of radius 2 and 2048 bits and return index pairs with similarities; all must find equally
-many. Every measurement has a process of its own, compiles before the clock runs, and reports that process's peak
-memory. A process that crashes, as FPSim2's does now and then, is tried again up to five times; the report counts the
-crashes. Up to 249,456 molecules are ZINC250k's, more are MOSES's. On all of ZINC250k the time of the others is
-extrapolated by the square of the sizes, unless --in-full runs them on it.
+The naive kernel counts every pair of packed fingerprints bit by bit, each pair once, in blocks that stay in cache. It
+sorts by popcount to skip pairs that cannot reach the threshold. FPSim2 runs its `symmetric_distance_matrix`, if it is
+installed. All compute Morgan fingerprints of radius 2 and 2048 bits, return index pairs with similarities, and must
+find equally many pairs.
+
+Every measurement has a process of its own, compiles before the clock starts, and reports that process's peak memory. A
+process that crashes, as FPSim2's sometimes does, is restarted up to five times, and the report counts the crashes. Up
+to 249,456 molecules are ZINC250k's, more are MOSES's. The others' time on all of ZINC250k is extrapolated by the square
+of the sizes, unless --in-full measures it.
 """
 
 import argparse
@@ -144,7 +146,10 @@ def report(name: str, measured: Measured, first: Measured | None = None) -> None
 
 
 def together(sample: Sample, others: dict[str, Any], threshold: float, workers: int) -> dict[str, float]:
-    """Report all joins on one sample; the seconds of the others, but for one that crashes in all of its tries."""
+    """Report all joins on one sample.
+
+    Return the seconds of the others, without one that crashed in all of its tries.
+    """
     print(sample.label, flush=True)
     first = measure(ours, sample, threshold, workers)
     report("ours", first)

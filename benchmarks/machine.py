@@ -1,4 +1,4 @@
-"""What a process and its descendants take of the machine. No process takes nothing."""
+"""Resource use of a process and its descendants. Without a process it is 0."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,10 +10,11 @@ T = TypeVar("T")
 
 
 class Memory(NamedTuple):
-    """Bytes, summed over the processes.
+    """Memory in bytes, summed over the processes.
 
-    resident   all that is in memory, files mapped into several processes counted in each
-    anonymous  the part that is no file's
+    Attributes:
+        resident: everything in memory. Files mapped into several processes count in each.
+        anonymous: the part that belongs to no file.
     """
 
     resident: int
@@ -26,23 +27,23 @@ def memory(pid: int | None) -> Memory:
 
 
 def proportional(pid: int | None) -> int:
-    """Bytes in memory, those shared with other processes divided by their number (proportional set size)."""
+    """Return the proportional set size in bytes: shared memory divided by the number of its processes."""
     return sum(each.pss for each in _told(pid, psutil.Process.memory_full_info))
 
 
 def descriptors(pid: int | None) -> int:
-    """Files, sockets and pipes that are open."""
+    """Return the number of open files, sockets and pipes."""
     return sum(_told(pid, psutil.Process.num_fds))
 
 
 def processor_seconds(pid: int | None) -> float:
-    """User and system time of all threads, children that ended and were waited for included."""
+    """Return user and system time of all threads, including children that ended and were waited for."""
     told = _told(pid, psutil.Process.cpu_times)
     return sum(each.user + each.system + each.children_user + each.children_system for each in told)
 
 
 def family(pid: int | None) -> list[psutil.Process]:
-    """The process and its descendants."""
+    """Return the process and its descendants."""
     if pid is None:
         return []
     try:
@@ -53,7 +54,7 @@ def family(pid: int | None) -> list[psutil.Process]:
 
 
 def _told(pid: int | None, tell: Callable[[psutil.Process], T]) -> list[T]:
-    """What the members of a family that do not end meanwhile tell."""
+    """Return the values of all members of a family that do not end in the meantime."""
     told = []
     for process in family(pid):
         with suppress(psutil.NoSuchProcess):

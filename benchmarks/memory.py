@@ -1,4 +1,4 @@
-"""The source that has everything in memory: for tests, and to compare others with."""
+"""Training source held in memory, for tests and for comparison with other sources."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from graphkin.trainer.strategy import Draws
 
 
 class MemorySource(Source):
-    """A corpus and what was drawn for its epochs; after the last of them the first comes again.
+    """A corpus and its epochs. After the last epoch, the first one follows again.
 
-    links: of the big graph, where the items are its nodes.
+    `links` are the links of the big graph if the items are its nodes.
     """
 
     def __init__(

@@ -3,9 +3,9 @@
     python -m benchmarks.molecules COUNT --output FILE.smi.gz [--seed 1]
 
 RDKit cuts 2,500 screening compounds that ship with it at their BRICS bonds (Degen et al., ChemMedChem 2008). Each
-fragment is written with an open ring closure at every cut bond ("c%901ccccc1"), so that fragments joined by dots are a
-molecule: no chemistry is done per molecule. Only bonds that BRICS could cut again are made. Molecules are numbered,
-and each number below `Library.capacity` stands for another combination of a core and its ends.
+fragment is written with an open ring closure at every cut bond ("c%901ccccc1"), so that fragments joined by dots form a
+molecule without any chemistry per molecule. Only bonds that BRICS could cut again are made. Molecules are numbered, and
+each number below `Library.capacity` stands for another combination of a core and its ends.
 """
 
 import argparse
@@ -28,13 +28,13 @@ from rdkit import Chem, RDConfig, rdBase
 from rdkit.Chem import BRICS
 
 _SOURCE = Path(RDConfig.RDDataDir) / "Pains" / "test_data" / "wehi_mols.csv"
-_MOLECULES = 2_500  # cut into fragments
+_MOLECULES = 2_500  # molecules that are cut into fragments
 _ENDS, _LINKS, _HUBS = 900, 300, 40  # the most frequent fragments with one, two and three cut bonds
-_PAIRED = 60  # links that are also joined two in a row
-_HEAVY_ATOMS = 11  # of a fragment, at most
-_ELEMENTS = {0, 6, 7, 8, 9, 16, 17, 35}  # 0 is where a bond was cut
+_PAIRED = 60  # links that are also joined in pairs
+_HEAVY_ATOMS = 11  # maximum of a fragment
+_ELEMENTS = {0, 6, 7, 8, 9, 16, 17, 35}  # 0 marks a cut bond
 _JOINT = 93  # ring closure between two links; ends have 90, 91 and 92
-_SHAPES = (0, 1, 1, 1, 2)  # of consecutive molecules: one link, two links, a hub
+_SHAPES = (0, 1, 1, 1, 2)  # shapes of consecutive molecules: one link, two links, a hub
 _BLOCK = 50_000
 
 Positions = NDArray[np.int64]
@@ -50,19 +50,23 @@ _JOINED = {
 
 
 class Core(NamedTuple):
-    """A text with open ring closures, and the BRICS environment of the atom at each."""
+    """A text with open ring closures, and the BRICS environment of the atom at each of them."""
 
     text: str
     environments: tuple[int, ...]
 
 
 class _Shape(NamedTuple):
-    """All molecules of cores that have the same number of ends.
+    """All molecules whose cores have the same number of ends.
 
-    firsts (C + 1,): the number of each core's first molecule, then the number of molecules.
-    begins, lengths (C, points): the range of the table of ends that fits each point of a core.
-    stride, start: molecule i of the shuffled order is number (i * stride + start) modulo the number of molecules; the
-    stride is coprime to it, so each number occurs once.
+    Attributes:
+        cores: texts of the cores.
+        firsts: (C + 1,) the number of each core's first molecule, then the number of molecules.
+        begins: (C, points) where the ends that fit each point of a core begin in the table of ends.
+        lengths: (C, points) how many ends fit each point.
+        stride: molecule i of the shuffled order is number (i * stride + start) modulo the number of molecules. The
+            stride is coprime to that number, so each molecule occurs once.
+        start: see stride.
     """
 
     cores: pa.StringArray
@@ -74,9 +78,9 @@ class _Shape(NamedTuple):
 
 
 class Library:
-    """Numbered molecules; their text depends on the number, the seed and the release of RDKit alone.
+    """Numbered molecules, whose text depends only on the number, the seed and the release of RDKit.
 
-    capacity: the number of molecules.
+    `capacity` is the number of molecules.
     """
 
     def __init__(self, seed: int = 1) -> None:
@@ -105,7 +109,11 @@ class Library:
         )
 
     def block(self, begin: int, end: int) -> pa.StringArray:
-        """Return the SMILES of molecules `begin` to `end` - 1. Raises `ValueError` beyond `capacity`."""
+        """Return the SMILES of molecules `begin` to `end` - 1.
+
+        Raises:
+            ValueError: the range is beyond `capacity`.
+        """
         if not 0 <= begin <= end <= self.capacity:
             raise ValueError(f"no molecules {begin:,} to {end:,}: the library has {self.capacity:,}")
         rounds, places = np.divmod(np.arange(begin, end, dtype=np.int64), len(_SHAPES))
@@ -133,7 +141,8 @@ class Library:
 def generate(count: int, seed: int = 1) -> Iterator[str]:
     """Return an iterator over `count` distinct SMILES, which holds one block of them in memory.
 
-    Raises `ValueError` beyond the capacity.
+    Raises:
+        ValueError: `count` is beyond the capacity.
     """
     library = Library(seed)
     library.block(count, count)  # checks the range
@@ -144,8 +153,8 @@ def generate(count: int, seed: int = 1) -> Iterator[str]:
 class _Ends:
     """Texts of all ends, grouped by the point and the BRICS environment that they fit.
 
-    Each end fits one of the three points only. So a molecule and its mirror image, with the core reversed and the ends
-    swapped, are not both made.
+    Each end fits only one of the three points. The library therefore does not contain both a molecule and its mirror
+    image, with the core reversed and the ends swapped.
     """
 
     def __init__(self, ends: Sequence[str]) -> None:
@@ -211,7 +220,7 @@ def _opened(text: str, *closures: int) -> Core:
 
 
 def _joined(one: Core, other: Core) -> Core | None:
-    """Return two links in a row; `None` where BRICS would not join them."""
+    """Return two links in a row, or None if BRICS would not join them."""
     if (one.environments[1], other.environments[0]) not in _JOINED:
         return None
     return Core(f"{one.text}.{other.text}", (one.environments[0], other.environments[1]))

@@ -1,11 +1,11 @@
-"""The Neo4j store: loading over Bolt and by the importer, positive sets by the two engines, neighbours; one run.
+"""Neo4j store: loading over Bolt and by the importer, positive sets by both engines, and neighbors.
 
     python -m benchmarks.neo4j [--molecules 20000] [--threshold 0.3] [--loads 3] [--rounds 5] [--queries 500]
 
-Needs Java 17 and Maven: the server is the one that the tests start, with a heap of 1 GB, on the same cores. Loading is
-what `graphkin load` does; the generation is deleted and loaded again, as a server that has just started is slower.
-What is compared takes turns. Positive sets are drawn for every item in one call: for GDS each call is a pass over all
-edges, and repeated anchors would cost it nothing.
+Needs Java 17 and Maven. The server is the one that the tests start, with a heap of 1 GB, on the same cores. Loading
+does what `graphkin load` does. The generation is deleted and loaded again, because a freshly started server is slower.
+Compared operations alternate. Positive sets are sampled for every item in one call, because each GDS call is a pass
+over all edges, and repeated anchors would cost it nothing.
 """
 
 import argparse
@@ -37,12 +37,12 @@ from graphkin.store.transfer import copy_generation
 from tests.conftest import JARS, Neo4jServer
 
 _POLICY = Policy.of("random_walk", length=2, walks=5)
-_PAGE = 50  # neighbours
+_PAGE = 50  # neighbors
 
 
 @contextmanager
 def served(home: Path) -> Iterator[str]:
-    """The URL of a server whose data is in a folder."""
+    """Serve the data of a folder, and yield the URL."""
     server = Neo4jServer(home)
     os.environ |= {USER: server.user, PASSWORD: server.password}
     yield server.url
@@ -50,7 +50,7 @@ def served(home: Path) -> Iterator[str]:
 
 
 def load(source: Generation, target: Store) -> dict[str, float]:
-    """Seconds by stage, and in all."""
+    """Return the seconds of each stage, and of the whole."""
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -65,7 +65,7 @@ def load(source: Generation, target: Store) -> dict[str, float]:
 
 
 def measure_loading(source: Generation, target: Store, loads: int) -> None:
-    """The generation is there afterwards."""
+    """Load the generation several times. It is loaded at the end."""
     runs = [load(source, target)]
     for _ in range(loads - 1):
         target.delete(source.collection, source.id)
@@ -84,7 +84,7 @@ def measure_loading(source: Generation, target: Store, loads: int) -> None:
 
 
 def measure_import(source: Generation, folder: Path) -> None:
-    """Through the real importer, into a database of its own; its edges must be the same."""
+    """Run the real importer into a new database, whose edges must equal the source's."""
     files, home = folder / "import", folder / "home"
     files.mkdir()
     home.mkdir()
@@ -111,7 +111,7 @@ def edges_of(generation: Generation) -> tuple[NDArray[Any], ...]:
 
 
 def in_turns(rounds: int, *works: Callable[[int], object]) -> list[float]:
-    """Median seconds of each, after two rounds off the clock."""
+    """Return the median seconds of each work, without two rounds of warm-up."""
     times: list[list[float]] = [[] for _ in works]
     for number in range(rounds + 2):
         for work, measured in zip(works, times, strict=True):
@@ -122,7 +122,7 @@ def in_turns(rounds: int, *works: Callable[[int], object]) -> list[float]:
 
 
 def timed_sampler(generation: Generation, engine: Engine) -> tuple[Callable[[int], object], float]:
-    """What draws an epoch, and the seconds that the engine took to be ready."""
+    """Return a function that samples an epoch, and the seconds until the engine was ready."""
     begin = time.perf_counter()
     sampler = generation.sampler(engine)
     sampler.prepare()

@@ -1,12 +1,13 @@
-"""The nodes of four big graphs as one collection: how long it takes, and how similar neighbours are.
+"""Nodes of four big graphs as one collection: time of the ingest, and similarity of neighbors.
 
     python -m benchmarks.nodes [--workers 2] [--edges 10000000]
 
-Facebook pages, GitHub developers and Twitch streamers (DE, FR) of ../shared are ingested by a process of its own with
-the default recipe; it reports its stages and the peak memory of it and its workers. Then, by source: nodes, mean degree
-in the big graph and in the hierarchy, share of isolated items, and the mean similarity of first-order neighbours.
+A child process ingests Facebook pages, GitHub developers and Twitch streamers (DE, FR) of ../shared with the default
+recipe. It reports its stages, and the peak memory of itself and its workers. The output by source follows: nodes, mean
+degree in the big graph and in the similarity graph, share of isolated items, and mean similarity of first-order
+neighbors.
 
-At last a random edge list of --edges edges is read into memory, and the peak of that is told.
+The last part reads a random edge list of --edges edges into memory, and prints the peak.
 """
 
 import argparse
@@ -31,7 +32,10 @@ SOURCES = ("facebook", "github", "twitch_de", "twitch_fr")
 
 
 def ingested(store: str, workers: int) -> tuple[Manifest, float, int]:
-    """The manifest, seconds, and peak MiB of this process and of its largest worker together."""
+    """Return the manifest, the seconds, and the peak MiB of this process and its workers.
+
+    Every worker counts as much as the largest one.
+    """
     files = [str(NODES / f"{source}_edges.csv.gz") for source in SOURCES]
     labels = [str(NODES / f"{source}_labels.csv.gz") for source in SOURCES]
     begin = time.perf_counter()
@@ -43,7 +47,7 @@ def ingested(store: str, workers: int) -> tuple[Manifest, float, int]:
 
 
 def read(path: str) -> tuple[int, float, int]:
-    """Edges of a file, seconds, and peak MiB."""
+    """Return the edges of a file, the seconds, and the peak MiB."""
     begin = time.perf_counter()
     with Path(path).open("rb") as stream:
         (reading,) = read_network(path, stream, "edgelist", (None, None))

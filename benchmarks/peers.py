@@ -1,4 +1,4 @@
-"""Measurements in processes of their own, which survive a peer that crashes."""
+"""Measurements in child processes, so that a peer may crash."""
 
 import resource
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 Join = Callable[..., tuple[float, int]]
-"""Gives seconds and pairs."""
+"""Function that returns seconds and pairs."""
 
 TRIES = 5
-"""How often a measurement is started at most."""
+"""Maximum number of tries of a measurement."""
 
 
 class Measured(NamedTuple):
-    """A measurement: `peak` is in MiB of its process, `crashes` counts the tries before it."""
+    """A measurement. `peak` is in MiB of its process, and `crashes` counts the failed tries before it."""
 
     seconds: float
     pairs: int
@@ -24,13 +24,15 @@ class Measured(NamedTuple):
 
 
 class Crashed(Exception):
-    """The process of a measurement ended in all of its tries."""
+    """The process of a measurement crashed in all of its tries."""
 
 
 def measure(join: Join, *arguments: Any, tries: int = TRIES) -> Measured:
-    """Measure `join` in a process of its own, and try again in another one where that ends before it replies.
+    """Measure `join` in a child process, and try again in a new one if it crashes.
 
-    Raises `Crashed` after so many tries, and whatever `join` raises.
+    Raises:
+        Crashed: all tries crashed.
+        Exception: `join` raised it.
     """
     for crashes in range(tries):
         try:

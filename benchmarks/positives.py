@@ -1,9 +1,9 @@
-"""Positive sets per second in process.
+"""Positive sets per second, in process.
 
     python -m benchmarks.positives [--molecules 20000] [--threshold 0.3] [--anchors 200000] [--repeat 5]
 
-Each policy draws for `anchors` anchors (every item in turn) of an ingested hierarchy, in batches of 256 on one thread,
-as the API serves them, and in one call on all threads, as an epoch is built. Compilation is done before the clock runs.
+Each policy samples for `anchors` anchors (every item in turn) of an ingested collection. It does so in batches of 256
+on one thread, as the API serves them, and in one call on all threads, as an epoch is built. Compilation is not timed.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _POLICIES = {
 
 
 def rate(draw: Callable[[int], None], anchors: int, repeat: int) -> float:
-    """Median positive sets per second."""
+    """Return the median number of positive sets per second."""
     draw(-1)
     times = []
     for epoch in range(repeat):

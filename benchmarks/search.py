@@ -1,13 +1,14 @@
-"""Ad-hoc search over a published collection, in process and over HTTP, against FPSim2 on the same molecules; one run.
+"""Search over a published collection, in process and over HTTP, compared with FPSim2 on the same molecules.
 
     python -m benchmarks.search --store STORE --collection NAME [--queries 200] [--batch 10000]
 
-Queries are random molecules of the collection, read as a client would send them: parsing and the fingerprint count.
-The time of one query after the other, on one thread: median and 99th percentile. FPSim2, where it is installed, makes
-a file of its own of the molecules first, which takes minutes for millions; --no-fpsim2 leaves it out.
+Queries are random molecules of the collection in the form of client requests, so parsing and the fingerprint count. The
+output is the median and the 99th percentile of single queries on one thread. FPSim2, if installed, first makes a file
+of the molecules, which takes minutes for millions. --no-fpsim2 leaves it out.
 
-A batch is so many queries at once, on one thread and on all: milliseconds a query, and how many times the rate of
-single searches that is, without reading the structures and with. Its first hits are compared with theirs.
+A batch runs many queries together, on one thread and on all. The output is milliseconds per query, and the speedup over
+single searches, with and without the reading of the structures. The hits of its first queries must equal those of
+single searches.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""The time of a training step: GIN, HGC(FO), 256 anchors with three positives each, 1,024 molecules.
+"""Time of a training step: GIN, HGC(FO), 256 anchors with three positives each, 1,024 molecules.
 
     python -m benchmarks.step [--device cpu|cuda] [--batch-size 256] [--steps 20] [--blocks 5] [--bf16]
 
-Random molecules stand for positives; to a step they are all the same. A step begins with ids on the host: assembly,
-forward, backward, clipping and Adam. Blocks of steps are timed, the median is told. On CUDA also: the summed time of
-all kernels and copies of a step, by torch.profiler, and the largest memory allocated.
+Random molecules take the place of positives, which makes no difference to a step. A step begins with ids on the host
+and includes assembly, forward, backward, clipping and Adam. The output is the median of timed blocks of steps. On CUDA
+it includes the summed time of all kernels and copies per step, by torch.profiler, and the peak of allocated memory.
 """
 
 import argparse
@@ -27,7 +27,7 @@ _WARM_UP = 5
 
 
 class Steps:
-    """Steps of the published run on random molecules."""
+    """Training steps of the published run on random molecules."""
 
     def __init__(self, config: PretrainConfig, assembler: Assembler) -> None:
         self._config = config
@@ -37,7 +37,7 @@ class Steps:
         self._trainer = Trainer(config, assembler)
 
     def seconds(self, count: int) -> float:
-        """For so many steps, until the device is done with them."""
+        """Return the seconds of `count` steps, until the device has finished them."""
         draws, clock = [self._draw() for _ in range(count)], Clock()
         self._wait()
         begin = perf_counter()
@@ -47,7 +47,7 @@ class Steps:
         return perf_counter() - begin
 
     def kernel_seconds(self, count: int) -> float:
-        """All that the device does in so many steps, one thing after the other."""
+        """Return the summed time of all device work in `count` steps."""
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
             self.seconds(count)
         kernels = [event for event in profiler.events() if event.device_type.name == "CUDA"]

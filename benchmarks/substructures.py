@@ -1,9 +1,9 @@
-"""Filters by substructure over HTTP: seconds until the first page and how many molecules have the pattern.
+"""Substructure filters over HTTP: seconds until the first page, and number of molecules with the pattern.
 
     python -m benchmarks.substructures [--molecules 85000]
 
-Each pattern is asked once of a server that has described all molecules, which the first line is about; what is asked
-again is read from memory, and is not measured.
+The first line is the time until the server has described all molecules. Each pattern is requested once afterwards.
+Repeated requests are answered from memory and are not measured.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def asked(connection: http.client.HTTPConnection, pattern: str) -> tuple[float, int]:
-    """Seconds until it is answered, however often it is asked, and how many molecules have the pattern."""
+    """Return the seconds until the server answers, including retries, and the number of molecules with the pattern."""
     body = json.dumps({"substructure": pattern, "limit": 100})
     ask = ("POST", "/v1/collections/benchmark/items/query", body, {"Content-Type": "application/json"})
     begin = time.perf_counter()
@@ -69,7 +69,7 @@ def asked(connection: http.client.HTTPConnection, pattern: str) -> tuple[float, 
             total = json.loads(reply(connection, ask))["total"]
             return time.perf_counter() - begin, total
         except NotYet:
-            continue  # the server itself waits a while
+            continue  # the server waits before it replies, so no pause is needed
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Weisfeiler-Lehman similarities of REDDIT-BINARY: ours and GraKeL's `fit_transform` in one run.
+"""Weisfeiler-Lehman similarities of REDDIT-BINARY, compared with GraKeL's `fit_transform`.
 
     python -m benchmarks.wl [--graphs 500 1000 2000] [--workers 2]
 
-Both begin with the graphs in memory, degrees as initial labels, 3 iterations. GraKeL computes every pair; ours those of
-the exact rule (numbers of nodes and edges within a tenth), which is what an ingest needs, and then all as well. How far
-the numbers differ is told. Every measurement has a process of its own, compiles before the clock
-runs, and reports that process's peak memory. At last the whole `graphkin ingest graphs`, from the zip archive to the
-published generation. Needs ../shared.
+Both start from graphs in memory, with degrees as initial labels and 3 iterations. GraKeL computes every pair. Ours
+computes the candidate pairs of the exact rule (numbers of nodes and edges within a tenth), which an ingest needs, and
+then all pairs as well. The output includes the largest difference of the similarities. Every measurement has a process
+of its own, compiles before the clock starts, and reports that process's peak memory. The last part is the whole
+`graphkin ingest graphs`, from the zip archive to the published generation. Needs ../shared.
 """
 
 import argparse
@@ -44,7 +44,7 @@ class Measured(NamedTuple):
 
 
 def structures(count: int) -> list[Structure]:
-    """Evenly spread over the file, which is ordered by class."""
+    """Return `count` graphs evenly spread over the file, which is ordered by class."""
     texts = [text for _, text, *_ in read_tu(str(FILE))]
     return [Structure.read(texts[at]) for at in np.linspace(0, len(texts) - 1, count).astype(int)]
 
@@ -72,7 +72,7 @@ def grakel(graphs: list[Structure], workers: int) -> Pairs:  # noqa: ARG001 - on
 
 
 def measure(join: Callable[..., Pairs], count: int, workers: int) -> Measured:
-    """`join` in a process of its own."""
+    """Measure `join` in a process of its own."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         return pool.submit(_measured, join, count, workers).result()
 
@@ -87,7 +87,7 @@ def _measured(join: Callable[..., Pairs], count: int, workers: int) -> Measured:
 
 
 def difference(some: Pairs, all: Pairs, count: int) -> float:
-    """The largest by which similarities differ from those of all pairs."""
+    """Return the largest difference of similarities from those of all pairs."""
     whole = np.zeros((count, count))
     whole[all.left, all.right] = all.similarity
     return float(np.abs(whole[some.left, some.right] - some.similarity).max())

@@ -1,10 +1,15 @@
-"""What a chemist waits for at 85,000 molecules, as the page and over HTTP: a line for each figure, with its bound.
+"""Waiting times of a chemist at 85,000 molecules, on the page and over HTTP, each with its upper bound.
 
     python -m benchmarks.workbench [--molecules 85000]
 
-Substructures, each pattern once, of molecules that have been described; cliffs, when they are first asked for; 200
-pasted structures, of which some are stored, some are not and some cannot be read, on the page, from the click until
-all are told; and all members of a series as an SD file, in clicks from the empty page. Needs Chromium.
+It prints the times of:
+
+- substructure filters, each pattern once, after all molecules have been described
+- activity cliffs, on the first request
+- a look-up of 200 pasted structures on the page, from the click until all results are shown. Some structures are
+  stored, some are not, and some are unreadable.
+
+The last line is the number of clicks from the empty page to an SD file of all members of a series. Needs Chromium.
 """
 
 import argparse
@@ -80,7 +85,7 @@ def told(what: str, seconds: float, most: float) -> None:
 
 
 def looked_up(page: Page, url: str, stored: list[str], others: list[str]) -> float:
-    """Seconds from the click until the page says what became of all."""
+    """Return the seconds from the click until the page shows the results of all structures."""
     step = len(stored) // STORED
     known = [line.split()[0] for line in stored[::step][:STORED]]
     new = [line.split()[0] for line in others[: PASTED - STORED - GARBAGE]]
@@ -93,7 +98,10 @@ def looked_up(page: Page, url: str, stored: list[str], others: list[str]) -> flo
 
 
 def series(page: Page, url: str) -> tuple[int, int]:
-    """Takes all that have a substructure home, from the empty page; gives how many, and in how many clicks."""
+    """Download all items with a substructure, starting from the empty page.
+
+    Return their number and the number of clicks.
+    """
     clicks = 0
 
     def click(what: Locator) -> None:

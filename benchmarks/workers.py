@@ -1,11 +1,11 @@
-"""What a second serving process is worth: one and two over the same store, in turns, in one run.
+"""Request rate of several serving processes compared with one, over the same store, in turns.
 
     python -m benchmarks.workers [--workers 2] [--seconds 5] [--rounds 2] [--users 16] [--molecules 20000]
                                  [--searches 0.5]
 
-Users ask without a pause for an item's neighbours (50 at most) or, by default half of the time, for the 10 most similar
-of a structure, over connections that they keep. They and the servers share the processors, so what the users themselves
-took of them is told: what is left for the servers is what they can be compared by. Turns go ABBA.
+Users send requests without pause over persistent connections: for an item's neighbors (50 at most) or, by default half
+of the time, for the 10 items most similar to a structure. Users and servers share the processors, so the report
+includes the users' processor time. The servers can be compared by what is left. Turns alternate (ABBA).
 """
 
 import argparse
@@ -43,7 +43,7 @@ def main() -> None:
         store = stored(OWN, Path(folder), options.molecules)
         servers = [running.enter_context(_served(store, number)) for number in (1, options.workers)]
         for address, _ in servers:
-            _turn(address, None, options, 1.0)  # and warms up
+            _turn(address, None, options, 1.0)  # warms up
         rates: list[list[float]] = [[], []]
         searches = f"{options.searches:.0%} searches"
         print(f"{len(lines):,} of {label}, {options.users} users, {searches}, {os.cpu_count()} processors")
@@ -63,9 +63,9 @@ def main() -> None:
 
 @contextmanager
 def _served(store: Path, workers: int) -> Iterator[tuple[Address, int]]:
-    """Address and process id, once all of them answer."""
+    """Yield address and process id once all serving processes are ready."""
     with served(OWN, store, "--workers", str(workers)) as (address, pid):
-        for _ in range(20):  # new connections, so that each is asked
+        for _ in range(20):  # new connections, so that each process gets one
             while not ready(address):
                 time.sleep(0.1)
         yield address, pid
@@ -74,7 +74,7 @@ def _served(store: Path, workers: int) -> Iterator[tuple[Address, int]]:
 def _turn(
     address: Address, pid: int | None, options: argparse.Namespace, seconds: float
 ) -> tuple[float, float, float, int]:
-    """Replies a second; processor seconds a second of the server, and of the users; failures."""
+    """Return replies per second, processor seconds per second of the server and of the users, and failures."""
     mix: Mix = mixed(address, COLLECTION, Random(0))
 
     def draw(random: Random) -> tuple[str, Ask]:

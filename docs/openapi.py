@@ -1,4 +1,4 @@
-"""Prints the API's OpenAPI document as JSON, of which `make docs` makes the page's types."""
+"""Print the API's OpenAPI document as JSON. `make docs` generates the page's types from it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Writes the commands' own help into docs/cli.md. Run by `make docs`."""
+"""Write the commands' help into docs/cli.md. Run by `make docs`."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ MARK = "<!-- From here on made by `make docs`. -->\n"
 
 
 def page() -> str:
-    """The page as written up to the mark, and after it the help of every command."""
+    """Return the page: its hand-written text up to the mark, followed by the help of every command."""
     written, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
     return written + MARK + "".join(_sections(graphkin, "graphkin", None))
 

@@ -1,4 +1,4 @@
-"""Takes docs/page.png, the README's picture: the page about one molecule of `make demo`. Run by `make screenshot`."""
+"""Take docs/page.png, the README's picture: the page about one molecule of `make demo`. Run by `make screenshot`."""
 
 import shutil
 import tempfile
@@ -22,13 +22,13 @@ STATE = {
     "collection": "nci",
     "q": "CCNS(=O)(=O)c1ccccc1",
     "view": "graph",
-    "min_similarity": "0.5",  # sulphonamides, sulphonates and sulphones have come apart
+    "min_similarity": "0.5",  # separates sulfonamides, sulfonates and sulfones
     "chosen": "CCCCNS(=O)(=O)c1ccccc1",
 }
 
 
 def take(url: str, path: Path) -> None:
-    """The page in `STATE`, as a PNG."""
+    """Save the page in `STATE` as a PNG."""
     with sync_playwright() as playwright:
         arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
         found = shutil.which("chromium-headless-shell") or shutil.which("chromium")

@@ -1,4 +1,7 @@
-"""Write graphkin/client/synchronous/ from asynchronous/ beside it. Run by `make docs`; `--check` names stale files."""
+"""Write graphkin/client/synchronous/ from graphkin/client/asynchronous/. Run by `make docs`.
+
+`--check` fails if a file is stale.
+"""
 
 import subprocess
 import sys
@@ -25,14 +28,14 @@ NAMES = {
     "aread": "read",
     "asynchronous": "synchronous",
 }
-"""Beside those that unasync knows."""
+"""Replacements in addition to those that unasync knows."""
 
 PACKAGE = '"""The client as plain functions, made from `graphkin/client/asynchronous/` by `make docs`."""\n'
 HEAD = "# Made from graphkin/client/asynchronous/{name} by `make docs`: edit that.\n\n"
 
 
 def synchronous(path: Path) -> str:
-    """A module as plain functions."""
+    """Return a module with plain functions instead of coroutines."""
     if path.name == "__init__.py":
         return PACKAGE
     with TemporaryDirectory() as folder:
