@@ -18,18 +18,18 @@ class Agreement:
             older: digest and value of each item that is already in the collection.
         """
         self._column = column
-        self._known = {digest: hash(value) for digest, value in older}  # hashes, because values may be long
+        self._values = {digest: hash(value) for digest, value in older}  # hashes, because values may be long
 
-    def reviewed(self, chunk: Chunk, parsed: Parsed) -> Parsed:
+    def review(self, chunk: Chunk, parsed: Parsed) -> Parsed:
         """Return the parsed chunk with contradicting records moved from the items to the rejections."""
         values = zip(parsed.items["digest"].to_pylist(), parsed.items[self._column].to_pylist(), strict=True)
-        agrees = [self._known.setdefault(digest, hash(value)) == hash(value) for digest, value in values]
+        agrees = [self._values.setdefault(digest, hash(value)) == hash(value) for digest, value in values]
         if all(agrees):
             return parsed
         rejected = set(parsed.rejections["line"].to_pylist())
         lines = enumerate(chunk.records["line"].to_pylist())
         rows = [row for row, line in lines if line not in rejected]  # of the items in the chunk
         reason = f"is the same item as an earlier record, but with another {self._column}"
-        contradicting = [(row, reason) for row, own in zip(rows, agrees, strict=True) if not own]
-        told = pa.concat_batches([parsed.rejections, rejections(chunk, contradicting)])
-        return Parsed(parsed.items.filter(pa.array(agrees)), told.sort_by("line"))
+        contradicting = [(row, reason) for row, is_consistent in zip(rows, agrees, strict=True) if not is_consistent]
+        all_rejections = pa.concat_batches([parsed.rejections, rejections(chunk, contradicting)])
+        return Parsed(parsed.items.filter(pa.array(agrees)), all_rejections.sort_by("line"))

@@ -8,16 +8,16 @@ from functools import partial
 
 import pyarrow as pa
 
-from graphkin.ingest.base import dropped_of, require_changeable
+from graphkin.ingest.base import require_changeable, truncated_counts
 from graphkin.ingest.collect import collector
-from graphkin.ingest.items import Older, Properties
-from graphkin.ingest.notes import notes, notes_of_changes, notes_of_differing, tell
+from graphkin.ingest.items import OlderItems, Properties
+from graphkin.ingest.notes import notes, notes_of_changes, notes_of_differing, report_notes
 from graphkin.ingest.older import OlderLists
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
-from graphkin.ingest.provenance import counted, provenance_of, provenance_of_repeats
-from graphkin.ingest.reading import chunks, opened, parsed, parser
-from graphkin.ingest.reruns import kept
+from graphkin.ingest.provenance import provenance_of, provenance_of_repeats, record_counts
+from graphkin.ingest.reading import chunks, open_sources, parse_sources, parser_pool
+from graphkin.ingest.reruns import save_report
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_growth, compile_kernels
 from graphkin.ingest.workspace import Workspace
@@ -32,7 +32,7 @@ from graphkin.store.records import Int32
 
 
 @dataclass(frozen=True)
-class Appended:
+class AppendResult:
     """Result of an append.
 
     Attributes:
@@ -54,7 +54,7 @@ def append(
     files: Sequence[str],
     options: IngestOptions | None = None,
     progress: Progress | None = None,
-) -> Appended:
+) -> AppendResult:
     """Append files to a collection and publish the result as a new generation.
 
     The new generation equals one ingest, by the collection's recipe, of the older files followed by these files.
@@ -73,32 +73,32 @@ def append(
         kind = kind_of(base)
         recipe = kind.recipe(base.manifest.recipe)
         require_changeable(base, kind, recipe)
-        sources = [stack.enter_context(closing(source)) for source in opened(files, kind, recipe, options)]
+        sources = [stack.enter_context(closing(source)) for source in open_sources(files, kind, recipe, options)]
         workspace = Workspace(draft.workspace)
         workspace.prepare()
-        pool = stack.enter_context(parser(kind, recipe, options, workspace))
+        pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
         with clock.stage("compile"), compiling(clock.progress):
             specimen = kind.specimen(recipe)
-            with ThreadPoolExecutor(1) as beside:
+            with ThreadPoolExecutor(1) as executor:
                 if base.local:
-                    beside.submit(base.graph)  # read and check the graph while kernels compile
+                    executor.submit(base.graph)  # read and check the graph while kernels compile
                 compile_kernels(specimen, recipe.top_k)
             compile_growth(specimen, base.graph(), base.forest(), recipe.top_k)
         pool.begin(chunks(sources))
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
-            older, graph, dropped = kind.descriptors_of(base, recipe, digests), base.graph(), dropped_of(base)
-        table = parsed(kind, sources, recipe, options, draft, pool, clock, _older(base, kind, digests))
+            older, graph, dropped = kind.descriptors_of(base, recipe, digests), base.graph(), truncated_counts(base)
+        table = parse_sources(kind, sources, recipe, options, draft, pool, clock, _older_items(base, kind, digests))
         with clock.stage("items"):
             newer, items = table.finish(partial(kind.descriptors, recipe=recipe))
-            counts = counted(table.read, table.rejected, len(newer))
+            counts = record_counts(table.read, table.rejected, len(newer))
             rejections = [*base.rejections(), *table.rejections]
             if not len(newer) and not table.added_names.num_rows:
                 workspace.remove()
-                tell(clock.progress, notes_of_differing(table.differing))
+                report_notes(clock.progress, notes_of_differing(table.differing))
                 provenance = provenance_of_repeats(base.manifest, sources, table, clock)
-                manifest = kept(store, collection, base.manifest, provenance, rejections)
-                return Appended(manifest, 0, 0, counts)
+                manifest = save_report(store, collection, base.manifest, provenance, rejections)
+                return AppendResult(manifest, 0, 0, counts)
             write_items(items, newer.words, draft)
             draft.append_names(table.added_names)
             descriptors = older.followed_by(newer)
@@ -112,26 +112,28 @@ def append(
             changes = collected.changes(lists)
         with clock.stage("write"):
             draft.remove_edges(changes.removed)
-            tally = Tally.of_rest(len(descriptors), base, changes.removed)
+            tally = Tally.after_removal(len(descriptors), base, changes.removed)
             write_edges(changes.added, changes.dropped, tally, draft)
         provenance = provenance_of(
             recipe, sources, table, descriptors, tally, changes.dropped, clock, base=base.manifest
         )
         manifest = draft.publish(provenance)
         workspace.remove()
-        tell(clock.progress, [*notes_of_changes(base.manifest, provenance), *notes(provenance)])
-        manifest = kept(store, collection, manifest, provenance, rejections)
-        return Appended(manifest, len(newer), table.added_names.num_rows, counts)
+        report_notes(clock.progress, [*notes_of_changes(base.manifest, provenance), *notes(provenance)])
+        manifest = save_report(store, collection, manifest, provenance, rejections)
+        return AppendResult(manifest, len(newer), table.added_names.num_rows, counts)
 
 
-def _older(base: Generation, kind: Kind[Recipe], digests: bytes) -> Older:
+def _older_items(base: Generation, kind: Kind[Recipe], digests: bytes) -> OlderItems:
     def names(ids: Int32) -> pa.ListArray:
         return base.take(ids, ["names"])["names"]
 
     def source_texts(ids: Int32) -> dict[str, pa.Array]:
-        called = {name: title for name, title in titles(base.manifest.properties).items() if name not in kind.computed}
-        rows = base.take(ids, [*called.values()])
-        return {name: texts(rows[title]) for name, title in called.items()}
+        source_titles = {
+            name: title for name, title in titles(base.manifest.properties).items() if name not in kind.computed
+        }
+        rows = base.take(ids, [*source_titles.values()])
+        return {name: texts(rows[title]) for name, title in source_titles.items()}
 
-    properties = Properties.stored(kind.computed, base.manifest)
-    return Older(digests, properties, names, source_texts, lambda: base.fingerprints().words)
+    properties = Properties.from_manifest(kind.computed, base.manifest)
+    return OlderItems(digests, properties, names, source_texts, lambda: base.fingerprints().words)

@@ -24,17 +24,17 @@ def require_changeable(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> 
     if kind.versions(recipe) != built_with:
         raise Conflict(
             "other libraries describe items here than those that built the collection",
-            given=_listed(kind.versions(recipe)),
-            expected=_listed(built_with),
+            given=_format_versions(kind.versions(recipe)),
+            expected=_format_versions(built_with),
             hint="install those, or ingest the collection again",
         )
 
 
-def _listed(versions: dict[str, str]) -> str:
+def _format_versions(versions: dict[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items()) or "none"
 
 
-def dropped_of(base: Generation) -> Int32:
+def truncated_counts(base: Generation) -> Int32:
     """Return (N,) how many pairs of each item the top-k limit truncated.
 
     Exact joins always count truncated pairs, but a store may hold a generation that was written without the counts.

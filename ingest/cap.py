@@ -21,7 +21,7 @@ _ROWS = 1 << 14  # items that a thread processes at a time
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptPartners:
     """Partners that items keep under the top-k limit.
 
     Attributes:
@@ -36,19 +36,19 @@ class Kept:
     similarity: Float64
     mixed: UInt64
 
-    def best(self, top_k: int) -> "Kept":
+    def best(self, top_k: int) -> "KeptPartners":
         """Return the `top_k` best partners of each owner, and all that tie with the last of them."""
         if not len(self.owner):
             return self
         place = self.owner - self.owner.min()
         return self.take(among_best(place, self.similarity, self.mixed, np.full(place.max() + 1, top_k)))
 
-    def take(self, chosen: Int64 | Bool) -> "Kept":
+    def take(self, selection: Int64 | Bool) -> "KeptPartners":
         """Return a subset, selected by index or by mask."""
-        return Kept(*(column[chosen] for column in vars(self).values()))
+        return KeptPartners(*(column[selection] for column in vars(self).values()))
 
 
-class Cap:
+class TopKSelection:
     """Top-k selection over similar pairs that arrive in blocks.
 
     Each item keeps its `top_k` ≥ 1 most similar partners. A pair becomes an edge if either end keeps it, so a degree
@@ -68,63 +68,63 @@ class Cap:
     def __init__(self, tie: UInt64, top_k: int, room: int = 1 << 25, least: Float64 | None = None) -> None:
         self._tie, self._top_k, self._room = tie, top_k, room
         self._degrees = np.zeros(len(tie), np.int32)
-        begin = np.full(len(tie), -np.inf) if least is None else least.copy()
-        self._bar = begin, np.full(len(tie), ~np.uint64(0))
-        self._held: list[Pairs] = []
+        similarity = np.full(len(tie), -np.inf) if least is None else least.copy()
+        self._bar = similarity, np.full(len(tie), ~np.uint64(0))
+        self._blocks: list[Pairs] = []
         self._sifted = False
-        self._full = room
+        self._limit = room
 
     @classmethod
-    def restored(cls, tie: UInt64, top_k: int, state: Mapping[str, NDArray[Any]]) -> "Cap":
+    def from_state(cls, tie: UInt64, top_k: int, state: Mapping[str, NDArray[Any]]) -> "TopKSelection":
         """Return a selection that continues from a saved `state`."""
-        cap = cls(tie, top_k)
-        cap._degrees = state["degrees"]
-        cap._bar = state["bar_similarity"], state["bar_mixed"]
-        cap._held = [Pairs(state["left"], state["right"], state["similarity"])]
-        return cap
+        selection = cls(tie, top_k)
+        selection._degrees = state["degrees"]
+        selection._bar = state["bar_similarity"], state["bar_mixed"]
+        selection._blocks = [Pairs(state["left"], state["right"], state["similarity"])]
+        return selection
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return everything needed to continue, after discarding all pairs that cannot become edges."""
         self._sift()
         similarity, mixed = self._bar
-        return {"degrees": self._degrees, "bar_similarity": similarity, "bar_mixed": mixed, **vars(self._held[0])}
+        return {"degrees": self._degrees, "bar_similarity": similarity, "bar_mixed": mixed, **vars(self._blocks[0])}
 
     @property
-    def held(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs held."""
-        return sum(len(pairs) for pairs in self._held)
+        return sum(len(pairs) for pairs in self._blocks)
 
     def add(self, pairs: Pairs) -> None:
         """Add pairs that were not added before."""
         _count_ends(pairs.left, pairs.right, self._degrees)
-        self._held.append(self._passing(pairs))
+        self._blocks.append(self._passing(pairs))
         self._sifted = False
-        if self.held > self._full:
+        if self.pair_count > self._limit:
             self._sift()
-            self._full = self.held + max(self.held // 2, self._room)
+            self._limit = self.pair_count + max(self.pair_count // 2, self._room)
 
     def finish(self) -> tuple[Pairs, Int32]:
         """Return the edge pairs in order of arrival, and (N,) how many pairs of each item the top-k limit truncated."""
         self._sift()
-        kept = self._held[0]
+        pairs = self._blocks[0]
         stayed = np.zeros_like(self._degrees)
-        _count_ends(kept.left, kept.right, stayed)
-        return kept, self._degrees - stayed
+        _count_ends(pairs.left, pairs.right, stayed)
+        return pairs, self._degrees - stayed
 
-    def kept(self) -> tuple[Kept, Int32]:
+    def kept_partners(self) -> tuple[KeptPartners, Int32]:
         """Return the partners that each item keeps, and (N,) how many pairs it had.
 
         The pairs may be divided among several selections. The `top_k` best per item of their combined results are then
         the partners that one selection over all pairs keeps.
         """
         self._sift()
-        pairs = self._held[0]
+        pairs = self._blocks[0]
         mixed = all_mixed(self._tie[pairs.left], self._tie[pairs.right])
         parts = []
-        for own, other in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
-            keeps = self.kept_by(own, pairs)
-            parts.append((own[keeps], other[keeps], pairs.similarity[keeps], mixed[keeps]))
-        return Kept(*(np.concatenate(column) for column in zip(*parts, strict=True))), self._degrees
+        for owner, partner in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
+            is_kept = self.kept_by(owner, pairs)
+            parts.append((owner[is_kept], partner[is_kept], pairs.similarity[is_kept], mixed[is_kept]))
+        return KeptPartners(*(np.concatenate(column) for column in zip(*parts, strict=True))), self._degrees
 
     def passes(self, pairs: Pairs) -> Bool:
         """Return (P,) whether each pair reaches the bar of either end, as of the last sifting."""
@@ -138,11 +138,11 @@ class Cap:
         """Raise every item's bar to its K-th pair, and discard pairs that reach the bar of neither end."""
         if self._sifted:
             return
-        pairs = Pairs.concatenate(self._held)
-        self._held.clear()
+        pairs = Pairs.concatenate(self._blocks)
+        self._blocks.clear()
         empty: Places = np.empty(0, np.uint32) if len(pairs) <= _SHORT else np.empty(0, np.uint64)
         _raise_bars(pairs.left, pairs.right, pairs.similarity, self._tie, self._top_k, empty, *self._bar)
-        self._held = [self._passing(pairs)]
+        self._blocks = [self._passing(pairs)]
         self._sifted = True
 
     def _passing(self, pairs: Pairs) -> Pairs:
@@ -160,19 +160,19 @@ def among_best(place: Int32 | Int64, similarity: Float64, mixed: UInt64, room: I
 @kernel
 def _among_best(place: Int64, similarity: Float64, mixed: UInt64, room: Int64) -> Bool:
     starts = np.zeros(len(room) + 1, np.int64)
-    for each in place:
-        starts[each + 1] += 1
+    for index in place:
+        starts[index + 1] += 1
     most = starts.max()
     for item in range(len(room)):
         starts[item + 1] += starts[item]
-    own, free = np.empty(len(place), np.int64), starts[:-1].copy()
+    pair_ids, free = np.empty(len(place), np.int64), starts[:-1].copy()
     for pair in range(len(place)):
-        own[free[place[pair]]] = pair
+        pair_ids[free[place[pair]]] = pair
         free[place[pair]] += 1
-    chosen = np.ones(len(place), np.bool_)
+    is_best = np.ones(len(place), np.bool_)
     values, ranks = np.empty(most, np.float64), np.empty(most, np.uint64)
     for item in range(len(room)):
-        pairs = own[starts[item] : starts[item + 1]]
+        pairs = pair_ids[starts[item] : starts[item + 1]]
         if len(pairs) > room[item]:
             for number in range(len(pairs)):
                 values[number] = -similarity[pairs[number]]
@@ -185,8 +185,8 @@ def _among_best(place: Int64, similarity: Float64, mixed: UInt64, room: Int64) -
                     equal += 1
             last = ranked(ranks, equal, room[item] - 1 - better)
             for pair in pairs:
-                chosen[pair] = similarity[pair] > bar or (similarity[pair] == bar and mixed[pair] <= last)
-    return chosen
+                is_best[pair] = similarity[pair] > bar or (similarity[pair] == bar and mixed[pair] <= last)
+    return is_best
 
 
 @kernel
@@ -235,13 +235,13 @@ def _kept_by(
     bar_mixed: UInt64,
 ) -> Bool:  # fmt: skip
     """Return (P,) whether each pair reaches the bar of the end in `items`."""
-    kept = np.zeros(len(items), np.bool_)
+    is_kept = np.zeros(len(items), np.bool_)
     for pair in range(len(items)):
         bar = bar_similarity[items[pair]]
-        kept[pair] = similarity[pair] > bar or (
+        is_kept[pair] = similarity[pair] > bar or (
             similarity[pair] == bar and _mixed(tie[left[pair]], tie[right[pair]]) <= bar_mixed[items[pair]]
         )
-    return kept
+    return is_kept
 
 
 @kernel
@@ -253,13 +253,13 @@ def _raise_bars(
 
     `empty` has the dtype of a pair's index.
     """
-    starts, own = _of_full_items(left, right, len(tie), top_k, empty)
+    starts, pair_ids = _of_full_items(left, right, len(tie), top_k, empty)
     most = 0
     for item in range(len(tie)):
         most = max(most, starts[item + 1] - starts[item])
     values, mixed = np.empty(most, np.float64), np.empty(most, np.uint64)
     for item in range(len(tie)):
-        pairs = own[starts[item] : starts[item + 1]]
+        pairs = pair_ids[starts[item] : starts[item + 1]]
         if not len(pairs):
             continue
         for place in range(len(pairs)):
@@ -346,11 +346,11 @@ def _of_full_items(left: Int32, right: Int32, items: int, top_k: int, empty: Pla
     starts = np.zeros(items + 1, np.int64)
     for item in range(items):
         starts[item + 1] = starts[item] + (counts[item] if counts[item] >= top_k else 0)
-    own = np.empty(starts[-1], empty.dtype)
+    pair_ids = np.empty(starts[-1], empty.dtype)
     free = starts[:-1].copy()
     for pair in range(len(left)):
         for end in (left[pair], right[pair]):
             if counts[end] >= top_k:
-                own[free[end]] = pair
+                pair_ids[free[end]] = pair
                 free[end] += 1
-    return starts, own
+    return starts, pair_ids

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.ingest.cap import Cap
+from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.older import Changes, OlderLists
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.join import Pairs
@@ -75,24 +75,26 @@ class CappedCollector(Collector):
     ) -> None:
         super().__init__(workspace, *made_from)
         saved = self._load("cap")
-        self._cap = Cap(tie, top_k, least=least) if saved is None else Cap.restored(tie, top_k, saved)
+        self._selection = (
+            TopKSelection(tie, top_k, least=least) if saved is None else TopKSelection.from_state(tie, top_k, saved)
+        )
         self._next = self.begin = 0 if saved is None else int(saved["next"])
         self._saved_at = time.monotonic()
 
     def add(self, pairs: Pairs) -> None:
-        self._cap.add(pairs)
+        self._selection.add(pairs)
         self._next += 1
         if time.monotonic() > self._saved_at + _PERIOD:
-            self._save("cap", {**self._cap.state(), "next": np.array(self._next)})
+            self._save("cap", {**self._selection.state(), "next": np.array(self._next)})
             self._saved_at = time.monotonic()
 
     def finish(self) -> tuple[Iterator[Edges], Int32]:
-        kept, dropped = self._cap.finish()
-        blocks = (slice(start, start + _EDGES) for start in range(0, len(kept), _EDGES))
-        return (_edges(kept, block) for block in blocks), dropped
+        pairs, dropped = self._selection.finish()
+        blocks = (slice(start, start + _EDGES) for start in range(0, len(pairs), _EDGES))
+        return (_edges(pairs, block) for block in blocks), dropped
 
     def changes(self, older: OlderLists) -> Changes:
-        return older.changes(self._cap)
+        return older.changes(self._selection)
 
 
 class UncappedCollector(Collector):
@@ -106,20 +108,20 @@ class UncappedCollector(Collector):
         while (saved := self._load(str(self._files))) is not None:
             self._next = self.begin = int(saved["next"])
             self._files += 1
-        self._held: list[Pairs] = []
+        self._pending: list[Pairs] = []
         self._saved_at = time.monotonic()
 
     def add(self, pairs: Pairs) -> None:
-        self._held.append(pairs)
+        self._pending.append(pairs)
         self._next += 1
-        if sum(map(len, self._held)) >= _EDGES or time.monotonic() > self._saved_at + _PERIOD:
+        if sum(map(len, self._pending)) >= _EDGES or time.monotonic() > self._saved_at + _PERIOD:
             self._flush()
 
     def _flush(self) -> None:
-        edges = _edges(Pairs.concatenate(self._held))
+        edges = _edges(Pairs.concatenate(self._pending))
         self._save(str(self._files), {**vars(edges), "next": np.array(self._next)})
         self._files += 1
-        self._held.clear()
+        self._pending.clear()
         self._saved_at = time.monotonic()
 
     def finish(self) -> tuple[Iterator[Edges], Int32]:

@@ -25,18 +25,20 @@ class Differences:
         self._counts = Counter[str]()
         self._first: list[tuple[int, str, DifferingValue]] = []
 
-    def add(self, records: pa.Table, own: Mapping[str, pa.Array], kept: Mapping[str, pa.Array], places: Int64) -> None:
+    def add(
+        self, records: pa.Table, columns: Mapping[str, pa.Array], first_columns: Mapping[str, pa.Array], places: Int64
+    ) -> None:
         """Compare (R,) records with the first record of their item.
 
         Args:
             records: the records, with their structures if they have any.
-            own: texts of the records, by column.
-            kept: texts of the first records, by column.
+            columns: texts of the records, by column.
+            first_columns: texts of the first records, by column.
             places: (R,) numbers of the records, which order the examples.
         """
         structures = next((records[name] for name in _STRUCTURES if name in records.column_names), None)
-        for name, values in own.items():
-            first = kept.get(name, pa.nulls(len(values), pa.string()))
+        for name, values in columns.items():
+            first = first_columns.get(name, pa.nulls(len(values), pa.string()))
             rows = np.flatnonzero(differ(first, values))
             if not len(rows):
                 continue
@@ -61,13 +63,13 @@ class Differences:
         return {"counts": dict(self._counts), "first": first}
 
     def _shorten(self) -> None:
-        self._first = sorted(self._first, key=lambda each: each[:2])[:KEPT]
+        self._first = sorted(self._first, key=lambda entry: entry[:2])[:KEPT]
 
     def differing(self) -> DifferingValues:
         return DifferingValues(counts=dict(sorted(self._counts.items())), first=[entry for _, _, entry in self._first])
 
 
-def joined(before: DifferingValues, after: DifferingValues) -> DifferingValues:
+def combine_differing(before: DifferingValues, after: DifferingValues) -> DifferingValues:
     """Return the combined differing values of earlier and later records."""
     counts = Counter(before.counts) + Counter(after.counts)
     return DifferingValues(counts=dict(sorted(counts.items())), first=[*before.first, *after.first][:KEPT])

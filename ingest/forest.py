@@ -22,28 +22,28 @@ class SpanningForest:
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
         self._parts: list[Edges] = []
-        self._held = 0
+        self._edge_count = 0
 
     @classmethod
-    def of_rest(cls, nodes: int, graph: Graph, forest: Edges, removed: Edges) -> "SpanningForest":
+    def after_removal(cls, nodes: int, graph: Graph, forest: Edges, removed: Edges) -> "SpanningForest":
         """Return the forest of a graph without some of its edges, and with `nodes` nodes.
 
         `forest` is the forest of the whole graph. Its remaining edges stay in the new forest. Edges that replace the
         removed ones join the parts into which the old forest fell.
         """
-        rest = forest.take(~csr.membership_mask(forest, removed))
-        grown = cls(nodes)
-        grown.add(rest)
-        if len(rest) < len(forest):
-            label = _components(rest.source, rest.target, graph.nodes)
+        remaining = forest.take(~csr.membership_mask(forest, removed))
+        result = cls(nodes)
+        result.add(remaining)
+        if len(remaining) < len(forest):
+            label = _components(remaining.source, remaining.target, graph.nodes)
             joining = Edges(*_joining(graph.indptr, graph.indices, graph.similarity, label))
-            grown.add(joining.take(~csr.membership_mask(joining, removed)))
-        return grown
+            result.add(joining.take(~csr.membership_mask(joining, removed)))
+        return result
 
     def add(self, edges: Edges) -> None:
         self._parts.append(edges)
-        self._held += len(edges)
-        if self._held > self._nodes + _EDGES_AT_ONCE:
+        self._edge_count += len(edges)
+        if self._edge_count > self._nodes + _EDGES_AT_ONCE:
             self._reduce()
 
     def _reduce(self) -> None:
@@ -52,9 +52,9 @@ class SpanningForest:
         An edge that is not in the forest of some edges is not in the forest of any superset of them.
         """
         edges = Edges.concatenate(self._parts)
-        chosen = _boruvka(edges.source, edges.target, edges.similarity, self._nodes)
-        self._parts = [edges.take(chosen)]
-        self._held = len(self._parts[0])
+        in_forest = _boruvka(edges.source, edges.target, edges.similarity, self._nodes)
+        self._parts = [edges.take(in_forest)]
+        self._edge_count = len(self._parts[0])
 
     def edges(self) -> Edges:
         """Return the forest of all added edges, most similar first, then by source and target."""
@@ -99,7 +99,7 @@ def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> N
     In each round, every component takes the best edge that leaves it.
     """
     component = np.arange(nodes).astype(np.int32)
-    chosen = np.zeros(len(source), np.bool_)
+    in_forest = np.zeros(len(source), np.bool_)
     leaving = np.arange(len(source))
     best = np.empty(nodes, np.int64)
     most = np.empty(nodes, np.float32)
@@ -118,8 +118,8 @@ def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> N
                 if similarity[edge] > most[end] or _precedes(int(edge), int(best[end]), source, target):
                     best[end], most[end] = edge, similarity[edge]
         leaving = leaving[:count]
-        _join(component, best, source, target, chosen)
-    return chosen
+        _join(component, best, source, target, in_forest)
+    return in_forest
 
 
 @kernel
@@ -130,12 +130,12 @@ def _precedes(edge: int, other: int, source: Int32, target: Int32) -> bool:
 
 
 @kernel
-def _join(component: Int32, best: Int64, source: Int32, target: Int32, chosen: NDArray[np.bool_]) -> None:
+def _join(component: Int32, best: Int64, source: Int32, target: Int32, in_forest: NDArray[np.bool_]) -> None:
     """Choose the best edge of every component that has one, and label each component by its lowest node."""
     for node in range(len(best)):
         edge = best[node]
         if edge >= 0:
-            chosen[edge] = True
+            in_forest[edge] = True
             a, b = root(component, source[edge]), root(component, target[edge])
             component[max(a, b)] = min(a, b)
     for node in range(len(component)):

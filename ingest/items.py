@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from graphkin.ingest.differences import Differences
 from graphkin.ingest.parsing import Parsed
-from graphkin.ingest.source_columns import in_order, source_columns
+from graphkin.ingest.source_columns import sort_topologically, source_columns
 from graphkin.ingest.values import ReadColumn
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
@@ -33,7 +33,7 @@ _COMPARED = 1 << 16  # records of repeated items that are compared at a time
 
 
 @dataclass(frozen=True)
-class Written:
+class Notation:
     """Notation of a property's values.
 
     Attributes:
@@ -49,11 +49,11 @@ class Written:
     values: ColumnValues | None = None
 
     @classmethod
-    def from_values(cls, values: ColumnValues, *, shortest: bool) -> "Written":
+    def from_values(cls, values: ColumnValues, *, shortest: bool) -> "Notation":
         return cls(values.numbers + values.censored > 0, values.texts > 0, shortest, values)
 
     @classmethod
-    def stored(cls, name: str, manifest: Provenance) -> "Written":
+    def from_manifest(cls, name: str, manifest: Provenance) -> "Notation":
         """Return how the values of a property are written in a stored generation."""
         values = manifest.columns.get(name)
         if values is not None:
@@ -66,15 +66,15 @@ class Written:
     def numeric(self) -> bool:
         return self.numbers and not self.texts
 
-    def __and__(self, other: "Written") -> "Written":
+    def __and__(self, other: "Notation") -> "Notation":
         values = None
         if self.values is not None and other.values is not None:
             both = self.values, other.values
-            counts = {name: sum(getattr(each, name) for each in both) for name in _COUNTS}
+            counts = {name: sum(getattr(values_of, name) for values_of in both) for name in _COUNTS}
             example = self.values.example if self.values.example is not None else other.values.example
             values = ColumnValues(**counts, example=example)
         shortest = self.shortest and other.shortest
-        return Written(self.numbers or other.numbers, self.texts or other.texts, shortest, values)
+        return Notation(self.numbers or other.numbers, self.texts or other.texts, shortest, values)
 
 
 @dataclass(frozen=True)
@@ -86,95 +86,99 @@ class Properties:
 
     Attributes:
         computed: columns that the describer computes, all numbers.
-        given: columns of the source in its order, and how the values of each are written.
+        source: columns of the source in its order, and how the values of each are written.
     """
 
     computed: Sequence[str]
-    given: Mapping[str, Written] = field(default_factory=dict)
+    source: Mapping[str, Notation] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, computed: Sequence[str], kept: pa.Table) -> "Properties":
+    def from_items(cls, computed: Sequence[str], items: pa.Table) -> "Properties":
         """Return the properties of parsed items."""
-        texts_of = source_columns(kept["properties"], computed)
-        return cls(computed, {name: _written(texts) for name, texts in texts_of.items()})
+        texts_of = source_columns(items["properties"], computed)
+        return cls(computed, {name: _notation(texts) for name, texts in texts_of.items()})
 
     @classmethod
-    def stored(cls, computed: Sequence[str], manifest: Provenance) -> "Properties":
+    def from_manifest(cls, computed: Sequence[str], manifest: Provenance) -> "Properties":
         """Return the properties that a manifest lists."""
-        given = {name: Written.stored(name, manifest) for name in manifest.properties if name not in computed}
-        return cls(computed, given)
+        source = {name: Notation.from_manifest(name, manifest) for name in manifest.properties if name not in computed}
+        return cls(computed, source)
 
     def __and__(self, other: "Properties") -> "Properties":
         """Return the properties of the items of both sets, whose computed properties are the same."""
-        both = {**other.given, **self.given}
-        both |= {name: self.given[name] & other.given[name] for name in self.given.keys() & other.given.keys()}
-        names = list(dict.fromkeys([*self.given, *other.given]))
-        order = in_order(names, [*pairwise(self.given), *pairwise(other.given)])
+        both = {**other.source, **self.source}
+        both |= {name: self.source[name] & other.source[name] for name in self.source.keys() & other.source.keys()}
+        names = list(dict.fromkeys([*self.source, *other.source]))
+        order = sort_topologically(names, [*pairwise(self.source), *pairwise(other.source)])
         return Properties(self.computed, {name: both[name] for name in order})
 
     @property
     def types(self) -> dict[str, PropertyType]:
         """Type of each property by name: the source's in its order, then the computed ones."""
-        given: dict[str, PropertyType] = {name: "number" if how.numeric else "text" for name, how in self.given.items()}
-        return given | dict.fromkeys(self.computed, "number")
+        source_types: dict[str, PropertyType] = {
+            name: "number" if notation.numeric else "text" for name, notation in self.source.items()
+        }
+        return source_types | dict.fromkeys(self.computed, "number")
 
     @property
     def written(self) -> list[str]:
         """Names of numeric properties some of whose values are not in their shortest text."""
-        return sorted(name for name, how in self.given.items() if how.numeric and not how.shortest)
+        return sorted(name for name, notation in self.source.items() if notation.numeric and not notation.shortest)
 
     @property
     def columns(self) -> dict[str, ColumnValues]:
         """Counts of the values of each source column, where they are known."""
-        return {name: how.values for name, how in self.given.items() if how.values is not None}
+        return {name: notation.values for name, notation in self.source.items() if notation.values is not None}
 
     @property
     def qualifiers(self) -> dict[str, str]:
         """Name of the column of signs of each property with censored numbers. No other property has that name."""
-        taken, qualifiers = set(self.types), dict[str, str]()
-        for name, how in self.given.items():
-            if how.numeric and how.values is not None and how.values.censored:
+        reserved, qualifiers = set(self.types), dict[str, str]()
+        for name, notation in self.source.items():
+            if notation.numeric and notation.values is not None and notation.values.censored:
                 candidates = (f"{name}_qualifier{suffix}" for suffix in chain([""], map("_{}".format, count(2))))
-                qualifiers[name] = next(each for each in candidates if each not in taken)
-                taken.add(qualifiers[name])
+                qualifiers[name] = next(candidate for candidate in candidates if candidate not in reserved)
+                reserved.add(qualifiers[name])
         return qualifiers
 
-    def table(self, kept: pa.Table, names: pa.ListArray) -> pa.Table:
+    def table(self, items: pa.Table, names: pa.ListArray) -> pa.Table:
         """Return the item table of distinct parsed items, each with all its names."""
-        none = pa.nulls(len(kept), pa.string())
-        identity = [kept[name] if name in kept.column_names else none for name in _IDENTITY]
-        columns: dict[str, Column] = {name: kept[name].cast(pa.float64()) for name in self.computed}
-        texts_of = source_columns(kept["properties"], self.computed)
-        columns |= {name: _column(texts_of.get(name, none), how) for name, how in self.given.items()}
+        none = pa.nulls(len(items), pa.string())
+        identity = [items[name] if name in items.column_names else none for name in _IDENTITY]
+        columns: dict[str, Column] = {name: items[name].cast(pa.float64()) for name in self.computed}
+        texts_of = source_columns(items["properties"], self.computed)
+        columns |= {name: _column(texts_of.get(name, none), notation) for name, notation in self.source.items()}
         return _item_table([*identity, names], columns)
 
 
 @dataclass(frozen=True)
-class RestItems:
+class RemainingItems:
     """Renumbered items that stay after a removal: their table and the properties that they have."""
 
     table: pa.Table
     properties: Properties
 
     @classmethod
-    def of(cls, generation: Generation, ids: Int32, computed: Sequence[str]) -> Self:
+    def from_generation(cls, generation: Generation, ids: Int32, computed: Sequence[str]) -> Self:
         """Read the items to keep. A property that none of them has is left out, unless it is `computed`."""
-        called = titles(generation.manifest.properties)
-        rows = pa.Table.from_batches(generation.scan(ids, [*ITEM_SCHEMA.names, *called.values()]))
-        texts_of = {name: texts(rows[called[name]].combine_chunks()) for name in called if name not in computed}
-        given = {name: _written(own) for name, own in texts_of.items() if own.null_count < len(ids)}
-        columns: dict[str, Column] = {name: rows[called[name]] for name in computed}
-        columns |= {name: _column(texts_of[name], how) for name, how in given.items()}
+        column_titles = titles(generation.manifest.properties)
+        rows = pa.Table.from_batches(generation.scan(ids, [*ITEM_SCHEMA.names, *column_titles.values()]))
+        texts_of = {
+            name: texts(rows[column_titles[name]].combine_chunks()) for name in column_titles if name not in computed
+        }
+        source = {name: _notation(column) for name, column in texts_of.items() if column.null_count < len(ids)}
+        columns: dict[str, Column] = {name: rows[column_titles[name]] for name in computed}
+        columns |= {name: _column(texts_of[name], notation) for name, notation in source.items()}
         table = _item_table([rows[name] for name in ITEM_SCHEMA.names], columns)
-        return cls(table, Properties(computed, given))
+        return cls(table, Properties(computed, source))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the item table in batches."""
-        return map(rebased, self.table.to_batches(max_chunksize=_BATCH))
+        return map(rebase_offsets, self.table.to_batches(max_chunksize=_BATCH))
 
 
 @dataclass(frozen=True)
-class Older:
+class OlderItems:
     """Items that were in the collection before an append.
 
     Attributes:
@@ -192,7 +196,7 @@ class Older:
     fingerprints: Callable[[], UInt64]
 
     @classmethod
-    def none(cls, computed: Sequence[str]) -> "Older":
+    def none(cls, computed: Sequence[str]) -> "OlderItems":
         """Return an empty set of items with these computed properties."""
         return cls(
             b"",
@@ -228,7 +232,7 @@ class ItemTable:
         differing: values of later records that differ from the first record of their item.
     """
 
-    older: Older
+    older: OlderItems
     read: int = 0
     rejected: int = 0
     rejections: list[pa.RecordBatch] = field(default_factory=list)
@@ -263,15 +267,15 @@ class ItemTable:
         item_of, first = collapse(items["digest"], self.older.digests)
         require_numbered(before + len(first))
         self.differing = self._differing(items, item_of, first)
-        names = names_of(items["name"], item_of, before + len(first))
+        names = collect_names(items["name"], item_of, before + len(first))
         self._add_names(names.slice(0, before))
         names = names.slice(before)
         self.names = len(names.flatten())
-        kept = items.take(pa.array(first))
-        described = describe(kept)
-        self.properties &= Properties.of(self.properties.computed, kept)
-        table = self.properties.table(kept, names)
-        return described, map(rebased, table.to_batches(max_chunksize=_BATCH))
+        distinct = items.take(pa.array(first))
+        described = describe(distinct)
+        self.properties &= Properties.from_items(self.properties.computed, distinct)
+        table = self.properties.table(distinct, names)
+        return described, map(rebase_offsets, table.to_batches(max_chunksize=_BATCH))
 
     def _differing(self, items: pa.Table, item_of: Int64, first: Int64) -> DifferingValues:
         """Return values of later records that differ from the first record of their item."""
@@ -288,20 +292,20 @@ class ItemTable:
                     continue
                 part, ids = records.take(pa.array(places)), item_of[places]
                 if ids[0] < before:
-                    kept = self.older.texts(ids.astype(np.int32))
+                    first_values = self.older.texts(ids.astype(np.int32))
                 else:
-                    kept = source_columns(records["properties"].take(pa.array(first_of[ids])), computed)
-                differences.add(part, source_columns(part["properties"], computed), kept, places)
+                    first_values = source_columns(records["properties"].take(pa.array(first_of[ids])), computed)
+                differences.add(part, source_columns(part["properties"], computed), first_values, places)
         return differences.differing()
 
-    def _add_names(self, found: pa.ListArray) -> None:
+    def _add_names(self, candidates: pa.ListArray) -> None:
         """Set `added_names` to the names of older items in the new records that these items do not have yet."""
-        ids = np.flatnonzero(np.asarray(found.value_lengths())).astype(np.int32)
-        had, found = self.older.names(ids), found.take(pa.array(ids))
-        owners = [np.repeat(np.arange(len(ids)), np.asarray(each.value_lengths())) for each in (had, found)]
-        names = pa.chunked_array([each.flatten() for each in (had, found)], pa.string())
-        together = names_of(names, np.concatenate(owners), len(ids))
-        lengths, before = (np.asarray(each.value_lengths(), np.int32) for each in (together, had))
+        ids = np.flatnonzero(np.asarray(candidates.value_lengths())).astype(np.int32)
+        current, candidates = self.older.names(ids), candidates.take(pa.array(ids))
+        owners = [np.repeat(np.arange(len(ids)), np.asarray(lists.value_lengths())) for lists in (current, candidates)]
+        names = pa.chunked_array([lists.flatten() for lists in (current, candidates)], pa.string())
+        together = collect_names(names, np.concatenate(owners), len(ids))
+        lengths, before = (np.asarray(lists.value_lengths(), np.int32) for lists in (together, current))
         place = np.arange(len(together.values)) - np.repeat(np.asarray(together.offsets)[:-1], lengths)
         more = lengths > before
         offsets = np.append(0, np.cumsum((lengths - before)[more])).astype(np.int32)
@@ -321,7 +325,7 @@ def require_numbered(items: int) -> None:
         )
 
 
-def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
+def rebase_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the batch with text offsets that start at 0."""
     return batch.take(pa.array(np.arange(batch.num_rows)))
 
@@ -342,7 +346,9 @@ def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64
     starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
     first = order[starts]
     items = (
-        _places(digests.combine_chunks().take(pa.array(first)), older) if older else np.full(len(first), -1, np.int64)
+        _find_digests(digests.combine_chunks().take(pa.array(first)), older)
+        if older
+        else np.full(len(first), -1, np.int64)
     )
     newer = np.flatnonzero(items < 0)
     newer = newer[np.argsort(first[newer])]
@@ -352,26 +358,28 @@ def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64
     return item_of, first[newer]
 
 
-def _places(digests: pa.FixedSizeBinaryArray, older: bytes) -> Int64:
+def _find_digests(digests: pa.FixedSizeBinaryArray, older: bytes) -> Int64:
     """Return the index of each of some distinct digests among the older ones, -1 where it is absent."""
     places = np.full(len(digests), -1, np.int64)
     if not older:
         return places
-    held = pa.FixedSizeBinaryArray.from_buffers(digests.type, len(older) // _DIGEST, [None, pa.py_buffer(older)])
-    found = pc.index_in(held, value_set=digests)
-    places[np.asarray(found.drop_null())] = np.flatnonzero(np.asarray(found.is_valid()))
+    older_digests = pa.FixedSizeBinaryArray.from_buffers(
+        digests.type, len(older) // _DIGEST, [None, pa.py_buffer(older)]
+    )
+    matches = pc.index_in(older_digests, value_set=digests)
+    places[np.asarray(matches.drop_null())] = np.flatnonzero(np.asarray(matches.is_valid()))
     return places
 
 
-def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
+def collect_names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
     """Return the distinct names of each item, in order of appearance."""
     encoded = names.combine_chunks().dictionary_encode()
-    named = np.flatnonzero(np.asarray(encoded.is_valid()))
+    has_name = np.flatnonzero(np.asarray(encoded.is_valid()))
     codes = np.asarray(encoded.indices.drop_null())
-    pairs = item_of[named] * max(len(encoded.dictionary), 1) + codes
+    pairs = item_of[has_name] * max(len(encoded.dictionary), 1) + codes
     _, once = np.unique(pairs, return_index=True)
     once = np.sort(once)
-    owner = item_of[named][once]
+    owner = item_of[has_name][once]
     by_item = np.argsort(owner, kind="stable")
     offsets = np.zeros(items + 1, np.int32)
     np.cumsum(np.bincount(owner, minlength=items), out=offsets[1:])
@@ -380,21 +388,21 @@ def names_of(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray
 
 def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> pa.Table:
     """Return the item table from the columns that every item has and from the properties by name."""
-    called = titles(properties)
-    ordered = [(called[name], properties[name]) for name in sorted(properties)]
+    column_titles = titles(properties)
+    ordered = [(column_titles[name], properties[name]) for name in sorted(properties)]
     fields = [pa.field(title, values.type) for title, values in ordered]
     return pa.table([*common, *(values for _, values in ordered)], pa.schema([*ITEM_SCHEMA, *fields]))
 
 
-def _written(texts: pa.Array) -> Written:
-    read = ReadColumn.from_texts(texts)
-    return Written.from_values(read.values, shortest=read.shortest)
+def _notation(texts: pa.Array) -> Notation:
+    column = ReadColumn.from_texts(texts)
+    return Notation.from_values(column.values, shortest=column.shortest)
 
 
-def _column(texts: pa.Array, written: Written) -> pa.Array:
-    if not written.numeric:
+def _column(texts: pa.Array, notation: Notation) -> pa.Array:
+    if not notation.numeric:
         return texts
     numbers = ReadColumn.from_texts(texts).numbers
-    if written.shortest:
+    if notation.shortest:
         return numbers
     return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())

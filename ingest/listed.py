@@ -24,7 +24,7 @@ _ABSENT: dict[ListedBy, str] = {"name": "no item has this name", "smiles": "no i
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedItems:
     """The items that a list names.
 
     Attributes:
@@ -51,11 +51,11 @@ class _Line:
 
     number: int
     text: str
-    wanted: str | None
+    key: str | None
     fault: str | None
 
 
-def listed(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], recipe: Recipe) -> Listed:
+def resolve_list(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], recipe: Recipe) -> ListedItems:
     """Return the items that a file lists, one per line. Blank lines are skipped.
 
     A name selects every item that has exactly this name. A SMILES is standardized by the recipe, as in an ingest.
@@ -70,18 +70,18 @@ def listed(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], recipe
     """
     if by == "smiles" and kind.structure != "smiles":
         raise Conflict(f"{kind.plural} have no SMILES", given=by, expected="a list of names")
-    stored, source = _read(file)
-    lines = [_understood(line, by, kind, recipe) for line in stored if line[1].strip()]
-    wanted = pa.array(sorted({line.wanted for line in lines if line.wanted is not None}), pa.string())
-    owners, places = _found(base, _COLUMN[by], wanted)
-    known = {*wanted.take(pa.array(np.unique(places))).to_pylist()}
-    missing = [line for line in lines if line.wanted not in known]
+    stored, source = _read_list(file)
+    lines = [_parse_line(line, by, kind, recipe) for line in stored if line[1].strip()]
+    keys = pa.array(sorted({line.key for line in lines if line.key is not None}), pa.string())
+    owners, places = _match_texts(base, _COLUMN[by], keys)
+    matched = {*keys.take(pa.array(np.unique(places))).to_pylist()}
+    missing = [line for line in lines if line.key not in matched]
     rows = [[file] * len(missing), [line.number for line in missing], [line.text[:KEPT_INPUT] for line in missing]]
     reasons = [line.fault or _ABSENT[by] for line in missing]
-    return Listed(np.unique(owners), pa.record_batch([*rows, reasons], schema=REJECTION_SCHEMA), source)
+    return ListedItems(np.unique(owners), pa.record_batch([*rows, reasons], schema=REJECTION_SCHEMA), source)
 
 
-def _read(file: str) -> tuple[list[Line], Input]:
+def _read_list(file: str) -> tuple[list[Line], Input]:
     with ExitStack() as resources:
         raw, _ = opened(file, None, resources)
         with readable(file, raw):
@@ -91,7 +91,7 @@ def _read(file: str) -> tuple[list[Line], Input]:
         return lines, raw.digest(file)
 
 
-def _understood(line: Line, by: ListedBy, kind: Kind[Recipe], recipe: Recipe) -> _Line:
+def _parse_line(line: Line, by: ListedBy, kind: Kind[Recipe], recipe: Recipe) -> _Line:
     number, text, fault = line
     bare = text.rstrip("\r\n")
     if fault is not None or by == "name":
@@ -102,17 +102,17 @@ def _understood(line: Line, by: ListedBy, kind: Kind[Recipe], recipe: Recipe) ->
         return _Line(number, bare, None, error.detail)
 
 
-def _found(base: Generation, column: str, wanted: pa.Array) -> tuple[Int32, Int32]:
+def _match_texts(base: Generation, column: str, keys: pa.Array) -> tuple[Int32, Int32]:
     """Return the items that have one of the wanted texts, and the index of that text."""
-    parts = [_among(ids, texts, wanted) for ids, texts in _texts(base, column)]
+    parts = [_match_batch(ids, texts, keys) for ids, texts in _texts(base, column)]
     owners, places = zip(*parts, strict=True)
     return np.concatenate(owners), np.concatenate(places)
 
 
-def _among(ids: Int32, texts: pa.Array, wanted: pa.Array) -> tuple[Int32, Int32]:
-    places = pc.index_in(texts, value_set=wanted)
-    found = np.asarray(places.is_valid())
-    return ids[found], np.asarray(places.drop_null())
+def _match_batch(ids: Int32, texts: pa.Array, keys: pa.Array) -> tuple[Int32, Int32]:
+    places = pc.index_in(texts, value_set=keys)
+    is_match = np.asarray(places.is_valid())
+    return ids[is_match], np.asarray(places.drop_null())
 
 
 def _texts(base: Generation, column: str) -> Iterator[tuple[Int32, pa.Array]]:

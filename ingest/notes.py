@@ -6,7 +6,7 @@ from graphkin.ingest.progress import Progress
 from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
 
 
-def tell(progress: Progress, sentences: Iterable[str]) -> None:
+def report_notes(progress: Progress, sentences: Iterable[str]) -> None:
     """Report each sentence."""
     for sentence in sentences:
         progress.note(sentence)

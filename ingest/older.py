@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from graphkin.ingest.cap import Bool, Cap, all_mixed, among_best, last_kept, least_rounded_to, ranked
-from graphkin.ingest.stored import compared
+from graphkin.ingest.cap import Bool, TopKSelection, all_mixed, among_best, last_kept, least_rounded_to, ranked
+from graphkin.ingest.stored import recompute_similarities
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.window import Similarity
 from graphkin.store import csr
@@ -31,7 +31,7 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class _Open:
+class _OpenPairs:
     """The stored pairs that new pairs may evict from the neighbor lists of I items.
 
     An item that gets m new pairs may lose its last m pairs, and those that round to the same similarity.
@@ -94,64 +94,64 @@ class OlderLists:
         """(N,) similarities below which an item keeps no new pair, as far as the stored edges show."""
         return least_rounded_to(self.last)
 
-    def changes(self, capped: Cap) -> Changes:
+    def changes(self, selection: TopKSelection) -> Changes:
         """Return the changes that all new pairs cause.
 
-        `capped` holds those of the new pairs that may become edges. It was created with the bounds `least`.
+        `selection` holds those of the new pairs that may become edges. It was created with the bounds `least`.
         """
-        new, lost = capped.finish()
+        new, lost = selection.finish()
         inner = new.left >= self.graph.nodes
-        keeps = capped.kept_by(new.left, new)
-        stays = capped.kept_by(new.right, new) | inner & keeps  # an item whose pairs are all new
-        come = keeps & ~inner
-        touched, place, more = np.unique(new.left[come], return_inverse=True, return_counts=True)
-        lists = self._open(touched, more)
-        kept = self._kept(lists, place, new.take(come))
-        stays[come] |= kept[len(lists.place) :]
-        added, removed = new.take(stays), self._gone(lists, kept[: len(lists.place)])
+        keeps = selection.kept_by(new.left, new)
+        stays = selection.kept_by(new.right, new) | inner & keeps  # an item whose pairs are all new
+        is_added = keeps & ~inner
+        touched, place, more = np.unique(new.left[is_added], return_inverse=True, return_counts=True)
+        lists = self._open_pairs(touched, more)
+        is_kept = self._is_kept(lists, place, new.take(is_added))
+        stays[is_added] |= is_kept[len(lists.place) :]
+        added, removed = new.take(stays), self._evicted(lists, is_kept[: len(lists.place)])
         dropped = lost + new.ends(len(self.tie)) + removed.ends(len(self.tie)) - added.ends(len(self.tie))
         dropped[: self.graph.nodes] += self.dropped
         return Changes(iter([added.edges()]), removed.edges(), dropped)
 
-    def _open(self, items: Int32, more: Int64) -> _Open:
+    def _open_pairs(self, items: Int32, more: Int64) -> _OpenPairs:
         """Return the stored pairs that `more` new pairs of each item may evict from its list."""
         rows = self.graph.indptr, self.graph.indices, self.graph.similarity
-        return _Open(items, *_last_pairs(*rows, items, more, self.last[items], self.top_k))
+        return _OpenPairs(items, *_last_pairs(*rows, items, more, self.last[items], self.top_k))
 
-    def _kept(self, lists: _Open, place: Int64 | None = None, new: Pairs | None = None) -> Bool:
+    def _is_kept(self, lists: _OpenPairs, place: Int64 | None = None, new: Pairs | None = None) -> Bool:
         """Return which pairs of the lists are kept, followed by which of the new pairs are kept.
 
         `place` gives, for each new pair, the index of its existing end in the lists.
         """
         place, new = (lists.place[:0], Pairs.concatenate([])) if place is None or new is None else (place, new)
         owner, partner = np.append(lists.owner, new.left), np.append(lists.partner, new.right)
-        similarity = np.append(self._compared(lists), new.similarity)
+        similarity = np.append(self._recomputed(lists), new.similarity)
         rank = all_mixed(self.tie[owner], self.tie[partner])
         return among_best(np.append(lists.place, place), similarity, rank, lists.room)
 
-    def _compared(self, lists: _Open) -> Float64:
+    def _recomputed(self, lists: _OpenPairs) -> Float64:
         """Return (P,) float64 similarities of the pairs. A pair in the lists of both ends is computed once."""
         left, right = np.minimum(lists.owner, lists.partner), np.maximum(lists.owner, lists.partner)
         _, first, again = np.unique(csr.pair_keys(left, right), return_index=True, return_inverse=True)
-        return compared(self.similarities, left[first], right[first], self.threads)[again]
+        return recompute_similarities(self.similarities, left[first], right[first], self.threads)[again]
 
-    def _gone(self, lists: _Open, kept: Bool) -> Pairs:
+    def _evicted(self, lists: _OpenPairs, is_kept: Bool) -> Pairs:
         """Return the stored pairs, each once, that one item evicts and the other end does not keep."""
-        owner, partner, similarity = lists.owner[~kept], lists.partner[~kept], lists.similarity[~kept]
+        owner, partner, similarity = lists.owner[~is_kept], lists.partner[~is_kept], lists.similarity[~is_kept]
         above = self.last.copy()
         above[lists.items] = lists.above
         doubtful = similarity <= above[partner]
         owner, partner, similarity = owner[doubtful], partner[doubtful], similarity[doubtful]
-        listed = np.zeros(len(self.tie), np.bool_)
-        listed[lists.items] = True
+        is_open = np.zeros(len(self.tie), np.bool_)
+        is_open[lists.items] = True
         unsure = similarity >= self.last[partner]
-        items = np.unique(partner[unsure & ~listed[partner]])
-        others = self._open(items, np.zeros(len(items), np.int64))
-        lost = ~self._kept(others)
-        let_go = np.concatenate(
-            [csr.pair_keys(owner, partner), csr.pair_keys(others.owner[lost], others.partner[lost])]
+        items = np.unique(partner[unsure & ~is_open[partner]])
+        partner_lists = self._open_pairs(items, np.zeros(len(items), np.int64))
+        lost = ~self._is_kept(partner_lists)
+        evicted = np.concatenate(
+            [csr.pair_keys(owner, partner), csr.pair_keys(partner_lists.owner[lost], partner_lists.partner[lost])]
         )
-        gone = ~unsure | np.isin(csr.pair_keys(partner, owner), let_go)
+        gone = ~unsure | np.isin(csr.pair_keys(partner, owner), evicted)
         source, target = np.minimum(owner, partner)[gone], np.maximum(owner, partner)[gone]
         _, once = np.unique(csr.pair_keys(source, target), return_index=True)
         return Pairs(source[once], target[once], similarity[gone][once].astype(np.float64))
@@ -181,11 +181,11 @@ def _last_pairs(
         for number in range(length):
             room[place] -= values[number] < -above[place]
             count += -above[place] <= values[number] <= -last[place]
-    places, partner, own = np.empty(count, np.int64), np.empty(count, np.int32), np.empty(count, np.float32)
+    places, partner, stored = np.empty(count, np.int64), np.empty(count, np.int32), np.empty(count, np.float32)
     count = 0
     for place, item in enumerate(items):
         for number in range(indptr[item], indptr[item + 1]):
             if last[place] <= similarity[number] <= above[place]:
-                places[count], partner[count], own[count] = place, indices[number], similarity[number]
+                places[count], partner[count], stored[count] = place, indices[number], similarity[number]
                 count += 1
-    return above, room, places, partner, own
+    return above, room, places, partner, stored

@@ -72,7 +72,7 @@ class ChunkParser:
             at: called with the number of each row before the row is described.
         """
         records = chunk.records
-        kept: list[int] = []
+        item_rows: list[int] = []
         described: list[Sequence[object]] = []
         rejected: list[tuple[int, str]] = []
         columns = (records[name].to_pylist() for name in ("text", "name", "fault"))
@@ -82,7 +82,7 @@ class ChunkParser:
                 if fault is not None:
                     raise Rejected(fault)
                 described.append(self._describer.describe(text or "", chunk.writing, name))
-                kept.append(row)
+                item_rows.append(row)
             except Rejected as reason:
                 rejected.append((row, str(reason)))
             except Exception as error:
@@ -90,7 +90,7 @@ class ChunkParser:
         schema = self._describer.schema
         values = list(zip(*described, strict=True)) or [()] * len(schema)
         arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
-        carried = records.select(_CARRIED).take(pa.array(kept, pa.int64()))
+        carried = records.select(_CARRIED).take(pa.array(item_rows, pa.int64()))
         items = pa.RecordBatch.from_arrays([*arrays, *carried.columns], schema=item_schema(schema))
         return Parsed(items, rejections(chunk, rejected))
 

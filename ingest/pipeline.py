@@ -5,13 +5,13 @@ from contextlib import ExitStack, closing
 from functools import partial
 
 from graphkin.ingest.collect import Collector, collector
-from graphkin.ingest.items import Older
-from graphkin.ingest.notes import notes, tell
+from graphkin.ingest.items import OlderItems
+from graphkin.ingest.notes import notes, report_notes
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of
-from graphkin.ingest.reading import chunks, opened, parsed, parser, unnamed
-from graphkin.ingest.reruns import kept
+from graphkin.ingest.reading import chunks, missing_names_note, open_sources, parse_sources, parser_pool
+from graphkin.ingest.reruns import save_report
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
@@ -50,22 +50,22 @@ def ingest(
     clock = Clock(progress or Progress())
     kind = kind_of_recipe(recipe)
     with ExitStack() as stack:
-        sources = [stack.enter_context(closing(source)) for source in opened(files, kind, recipe, options)]
+        sources = [stack.enter_context(closing(source)) for source in open_sources(files, kind, recipe, options)]
         draft = stack.enter_context(store.draft(collection, kind.name))
         workspace = Workspace(draft.workspace)
         workspace.prepare()
-        pool = stack.enter_context(parser(kind, recipe, options, workspace))
+        pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
         with clock.stage("compile"), compiling(clock.progress):
             compile_kernels(kind.specimen(recipe), recipe.top_k)
         pool.begin(chunks(sources))
-        table = parsed(kind, sources, recipe, options, draft, pool, clock, Older.none(kind.computed))
+        table = parse_sources(kind, sources, recipe, options, draft, pool, clock, OlderItems.none(kind.computed))
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
             write_items(items, descriptors.words, draft)
             if descriptors.links is not None:
                 draft.write_links(descriptors.links)
         if not table.names and "csv" in kind.files:
-            clock.progress.note(unnamed(table.properties))
+            clock.progress.note(missing_names_note(table.properties))
         with clock.stage("index"):
             draft.write_index(descriptors.index())
         with clock.stage("join", len(descriptors), kind.plural) as advance:
@@ -78,8 +78,8 @@ def ingest(
         provenance = provenance_of(recipe, sources, table, descriptors, tally, dropped, clock)
         manifest = draft.publish(provenance)
         workspace.remove()
-        tell(clock.progress, notes(provenance))
-        return kept(store, collection, manifest, provenance, table.rejections)
+        report_notes(clock.progress, notes(provenance))
+        return save_report(store, collection, manifest, provenance, table.rejections)
 
 
 def _collect(

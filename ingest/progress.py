@@ -23,16 +23,16 @@ class Progress:
 
 
 @contextmanager
-def beside(tell: Callable[[Event], None]) -> Iterator[None]:
+def run_alongside(tell: Callable[[Event], None]) -> Iterator[None]:
     """Run `tell` in a thread while the block runs. The event that it gets is set when the block ends."""
     done = Event()
-    teller = Thread(target=tell, args=(done,), daemon=True)
-    teller.start()
+    thread = Thread(target=tell, args=(done,), daemon=True)
+    thread.start()
     try:
         yield
     finally:
         done.set()
-        teller.join()
+        thread.join()
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def compiling(progress: Progress, silence: float = _SILENCE, again: float = _AGA
         while not done.wait(again):
             progress.note(f"still compiling, {time.monotonic() - begin:.0f} s")
 
-    with beside(tell):
+    with run_alongside(tell):
         yield
 
 

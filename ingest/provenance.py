@@ -5,8 +5,8 @@ from importlib.metadata import version
 
 import numpy as np
 
-from graphkin.ingest.differences import joined
-from graphkin.ingest.items import ItemTable, Properties, RestItems
+from graphkin.ingest.differences import combine_differing
+from graphkin.ingest.items import ItemTable, Properties, RemainingItems
 from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Source
 from graphkin.ingest.tally import Tally
@@ -33,15 +33,15 @@ def provenance_of(
     The items come from the files that were read and, if `base` is the provenance of an older generation, from its
     items.
     """
-    before = counted(0, 0, 0) if base is None else base.counts
+    before = record_counts(0, 0, 0) if base is None else base.counts
     removed = [] if base is None else base.removed
     return provenance(
         recipe,
         inputs=[*([] if base is None else base.inputs), *(each for source in sources for each in source.inputs())],
-        counts=counted(before.read + table.read, before.rejected + table.rejected, len(descriptors), removed),
+        counts=record_counts(before.read + table.read, before.rejected + table.rejected, len(descriptors), removed),
         removed=removed,
         properties=table.properties,
-        differing=table.differing if base is None else joined(base.differing, table.differing),
+        differing=table.differing if base is None else combine_differing(base.differing, table.differing),
         links=descriptors.links,
         edges=tally.edges,
         dropped=_pairs(dropped),
@@ -56,15 +56,15 @@ def provenance_of_repeats(base: Manifest, sources: Sequence[Source], table: Item
     read, rejected = base.counts.read + table.read, base.counts.rejected + table.rejected
     repeats = {
         "inputs": inputs,
-        "counts": counted(read, rejected, base.counts.kept, base.removed),
-        "differing": joined(base.differing, table.differing),
+        "counts": record_counts(read, rejected, base.counts.kept, base.removed),
+        "differing": combine_differing(base.differing, table.differing),
         "times": clock.times,
     }
     return base.provenance.model_copy(update=repeats)
 
 
 def provenance_without(
-    base: Manifest, recipe: Recipe, removal: Removal, items: RestItems, tally: Tally, dropped: Int32, clock: Clock
+    base: Manifest, recipe: Recipe, removal: Removal, items: RemainingItems, tally: Tally, dropped: Int32, clock: Clock
 ) -> Provenance:
     """Return the provenance of a generation after a removal.
 
@@ -88,7 +88,7 @@ def _pairs(dropped: Int32) -> int:
     return int(dropped.sum(dtype=np.int64)) // 2
 
 
-def counted(read: int, rejected: int, kept: int, removed: Sequence[Removal] = ()) -> Counts:
+def record_counts(read: int, rejected: int, kept: int, removed: Sequence[Removal] = ()) -> Counts:
     """Return the counts. A record that is neither kept, rejected nor removed is a duplicate."""
     duplicates = read - rejected - kept - sum(each.items for each in removed)
     return Counts(read=read, kept=kept, duplicates=duplicates, rejected=rejected)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import pyarrow as pa
 
 from graphkin.ingest.agreement import Agreement
-from graphkin.ingest.items import ItemTable, Older, Properties
+from graphkin.ingest.items import ItemTable, OlderItems, Properties
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
@@ -25,7 +25,7 @@ from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Draft
 
 
-def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
+def open_sources(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
     """Open the files one after the other as sources.
 
     Raises:
@@ -33,14 +33,14 @@ def opened(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: In
             that the recipe needs.
     """
     if isinstance(recipe, NodeRecipe):
-        labelled = beside(files, options.labels, "labels")
-        return (open_network(file, recipe, options.read, labels) for file, labels in labelled)
+        label_files = pair_files(files, options.labels, "labels")
+        return (open_network(file, recipe, options.read, labels) for file, labels in label_files)
     if isinstance(recipe, BitsRecipe):
         require_type(files, recipe.type, kind.files, options.read)
     if isinstance(recipe, MoleculeRecipe):
         require_fingerprint_column(options.read.fingerprint_column, given=recipe.fingerprint.given)
-    named = beside(files, options.names, "names")
-    return (open_source(file, kind.files, options.read, names=names) for file, names in named)
+    name_files = pair_files(files, options.names, "names")
+    return (open_source(file, kind.files, options.read, names=names) for file, names in name_files)
 
 
 def require_fingerprint_column(column: str | None, *, given: bool) -> None:
@@ -53,23 +53,23 @@ def require_fingerprint_column(column: str | None, *, given: bool) -> None:
         )
 
 
-def beside(files: Sequence[str], given: Sequence[str], what: str) -> Iterator[tuple[str, str | None]]:
+def pair_files(files: Sequence[str], companions: Sequence[str], option: str) -> Iterator[tuple[str, str | None]]:
     """Pair each file with its companion file, or with None if there are no companion files.
 
     Raises:
         InvalidInput: the numbers of files differ.
     """
-    others: Sequence[str | None] = given or [None] * len(files)
-    if len(others) != len(files):
+    paired_files: Sequence[str | None] = companions or [None] * len(files)
+    if len(paired_files) != len(files):
         raise InvalidInput(
-            f"{what} are given for each file or for none",
-            given=f"{len(files)} files, {len(others)} of {what}",
-            expected=f"one --{what} for each file, in the same order",
+            f"{option} are given for each file or for none",
+            given=f"{len(files)} files, {len(paired_files)} of {option}",
+            expected=f"one --{option} for each file, in the same order",
         )
-    return zip(files, others, strict=True)
+    return zip(files, paired_files, strict=True)
 
 
-def parser(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions, workspace: Workspace) -> ParserPool:
+def parser_pool(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions, workspace: Workspace) -> ParserPool:
     """Return the worker processes that parse records."""
     return ParserPool(kind.describer, recipe, options.max_size or kind.max_size, options.workers, workspace)
 
@@ -81,7 +81,7 @@ def chunks(sources: Sequence[Source]) -> Iterator[Chunk]:
             yield Chunk(source.name, source.writing, records)
 
 
-def parsed(
+def parse_sources(
     kind: Kind[Recipe],
     sources: Sequence[Source],
     recipe: Recipe,
@@ -89,7 +89,7 @@ def parsed(
     draft: Draft,
     pool: ParserPool,
     clock: Clock,
-    older: Older,
+    older: OlderItems,
 ) -> ItemTable:
     """Collect the items of all sources into an item table, and write rejected records to the draft.
 
@@ -100,17 +100,17 @@ def parsed(
     """
     table = ItemTable(older)
     column = kind.agreeing(recipe)
-    review = {} if column is None else {"reviewed": Agreement(column, older.described()).reviewed}
+    review = {} if column is None else {"reviewed": Agreement(column, older.described()).review}
     total = sum(source.bytes_total or 0 for source in sources) or None
     with clock.stage("parse", total, "B") as advance:
-        done = 0
-        for parsed in pool.parsed(**review):
-            table.add(parsed)
-            if parsed.rejections.num_rows:
-                draft.append_rejections(parsed.rejections)
+        reported = 0
+        for chunk in pool.parsed(**review):
+            table.add(chunk)
+            if chunk.rejections.num_rows:
+                draft.append_rejections(chunk.rejections)
             reached = sum(source.bytes_read for source in sources)
-            advance(reached - done)
-            done = reached
+            advance(reached - reported)
+            reported = reached
     require_items(table.read, table.rejected, lambda: table.rejections, options)
     return table
 
@@ -139,8 +139,8 @@ def require_items(
     )
 
 
-def unnamed(properties: Properties) -> str:
+def missing_names_note(properties: Properties) -> str:
     """Return the note for a collection without names, in which no item can be looked up by name."""
-    columns = likely_names(sorted(properties.given))
-    which = f", such as {', '.join(map(repr, columns[:5]))}" if columns else ""
-    return f"no item has a name: tables have a column of names (--name-column{which}), .smi a name after each SMILES"
+    columns = likely_names(sorted(properties.source))
+    examples = f", such as {', '.join(map(repr, columns[:5]))}" if columns else ""
+    return f"no item has a name: tables have a column of names (--name-column{examples}), .smi a name after each SMILES"

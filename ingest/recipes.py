@@ -33,11 +33,13 @@ def read_options(
         others: further fields of `ReadOptions`.
     """
     columns = {"molecules": smiles_column, "fingerprints": fingerprint_column, "vectors": vector_column}
-    beside = fingerprint_column if items == "molecules" else None
-    return ReadOptions(structure_column=columns.get(items), fingerprint_column=beside, **others)
+    companion_column = fingerprint_column if items == "molecules" else None
+    return ReadOptions(structure_column=columns.get(items), fingerprint_column=companion_column, **others)
 
 
-def molecule_recipe(files: Sequence[str], read: ReadOptions, preset: str = "default", **given: Any) -> MoleculeRecipe:
+def molecule_recipe(
+    files: Sequence[str], read: ReadOptions, preset: str = "default", **settings: Any
+) -> MoleculeRecipe:
     """Resolve a molecule recipe as `resolve_flat` does, with the length of supplied fingerprints taken from the files.
 
     Raises:
@@ -45,30 +47,32 @@ def molecule_recipe(files: Sequence[str], read: ReadOptions, preset: str = "defa
             or the other way round.
     """
     column = read.fingerprint_column
-    require_fingerprint_column(column, given=given.get("fingerprint") == "given")
-    if column is not None and given.get("bits") is None:
-        told = ReadOptions(format=read.format, structure_column=column, delimiter=read.delimiter)
-        given["bits"] = fingerprint_type(files, _WITH_FINGERPRINTS, told).bits
-    return resolve_flat(preset, **given)
+    require_fingerprint_column(column, given=settings.get("fingerprint") == "given")
+    if column is not None and settings.get("bits") is None:
+        column_options = ReadOptions(format=read.format, structure_column=column, delimiter=read.delimiter)
+        settings["bits"] = fingerprint_type(files, _WITH_FINGERPRINTS, column_options).bits
+    return resolve_flat(preset, **settings)
 
 
-def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None, **given: Any) -> BitsRecipe:
+def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None, **settings: Any) -> BitsRecipe:
     """Resolve a fingerprint recipe as `resolve_bits` does, with the fingerprint length taken from the files.
 
     Raises:
         InvalidInput: the files do not show the length.
     """
     if bits is not None:
-        return resolve_bits(bits=bits, **given)
-    told = fingerprint_type(files, FingerprintKind.files, read)
-    return resolve_bits(bits=told.bits, type=told.name, **given)
+        return resolve_bits(bits=bits, **settings)
+    fingerprint = fingerprint_type(files, FingerprintKind.files, read)
+    return resolve_bits(bits=fingerprint.bits, type=fingerprint.name, **settings)
 
 
-def vector_recipe(files: Sequence[str], read: ReadOptions, dimension: int | None = None, **given: Any) -> VectorRecipe:
+def vector_recipe(
+    files: Sequence[str], read: ReadOptions, dimension: int | None = None, **settings: Any
+) -> VectorRecipe:
     """Resolve a vector recipe as `resolve_vectors` does, with the dimension taken from the files.
 
     Raises:
         InvalidInput: the files do not show the dimension.
     """
     length = dimension_of(files, VectorKind.files, read) if dimension is None else dimension
-    return resolve_vectors(dimension=length, **given)
+    return resolve_vectors(dimension=length, **settings)

@@ -6,14 +6,14 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.base import dropped_of, require_changeable
-from graphkin.ingest.items import RestItems
-from graphkin.ingest.listed import Listed, listed
-from graphkin.ingest.notes import notes_of_changes, tell
+from graphkin.ingest.base import require_changeable, truncated_counts
+from graphkin.ingest.items import RemainingItems
+from graphkin.ingest.listed import ListedItems, resolve_list
+from graphkin.ingest.notes import notes_of_changes, report_notes
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_without
 from graphkin.ingest.reruns import reported
-from graphkin.ingest.rest import Rest
+from graphkin.ingest.rest import RemainingEdges
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.writing import write_edges, write_items
@@ -27,7 +27,7 @@ from graphkin.store.records import Int32
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovalResult:
     """Result of a removal.
 
     Attributes:
@@ -48,8 +48,8 @@ def remove(
     by: ListedBy,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Removed:
-    """Publish a new generation without the items that a file lists, as `listed` reads it.
+) -> RemovalResult:
+    """Publish a new generation without the items that a file lists, as `resolve_list` reads it.
 
     The new generation equals one ingest of the older files without these items.
 
@@ -75,43 +75,43 @@ def remove(
         recipe = kind.recipe(base.manifest.recipe)
         require_changeable(base, kind, recipe)
         with clock.stage("list"):
-            found = listed(file, by, base, kind, recipe)
-        if not len(found.ids):
-            return Removed(base.manifest, 0, found.missing)
-        stay = _others(base.size, found)
+            selection = resolve_list(file, by, base, kind, recipe)
+        if not len(selection.ids):
+            return RemovalResult(base.manifest, 0, selection.missing)
+        stay = _remaining_ids(base.size, selection)
         with clock.stage("compile"), compiling(clock.progress):
             compile_kernels(kind.specimen(recipe), recipe.top_k)
         with clock.stage("older items", base.size, kind.plural):
-            every = kind.descriptors_of(base, recipe, kind.digests(base, recipe))
-            rest = every.take(stay)
+            all_descriptors = kind.descriptors_of(base, recipe, kind.digests(base, recipe))
+            rest = all_descriptors.take(stay)
         with clock.stage("items"):
-            items = RestItems.of(base, stay, kind.computed)
+            items = RemainingItems.from_generation(base, stay, kind.computed)
             for rejections in base.rejections():
                 draft.append_rejections(rejections)
             write_items(items.batches(), rest.words, draft)
         with clock.stage("index"):
             draft.write_index(rest.index())
-        lists = Rest(base.graph(), dropped_of(base), stay, recipe.top_k)
+        lists = RemainingEdges(base.graph(), truncated_counts(base), stay, recipe.top_k)
         with clock.stage("join", len(lists.order), kind.plural) as advance:
-            come, dropped = lists.completed(every.take(lists.order), rest, workers, advance)
+            added, dropped = lists.complete(all_descriptors.take(lists.order), rest, workers, advance)
         with clock.stage("write"):
             tally = Tally(len(rest), recipe.threshold)
-            write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [come]), dropped, tally, draft)
-        removal = Removal(**found.source.model_dump(), by=by, items=len(found.ids))
+            write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [added]), dropped, tally, draft)
+        removal = Removal(**selection.source.model_dump(), by=by, items=len(selection.ids))
         provenance = provenance_without(base.manifest, recipe, removal, items, tally, dropped, clock)
         manifest = reported(draft.publish(provenance), provenance)
-        tell(clock.progress, notes_of_changes(base.manifest, provenance))
-        return Removed(manifest, len(found.ids), found.missing)
+        report_notes(clock.progress, notes_of_changes(base.manifest, provenance))
+        return RemovalResult(manifest, len(selection.ids), selection.missing)
 
 
-def _others(items: int, found: Listed) -> Int32:
+def _remaining_ids(items: int, selection: ListedItems) -> Int32:
     """Return the ids of the items that are not listed."""
-    others = np.delete(np.arange(items, dtype=np.int32), found.ids)
-    if not len(others):
+    remaining = np.delete(np.arange(items, dtype=np.int32), selection.ids)
+    if not len(remaining):
         raise InvalidInput(
             "no item would be left",
             given=f"a list of all {items:,} items",
             expected="at least one that is not listed",
             hint="`graphkin delete` removes a generation, and with the last of them the collection",
         )
-    return others
+    return remaining

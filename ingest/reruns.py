@@ -17,7 +17,7 @@ def reported(manifest: Manifest, run: Provenance) -> Manifest:
     return manifest if manifest.provenance == run else RepeatedManifest.from_run(manifest, run)
 
 
-def kept(
+def save_report(
     store: Store, collection: str, manifest: Manifest, run: Provenance, rejections: Iterable[pa.RecordBatch]
 ) -> Manifest:
     """Return the report of a run, and keep its inputs, counts and rejections in the store if it published nothing.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphkin.ingest.cap import Bool, Cap, least_kept
+from graphkin.ingest.cap import Bool, TopKSelection, least_kept
 from graphkin.ingest.stored import StoredPairs
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Descriptors
@@ -10,7 +10,7 @@ from graphkin.store import csr
 from graphkin.store.records import Edges, Graph, Int32
 
 
-class Rest:
+class RemainingEdges:
     """Edges among the items that stay (`graph`, renumbered), and the edges that replace those to removed items.
 
     All edges among these items stay, because the item that kept such a pair still keeps it. New edges appear only where
@@ -30,24 +30,22 @@ class Rest:
             top_k: the top-k limit.
         """
         number = csr.positions_in(graph.nodes, stay)
-        capped, goes = dropped > 0, number < 0
-        owner, neighbor, similarity = csr.rows(graph, np.flatnonzero(goes), np.float32(0))
-        lost = capped[neighbor] & ~goes[neighbor]
-        owner, neighbor, similarity = owner[lost], neighbor[lost], similarity[lost]
-        kept = similarity >= least_kept(graph, top_k)[neighbor] if len(neighbor) else lost[lost]
-        searched, counted = np.unique(neighbor[kept]), np.flatnonzero(capped & goes)
-        found = np.concatenate([searched, counted])
+        is_capped, is_removed = dropped > 0, number < 0
+        owner, neighbor, similarity = csr.rows(graph, np.flatnonzero(is_removed), np.float32(0))
+        is_lost = is_capped[neighbor] & ~is_removed[neighbor]
+        owner, neighbor, similarity = owner[is_lost], neighbor[is_lost], similarity[is_lost]
+        was_kept = similarity >= least_kept(graph, top_k)[neighbor] if len(neighbor) else is_lost[is_lost]
+        searched, counted = np.unique(neighbor[was_kept]), np.flatnonzero(is_capped & is_removed)
+        targets = np.concatenate([searched, counted])
         self.graph = csr.induced_subgraph(graph, stay)
-        self.order = np.append(np.setdiff1d(np.flatnonzero(capped), found), found).astype(np.int32)
-        self._found, self._number, self._top_k = len(found), number[self.order], top_k
-        self._searched, self._capped = number[searched], capped[stay]
+        self.order = np.append(np.setdiff1d(np.flatnonzero(is_capped), targets), targets).astype(np.int32)
+        self._target_count, self._number, self._top_k = len(targets), number[self.order], top_k
+        self._searched, self._capped = number[searched], is_capped[stay]
         # These pairs are stored, and the search will find them again.
-        again = np.bincount(number[neighbor[capped[owner]]], minlength=len(stay))
-        self._dropped = (dropped[stay] + again).astype(np.int32)
+        rediscovered = np.bincount(number[neighbor[is_capped[owner]]], minlength=len(stay))
+        self._dropped = (dropped[stay] + rediscovered).astype(np.int32)
 
-    def completed(
-        self, compared: Descriptors, rest: Descriptors, threads: int, advance: Advance
-    ) -> tuple[Edges, Int32]:
+    def complete(self, compared: Descriptors, rest: Descriptors, threads: int, advance: Advance) -> tuple[Edges, Int32]:
         """Return the new edges, and (M,) how many pairs of each item are truncated afterwards.
 
         Args:
@@ -60,17 +58,17 @@ class Rest:
         least = np.full(items, np.inf)  # an item that is not searched keeps nothing more
         if len(self._searched):
             least[self._searched] = least_kept(self.graph, self._top_k)[self._searched]
-        lists = Cap(rest.tie, self._top_k or 1, least=least)
-        known = len(self.order) - self._found
-        for pairs in compared.newer_pairs(known, 0, threads, advance) if self._found else ():
+        selection = TopKSelection(rest.tie, self._top_k or 1, least=least)
+        base_count = len(self.order) - self._target_count
+        for pairs in compared.newer_pairs(base_count, 0, threads, advance) if self._target_count else ():
             a, b = self._number[pairs.left], self._number[pairs.right]
             left, right = np.minimum(a, b), np.maximum(a, b)
             stays = left >= 0
             np.subtract.at(dropped, right[~stays & (right >= 0)], 1)
-            lists.add(Pairs(left[stays], right[stays], pairs.similarity[stays]))
-        lists.add(StoredPairs(self.graph, rest.similarities, threads).of(self._searched, self._capped))
-        kept, _ = lists.finish()
-        added = kept.take(~self._stored(kept))
+            selection.add(Pairs(left[stays], right[stays], pairs.similarity[stays]))
+        selection.add(StoredPairs(self.graph, rest.similarities, threads).pairs_of(self._searched, self._capped))
+        edges, _ = selection.finish()
+        added = edges.take(~self._stored(edges))
         return added.edges(), dropped - added.ends(items)
 
     def _stored(self, pairs: Pairs) -> Bool:

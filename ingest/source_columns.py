@@ -10,26 +10,26 @@ import pyarrow as pa
 _SOURCE = "source."
 
 
-def in_order(names: Sequence[str], before: Iterable[tuple[str, str]]) -> list[str]:
+def sort_topologically(names: Sequence[str], before: Iterable[tuple[str, str]]) -> list[str]:
     """Sort names topologically, so that the first of each pair comes before the second.
 
     Names whose order is open keep their given order, and so do all names if the pairs contradict each other.
     """
     rank = {name: place for place, name in enumerate(names)}
     sorter = TopologicalSorter[str](dict.fromkeys(names, ()))
-    for one, other in before:
-        sorter.add(other, one)
+    for first, second in before:
+        sorter.add(second, first)
     try:
         sorter.prepare()
     except CycleError:
         return [*names]
-    found, ready = list[str](), list[tuple[int, str]]()
+    ordered, ready = list[str](), list[tuple[int, str]]()
     while sorter.is_active():
         for name in sorter.get_ready():
             heappush(ready, (rank[name], name))
-        found.append(heappop(ready)[1])
-        sorter.done(found[-1])
-    return found
+        ordered.append(heappop(ready)[1])
+        sorter.done(ordered[-1])
+    return ordered
 
 
 def source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict[str, pa.Array]:
@@ -41,22 +41,26 @@ def source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict
     rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
     keys = pairs.keys.dictionary_encode()
     codes = np.asarray(keys.indices)
-    found = keys.dictionary.to_pylist()
+    names = keys.dictionary.to_pylist()
     follows = rows[:-1] == rows[1:]
-    both = pa.array(codes[:-1][follows] * np.int64(len(found)) + codes[1:][follows]).unique().to_pylist()
-    before = [(found[one], found[other]) for one, other in (divmod(each, len(found)) for each in both) if one != other]
-    code_of = {key: code for code, key in enumerate(found)}
+    both = pa.array(codes[:-1][follows] * np.int64(len(names)) + codes[1:][follows]).unique().to_pylist()
+    before = [
+        (names[first], names[second])
+        for first, second in (divmod(each, len(names)) for each in both)
+        if first != second
+    ]
+    code_of = {key: code for code, key in enumerate(names)}
     columns = {}
-    for key in in_order(found, before):
+    for key in sort_topologically(names, before):
         code = code_of[key]
-        chosen = np.flatnonzero(codes == code)
-        picked = np.full(len(pairs), -1, np.int64)
-        picked[rows[chosen]] = chosen
-        columns[_called(key, computed)] = pairs.items.take(pa.array(picked, mask=picked < 0))
+        entries = np.flatnonzero(codes == code)
+        positions = np.full(len(pairs), -1, np.int64)
+        positions[rows[entries]] = entries
+        columns[_column_name(key, computed)] = pairs.items.take(pa.array(positions, mask=positions < 0))
     return columns
 
 
-def _called(name: str, computed: Sequence[str]) -> str:
+def _column_name(name: str, computed: Sequence[str]) -> str:
     bare = name
     while bare.startswith(_SOURCE):
         bare = bare.removeprefix(_SOURCE)

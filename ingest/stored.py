@@ -26,17 +26,17 @@ class StoredPairs:
     similarities: Similarity
     threads: int
 
-    def of(self, items: Int32, known: Bool) -> Pairs:
+    def pairs_of(self, items: Int32, excluded: Bool) -> Pairs:
         """Return the pairs of some items, each once, without those whose other end is in `known`."""
         owner, neighbor, _ = csr.rows(self.graph, items, np.float32(0))
-        chosen = np.zeros(len(known), np.bool_)
-        chosen[items] = True
-        once = ~known[neighbor] & ((owner < neighbor) | ~chosen[neighbor])
+        is_selected = np.zeros(len(excluded), np.bool_)
+        is_selected[items] = True
+        once = ~excluded[neighbor] & ((owner < neighbor) | ~is_selected[neighbor])
         left, right = np.minimum(owner, neighbor)[once], np.maximum(owner, neighbor)[once]
-        return Pairs(left, right, compared(self.similarities, left, right, self.threads))
+        return Pairs(left, right, recompute_similarities(self.similarities, left, right, self.threads))
 
 
-def compared(similarities: Similarity, left: Int32, right: Int32, threads: int) -> Float64:
+def recompute_similarities(similarities: Similarity, left: Int32, right: Int32, threads: int) -> Float64:
     """Return (P,) float64 similarities of some pairs, computed by several threads."""
     blocks = (slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK))
     calls = (partial(similarities, left[block], right[block]) for block in blocks)

@@ -19,12 +19,12 @@ class Tally:
         self._similar = np.zeros(20, np.int64)
 
     @classmethod
-    def of_rest(cls, items: int, base: Generation, removed: Edges) -> "Tally":
+    def after_removal(cls, items: int, base: Generation, removed: Edges) -> "Tally":
         """Return the tally of a generation's edges without the removed ones, for `items` items."""
         tally = cls(items, base.manifest.threshold)
         graph = base.graph()
         tally.edges = base.manifest.edges - len(removed)
-        tally.forest = SpanningForest.of_rest(items, graph, base.forest(), removed)
+        tally.forest = SpanningForest.after_removal(items, graph, base.forest(), removed)
         tally._degrees[: base.size] = graph.degrees()
         tally._similar += np.array(base.manifest.histograms["similarity"].counts, np.int64)
         tally._count(removed, -1)

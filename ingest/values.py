@@ -15,7 +15,7 @@ MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nd", "n.d.",
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LONGEST_MARKER = max(map(len, MISSING))
-_EXAMPLE = 100  # characters kept of an example kept of an example kept of an example
+_EXAMPLE = 100  # characters kept of an example
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class ReadColumn:
         present = texts.is_valid().to_numpy(zero_copy_only=False)
         numbers, is_number = _finite(bare, plain)
         rest = np.flatnonzero(present & ~plain)
-        others = bare.take(pa.array(rest))
-        unsigned = pc.replace_substring_regex(others, pattern=CENSORED, replacement="")
-        signed = _mask(pc.and_(pc.not_equal(unsigned, others), pc.match_substring_regex(unsigned, _NUMBER)))
+        unparsed = bare.take(pa.array(rest))
+        unsigned = pc.replace_substring_regex(unparsed, pattern=CENSORED, replacement="")
+        signed = _mask(pc.and_(pc.not_equal(unsigned, unparsed), pc.match_substring_regex(unsigned, _NUMBER)))
         bounds, is_bound = _finite(unsigned, signed)
         numbers[rest[is_bound]] = bounds[is_bound]
         missing = np.zeros(len(texts), np.bool_)
-        short = np.flatnonzero(_mask(pc.less_equal(pc.utf8_length(others), _LONGEST_MARKER)))
-        marked = pc.is_in(pc.utf8_lower(others.take(pa.array(short))), value_set=pa.array(MISSING))
+        short = np.flatnonzero(_mask(pc.less_equal(pc.utf8_length(unparsed), _LONGEST_MARKER)))
+        marked = pc.is_in(pc.utf8_lower(unparsed.take(pa.array(short))), value_set=pa.array(MISSING))
         missing[rest[short]] = _mask(marked)
         censored = np.zeros(len(texts), np.bool_)
         censored[rest[is_bound]] = True
@@ -71,8 +71,8 @@ class ReadColumn:
             "texts": int(is_text.sum()),
         }
         example = texts[int(first[0])].as_py()[:_EXAMPLE] if len(first) else None
-        known = pa.array(numbers, mask=~(is_number | censored))
-        return cls(known, ColumnValues(**counts, example=example), shortest=False)
+        column = pa.array(numbers, mask=~(is_number | censored))
+        return cls(column, ColumnValues(**counts, example=example), shortest=False)
 
 
 def _parsed(bare: pa.Array) -> pa.Array:
@@ -81,8 +81,8 @@ def _parsed(bare: pa.Array) -> pa.Array:
 
 def _finite(bare: pa.Array, plain: Mask) -> tuple[Float64, Mask]:
     """Return the finite numbers among texts, 0 elsewhere, and a mask of where they are. `plain` marks plain numbers."""
-    numbers, where = np.zeros(len(bare)), np.flatnonzero(plain)
-    numbers[where] = _parsed(bare.take(pa.array(where))).to_numpy(zero_copy_only=False)
+    numbers, positions = np.zeros(len(bare)), np.flatnonzero(plain)
+    numbers[positions] = _parsed(bare.take(pa.array(positions))).to_numpy(zero_copy_only=False)
     is_finite = plain & np.isfinite(numbers)
     return numbers, is_finite
 
@@ -92,16 +92,16 @@ def _mask(array: pa.Array) -> Mask:
     return mask
 
 
-def differ(kept: pa.Array, others: pa.Array) -> Mask:
+def differ(first_values: pa.Array, later_values: pa.Array) -> Mask:
     """Return (N,) where the other value is present and differs from the kept one.
 
     Two texts of the same number do not differ. Missing markers count as absent.
     """
-    candidates = np.flatnonzero(_mask(pc.not_equal(pc.fill_null(kept, ""), others)))
-    own, first = others.take(pa.array(candidates)), kept.take(pa.array(candidates))
-    same = _mask(pc.equal(_normal(first), _normal(own)))
-    differs = np.zeros(len(kept), np.bool_)
-    differs[candidates] = ~same & ~_is_missing(own)
+    candidates = np.flatnonzero(_mask(pc.not_equal(pc.fill_null(first_values, ""), later_values)))
+    later, first = later_values.take(pa.array(candidates)), first_values.take(pa.array(candidates))
+    same = _mask(pc.equal(_normal(first), _normal(later)))
+    differs = np.zeros(len(first_values), np.bool_)
+    differs[candidates] = ~same & ~_is_missing(later)
     return differs
 
 

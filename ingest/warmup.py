@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.ingest.cap import Cap
+from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.forest import SpanningForest
 from graphkin.ingest.older import OlderLists
 from graphkin.similarity.kind import Descriptors
@@ -20,10 +20,10 @@ def compile_kernels(specimen: Descriptors, top_k: int) -> None:
     """Run the compiled stages once on two items."""
     specimen.index()
     for pairs in specimen.pairs(0, 1, lambda _: None):
-        capped = Cap(specimen.tie, top_k or 1)
-        capped.add(pairs)
-        kept, _ = capped.finish()
-        edges = Edges(kept.left, kept.right, kept.similarity.astype(np.float32))
+        selection = TopKSelection(specimen.tie, top_k or 1)
+        selection.add(pairs)
+        kept_pairs, _ = selection.finish()
+        edges = Edges(kept_pairs.left, kept_pairs.right, kept_pairs.similarity.astype(np.float32))
         forest = SpanningForest(2)
         forest.add(edges)
         forest.edges()
@@ -37,16 +37,16 @@ def compile_growth(specimen: Descriptors, graph: Graph, forest: Edges, top_k: in
     exactly where those of the graph and of the forest are.
     """
 
-    def alike(values: Sequence[float], array: NDArray[T]) -> NDArray[T]:
-        own = np.array(values, array.dtype)
-        own.flags.writeable = array.flags.writeable
-        return own
+    def like(values: Sequence[float], array: NDArray[T]) -> NDArray[T]:
+        copy = np.array(values, array.dtype)
+        copy.flags.writeable = array.flags.writeable
+        return copy
 
-    alone = Graph(alike([0, 0], graph.indptr), alike([], graph.indices), alike([], graph.similarity))
+    alone = Graph(like([0, 0], graph.indptr), like([], graph.indices), like([], graph.similarity))
     lists = OlderLists(alone, np.zeros(1, np.int32), specimen.tie, top_k or 1, specimen.similarities, 1)
-    capped = Cap(specimen.tie, top_k or 1, least=lists.least)
+    selection = TopKSelection(specimen.tie, top_k or 1, least=lists.least)
     for pairs in specimen.newer_pairs(1, 0, 1, lambda _: None):
-        capped.add(pairs)
-    changes = lists.changes(capped)
-    before = Edges(*(alike([], array) for array in vars(forest).values()))
+        selection.add(pairs)
+    changes = lists.changes(selection)
+    before = Edges(*(like([], array) for array in vars(forest).values()))
     csr.difference(before, changes.removed)

@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from pyspark import SparkConf, SparkContext, TaskContext
 
-from graphkin.ingest.progress import beside
+from graphkin.ingest.progress import run_alongside
 from graphkin.ingest.runners.base import Runner, Task
 from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.similarity.kind import Advance
@@ -106,7 +106,7 @@ class Spark(Runner):
                     advance(max(0, ended - told))
                     told = max(told, ended)
 
-        with beside(tell):
+        with run_alongside(tell):
             yield
         advance(tasks - told)
 

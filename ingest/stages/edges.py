@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.cap import Kept
+from graphkin.ingest.cap import KeptPartners
 from graphkin.ingest.forest import SpanningForest
 from graphkin.ingest.stages.job import Job
 from graphkin.ingest.tally import steps_from
@@ -23,7 +23,7 @@ def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
     if found:
         table = pa.concat_tables(found)
         columns = (np.asarray(table[name]) for name in ("owner", "partner", "similarity", "mixed"))
-        kept = Kept(*columns).best(job.top_k)
+        kept = KeptPartners(*columns).best(job.top_k)
         similarity = kept.similarity.astype(np.float32)
         rows = {
             "row": np.concatenate([kept.owner, kept.partner]),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.ingest.differences import Differences
-from graphkin.ingest.items import Properties, Written, collapse, names_of, rebased
+from graphkin.ingest.items import Notation, Properties, collapse, collect_names, rebase_offsets
 from graphkin.ingest.source_columns import source_columns
 from graphkin.ingest.stages.job import Job
 from graphkin.protocol.manifest import ColumnValues, DifferingValues
@@ -28,7 +28,7 @@ def distinct(parts: int, job: Job, group: int) -> dict[str, Any]:
     if told:
         items = pa.concat_tables(told)  # sorted by part, then row, which is the order of appearance
         item_of, first = collapse(items["digest"])
-        names = names_of(items["name"], item_of, len(first))
+        names = collect_names(items["name"], item_of, len(first))
         firsts = items.select(["part", "row"]).take(pa.array(first)).append_column("names", names)
         later = _later(items.select(["part", "row"]), first[item_of])
     job.scatter("later", group, later, np.asarray(later["part"]), parts)
@@ -78,12 +78,12 @@ def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
     parsed = job.read("parsed", part)
     kept = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
     job.write("kept", part, kept.append_column("names", firsts["names"]))
-    properties = Properties.of(job.kind.computed, kept)
+    properties = Properties.from_items(job.kind.computed, kept)
     columns = properties.columns
     return {
         "kept": len(kept),
         "names": pc.sum(pc.list_value_length(firsts["names"])).as_py() or 0,
-        "properties": {name: [columns[name].model_dump(), how.shortest] for name, how in properties.given.items()},
+        "properties": {name: [columns[name].model_dump(), how.shortest] for name, how in properties.source.items()},
         "differences": _differences(parts, job, part, parsed).state(),
     }
 
@@ -93,7 +93,7 @@ def properties_of(job: Job, parts: list[dict[str, Any]]) -> Properties:
     whole = Properties(job.kind.computed)
     for each in parts:
         written = {
-            name: Written.from_values(ColumnValues(**values), shortest=shortest)
+            name: Notation.from_values(ColumnValues(**values), shortest=shortest)
             for name, (values, shortest) in each["properties"].items()
         }
         whole &= Properties(job.kind.computed, written)
@@ -121,7 +121,7 @@ def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict
     table = properties.table(kept, kept["names"].combine_chunks())
     tree = BlockTree()
     for batch in table.to_batches(max_chunksize=BLOCK):
-        tree.update(rebased(batch))
+        tree.update(rebase_offsets(batch))
     parts = {"items": [write_table(job.place, job.run, "items", number, with_ids(table, begin)).model_dump()]}
     described = kept.drop_columns(["names", "properties"])
     words = job.kind.descriptors(described, job.recipe).words

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.cap import Cap
+from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.stages.job import Job
 from graphkin.similarity.join import AcrossPlan, JoinPlan, Pairs
 from graphkin.similarity.planes import BitPlanes
@@ -47,10 +47,10 @@ def compare_all(parts: int, shards: int, job: Job, task: int) -> dict[str, Any]:
 
 def _kept(found: Iterable[Pairs], ids: Int32, tie: UInt64, shards: int, job: Job, task: int) -> dict[str, Any]:
     """Scatter the partners that each item keeps, and its number of pairs, to the shards of the owners."""
-    cap = Cap(tie, job.top_k, job.sizes.room)
+    cap = TopKSelection(tie, job.top_k, job.sizes.room)
     for pairs in found:
         cap.add(pairs)
-    kept, degrees = cap.kept()
+    kept, degrees = cap.kept_partners()
     owner = ids[kept.owner]
     rows = {"owner": owner, "partner": ids[kept.partner], "similarity": kept.similarity, "mixed": kept.mixed}
     job.scatter("kept-pairs", task, pa.table(rows), owner // job.sizes.owners, shards)

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.items import require_numbered
-from graphkin.ingest.notes import notes, tell
+from graphkin.ingest.notes import notes, report_notes
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress
-from graphkin.ingest.provenance import counted, provenance, versions
-from graphkin.ingest.reading import beside, require_items, unnamed
+from graphkin.ingest.provenance import provenance, record_counts, versions
+from graphkin.ingest.reading import missing_names_note, pair_files, require_items
 from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages import blocks, edges, items, pairs, records
 from graphkin.ingest.stages.engine import Engine
@@ -96,7 +96,7 @@ def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manif
     kept = engine.run("keep", partial(items.keep, groups, len(parts)), len(parts))
     properties = items.properties_of(job, kept)
     if not any(each["names"] for each in kept) and "csv" in kind.files:
-        clock.progress.note(unnamed(properties))
+        clock.progress.note(missing_names_note(properties))
     starts = np.cumsum([0, *(each["kept"] for each in kept)])
     size = int(starts[-1])
     require_numbered(size)
@@ -116,7 +116,7 @@ def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manif
     told = provenance(
         recipe,
         inputs=[Input(**each) for file in read for each in file["inputs"]],
-        counts=counted(in_all, rejected, size),
+        counts=record_counts(in_all, rejected, size),
         properties=properties,
         differing=items.differing_of(kept),
         edges=sum(each["edges"] for each in made),
@@ -132,7 +132,7 @@ def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manif
     manifest = publish(job.place, collection, told, hashed, _parts(said))
     with suppress(FileNotFoundError, StoreError):  # the generation is already published
         job.place.remove_folder(WORK)
-    tell(clock.progress, notes(told))
+    report_notes(clock.progress, notes(told))
     return manifest
 
 
@@ -153,7 +153,7 @@ def _require_possible(kind: Kind[Recipe], recipe: Recipe) -> None:
 
 
 def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions, sizes: Sizes) -> Job:
-    named = tuple(beside(files, options.names, "names"))
+    named = tuple(pair_files(files, options.names, "names"))
     seen = [_seen(each) for pair in named for each in pair if each is not None]
     how = [repr(options.read), options.max_size, asdict(sizes)]
     key = key_of(recipe.model_dump(mode="json"), versions(recipe), seen, how)

@@ -13,7 +13,7 @@ from rdkit import Chem, rdBase
 
 from graphkin.ingest.append import append
 from graphkin.ingest.pipeline import ingest
-from graphkin.ingest.remove import Removed, remove
+from graphkin.ingest.remove import RemovalResult, remove
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.protocol.values import ListedBy
 from graphkin.similarity.graphs.recipe import resolve_graphs
@@ -198,7 +198,7 @@ class Workbench:
     def append(self, collection: str, lines: Sequence[str]) -> None:
         append(self.store, collection, written(self.folder / "more", [lines], "smi"), OPTIONS)
 
-    def remove(self, collection: str, by: ListedBy, *listed: str) -> Removed:
+    def remove(self, collection: str, by: ListedBy, *listed: str) -> RemovalResult:
         (file,) = written(self.folder / "listed", [listed], "txt")
         return remove(self.store, collection, file, by)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphkin.ingest import cap as cap_module
-from graphkin.ingest.cap import Cap, Kept
+from graphkin.ingest.cap import KeptPartners, TopKSelection
 from graphkin.similarity.join import Pairs, similar_pairs
 
 ITEMS = 8
@@ -25,7 +25,7 @@ permutations = st.permutations(range(ITEMS))
 
 def cap(pairs: Pairs, tie: np.ndarray, top_k: int) -> tuple[Pairs, np.ndarray]:
     """All pairs at once."""
-    capped = Cap(tie, top_k)
+    capped = TopKSelection(tie, top_k)
     capped.add(pairs)
     return capped.finish()
 
@@ -80,7 +80,7 @@ def test_equals_the_slow_reference(weighted: Weighted, tie: list[int], top_k: in
 def test_blocks_and_sifting_change_nothing(weighted: Weighted, tie: list[int], top_k: int, data: st.DataObject) -> None:
     whole = _pairs(weighted)
     bounds = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
-    capped = Cap(np.array(tie, np.uint64), top_k, room=data.draw(st.integers(0, 4)))
+    capped = TopKSelection(np.array(tie, np.uint64), top_k, room=data.draw(st.integers(0, 4)))
     for start, stop in pairwise([0, *bounds, len(whole)]):
         capped.add(Pairs(whole.left[start:stop], whole.right[start:stop], whole.similarity[start:stop]))
     kept, dropped = capped.finish()
@@ -94,7 +94,7 @@ def test_a_join_is_capped_as_it_runs() -> None:
     words = np.random.default_rng(0).integers(1, 2**16, (9000, 1), dtype=np.uint64)
     tie = np.random.default_rng(1).integers(0, MASK, 9000, dtype=np.uint64)
     expected, expected_dropped = cap(Pairs.concatenate(list(similar_pairs(words, 0.7, 2))), tie, 5)
-    capped = Cap(tie, 5)
+    capped = TopKSelection(tie, 5)
     for pairs in similar_pairs(words, 0.7, 2):
         capped.add(pairs)
     kept, dropped = capped.finish()
@@ -107,11 +107,11 @@ def test_a_join_is_capped_as_it_runs() -> None:
 def test_what_is_held_is_bounded() -> None:
     """A million pairs of a hundred items, five of each kept: never more than half as many again, and the room."""
     rng = np.random.default_rng(0)
-    capped = Cap(rng.integers(0, MASK, 100, dtype=np.uint64), 5, room=1000)
+    capped = TopKSelection(rng.integers(0, MASK, 100, dtype=np.uint64), 5, room=1000)
     left, right = np.triu_indices(100, 1)
     for _ in range(200):
         capped.add(Pairs(left.astype(np.int32), right.astype(np.int32), rng.random(len(left))))
-        assert capped.held <= 100 * 5 * 3 // 2 + 1000 + len(left)
+        assert capped.pair_count <= 100 * 5 * 3 // 2 + 1000 + len(left)
 
 
 @given(weighted, ties, st.integers(1, 5))
@@ -176,13 +176,13 @@ def test_the_best_that_caps_over_some_pairs_keep_are_those_of_all(
         shares[random.randrange(parts)][pair] = similarity
     kept, had = [], np.zeros(ITEMS, np.int64)
     for share in shares:
-        capped = Cap(np.array(tie, np.uint64), top_k)
+        capped = TopKSelection(np.array(tie, np.uint64), top_k)
         capped.add(_pairs(share))
-        own, degrees = capped.kept()
+        own, degrees = capped.kept_partners()
         kept.append(own)
         had += degrees
     columns = ("owner", "partner", "similarity", "mixed")
-    best = Kept(*(np.concatenate([getattr(each, name) for each in kept]) for name in columns)).best(top_k)
+    best = KeptPartners(*(np.concatenate([getattr(each, name) for each in kept]) for name in columns)).best(top_k)
     found = {
         (min(a, b), max(a, b)): similarity
         for a, b, similarity in zip(best.owner.tolist(), best.partner.tolist(), best.similarity.tolist(), strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphkin.ingest import collect
-from graphkin.ingest.cap import Cap
+from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.collect import Collector, collector
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.join import JoinPlan, Pairs
@@ -58,7 +58,7 @@ def expected(top_k: int) -> Kept:
     """All pairs capped at once."""
     kept, dropped = Pairs.concatenate(blocks()), np.zeros(len(TIE), np.int32)
     if top_k:
-        capped = Cap(TIE, top_k)
+        capped = TopKSelection(TIE, top_k)
         capped.add(kept)
         kept, dropped = capped.finish()
     return Kept(Edges(kept.left, kept.right, kept.similarity.astype(np.float32)), dropped)

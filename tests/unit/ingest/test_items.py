@@ -14,7 +14,7 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 from graphkin.ingest import items as items_module
-from graphkin.ingest.items import ItemTable, Older, Properties, Written
+from graphkin.ingest.items import ItemTable, Notation, OlderItems, Properties
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import ColumnValues, Counts, Provenance
@@ -38,7 +38,7 @@ def _finish(
     parser: ChunkParser, *chunks: Chunk, recipe: MoleculeRecipe = RECIPE
 ) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
     """The table, the descriptors and the rows, their properties parsed."""
-    table = ItemTable(Older.none(KIND.computed))
+    table = ItemTable(OlderItems.none(KIND.computed))
     for chunk in chunks:
         table.add(parser.parse(chunk))
     descriptors, batches = table.finish(partial(KIND.descriptors, recipe=recipe))
@@ -88,11 +88,11 @@ def test_properties_have_the_order_of_their_source(parser: ChunkParser, chunk: C
     source = [name for name in table.properties.types if len(name) == 1]
     assert "".join(source) == "czyxbad"
     assert list(table.properties.types)[len(source) :] == ["molwt", "rings", "heavy_atoms"]
-    one = Written(numbers=True, texts=False, shortest=True)
-    further = Properties((), table.properties.given) & Properties((), dict.fromkeys("xwb", one))
+    one = Notation(numbers=True, texts=False, shortest=True)
+    further = Properties((), table.properties.source) & Properties((), dict.fromkeys("xwb", one))
     assert "".join(name for name in further.types if len(name) == 1) == "czyxwbad"
-    assert list((Properties((), further.given) & Properties((), dict.fromkeys("xc", one))).given) == [
-        *further.given
+    assert list((Properties((), further.source) & Properties((), dict.fromkeys("xc", one))).source) == [
+        *further.source
     ]  # which contradicts it
 
 
@@ -307,7 +307,7 @@ def test_text_of_any_kind_survives(parser: ChunkParser, chunk: Callable[..., Chu
 
 
 def test_properties_are_columns_by_name(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
-    table = ItemTable(Older.none(KIND.computed))
+    table = ItemTable(OlderItems.none(KIND.computed))
     table.add(parser.parse(chunk(["C"], properties=[{"zeta": "é", "alpha": "1.50", "beta": "2.5"}])))
     _, batches = table.finish(len)
     (row,) = pa.Table.from_batches(batches).drop_columns(ITEM_SCHEMA.names).to_pylist()
@@ -417,13 +417,13 @@ def test_parts_together_have_the_properties_of_the_whole(
     items = pa.Table.from_batches(
         [parser.parse(chunk(["C" * n for n in range(1, len(rows) + 1)], properties=given)).items]
     )
-    whole = Properties.of(KIND.computed, items)
+    whole = Properties.from_items(KIND.computed, items)
     cut = data.draw(st.integers(0, len(rows)))
     parts = [items.slice(0, cut), items.slice(cut)]
-    together = Properties.of(KIND.computed, parts[0]) & Properties.of(KIND.computed, parts[1])
+    together = Properties.from_items(KIND.computed, parts[0]) & Properties.of(KIND.computed, parts[1])
     assert together == whole
     manifest = Provenance(**_MANIFEST, properties=whole.types, written=whole.written, columns=whole.columns)
-    assert Properties.stored(KIND.computed, manifest) == whole
+    assert Properties.from_manifest(KIND.computed, manifest) == whole
 
     def table(part: pa.Table) -> pa.Table:
         return together.table(part, pa.array([[]] * len(part), pa.list_(pa.string())))

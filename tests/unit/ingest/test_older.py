@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphkin.ingest.cap import Cap
+from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.forest import SpanningForest
 from graphkin.ingest.older import OlderLists
 from graphkin.similarity.join import Pairs
@@ -38,7 +38,7 @@ def _told(edges: Edges) -> list[tuple[int, int, float]]:
 
 
 def _capped(weighted: Weighted, tie: np.ndarray, top_k: int) -> tuple[Edges, np.ndarray]:
-    cap = Cap(tie, top_k)
+    cap = TopKSelection(tie, top_k)
     cap.add(_pairs(weighted))
     kept, dropped = cap.finish()
     return kept.edges(), dropped
@@ -83,7 +83,7 @@ def _assert_equal(
 
     graph = csr.build(stored, older)
     lists = OlderLists(graph, dropped, tie, top_k, similarities, threads=1)
-    cap = Cap(tie, top_k, room=room, least=lists.least)
+    cap = TopKSelection(tie, top_k, room=room, least=lists.least)
     new = [(ends, s) for ends, s in weighted.items() if ends[1] >= older]
     for start in range(0, len(new), block):
         cap.add(_pairs(dict(new[start : start + block])))
@@ -107,7 +107,7 @@ def test_the_forest_of_what_is_left(weighted: Weighted, others: Weighted, nodes:
     removed = edges.take(csr.membership_mask(edges, _pairs(others).edges()))
     before = SpanningForest(ITEMS)
     before.add(edges)
-    grown = SpanningForest.of_rest(nodes, csr.build(edges, ITEMS), before.edges(), removed)
+    grown = SpanningForest.after_removal(nodes, csr.build(edges, ITEMS), before.edges(), removed)
     grown.add(come)
     anew = SpanningForest(nodes)
     anew.add(csr.edges_after(edges, Change(removed, come)))

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphkin.ingest.cap import Cap
-from graphkin.ingest.rest import Rest
+from graphkin.ingest.cap import TopKSelection
+from graphkin.ingest.rest import RemainingEdges
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.store import csr
@@ -60,7 +60,7 @@ class Known(Descriptors):
         return Known(self.similarity[np.ix_(ids, ids)], self.tie[ids])
 
     def capped(self, top_k: int) -> tuple[Edges, Int32]:
-        cap = Cap(self.tie, top_k)
+        cap = TopKSelection(self.tie, top_k)
         for pairs in self.pairs(0, 1, lambda _: None):
             cap.add(pairs)
         kept, dropped = cap.finish()
@@ -80,8 +80,8 @@ def test_equals_a_cap_of_the_pairs_that_are_left(
     rest = every.take(stay)
     expected, expected_dropped = rest.capped(top_k)
     edges, dropped = every.capped(top_k)
-    lists = Rest(csr.build(edges, ITEMS), dropped, stay, top_k)
-    come, left_dropped = lists.completed(every.take(lists.order), rest, 1, lambda _: None)
+    lists = RemainingEdges(csr.build(edges, ITEMS), dropped, stay, top_k)
+    come, left_dropped = lists.complete(every.take(lists.order), rest, 1, lambda _: None)
     stored = [*csr.edge_blocks(lists.graph, np.float32(0))]
     assert told(Edges.concatenate([*stored, come])) == told(expected)
     assert left_dropped.tolist() == expected_dropped.tolist()
@@ -90,5 +90,5 @@ def test_equals_a_cap_of_the_pairs_that_are_left(
 def test_nothing_is_compared_where_nothing_was_dropped() -> None:
     every = Known(np.triu(np.full((4, 4), 0.5), 1), np.arange(4, dtype=np.uint64))
     edges, dropped = every.capped(3)
-    lists = Rest(csr.build(edges, 4), dropped, np.array([0, 2, 3], np.int32), 3)
+    lists = RemainingEdges(csr.build(edges, 4), dropped, np.array([0, 2, 3], np.int32), 3)
     assert lists.order.tolist() == []
