@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.ingest.readers.lines import Line, read_lines
-from graphkin.ingest.readers.raw import readable, unpacked
-from graphkin.ingest.readers.source import opened
+from graphkin.ingest.readers.raw import open_decompressed, translate_read_errors
+from graphkin.ingest.readers.source import open_raw
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.manifest import Input
 from graphkin.protocol.values import ListedBy
@@ -83,9 +83,9 @@ def resolve_list(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], 
 
 def _read_list(file: str) -> tuple[list[Line], Input]:
     with ExitStack() as resources:
-        raw, _ = opened(file, None, resources)
-        with readable(file, raw):
-            stream, _ = unpacked(file, raw, "one item a line", whole=True)
+        raw, _ = open_raw(file, None, resources)
+        with translate_read_errors(file, raw):
+            stream, _ = open_decompressed(file, raw, "one item a line", whole=True)
             lines = list(read_lines(file, stream))
             raw.read_to(None)
         return lines, raw.digest(file)

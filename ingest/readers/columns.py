@@ -21,7 +21,7 @@ Options: TypeAlias = tuple[str, str]
 OPTIONS: Options = ("--smiles-column", "--name-column")
 FINGERPRINT = "--fingerprint-column"
 
-_TOLD = 500  # characters of column names in an error message
+_LONGEST_LIST = 500  # characters of column names in an error message
 
 _NAMES = (
     "id", "compoundid", "moleculeid", "molid", "chemblid", "moleculechemblid", "zincid", "idnumber", "compoundname",
@@ -41,7 +41,7 @@ class Columns:
         structure: position of the structure column.
         name: position of the name column, if there is one.
         properties: (position, name) of every other column.
-        beside: position of the fingerprint column, if there is one. Its value precedes the structure in a record's
+        fingerprint: position of the fingerprint column, if there is one. Its value precedes the structure in a record's
             text.
     """
 
@@ -49,7 +49,7 @@ class Columns:
     structure: int
     name: int | None
     properties: tuple[tuple[int, str], ...]
-    beside: int | None = None
+    fingerprint: int | None = None
 
     @classmethod
     def resolve(
@@ -60,7 +60,7 @@ class Columns:
         name: str | None,
         options: Options = OPTIONS,
         separated: str = "",
-        beside: str | None = None,
+        fingerprint: str | None = None,
     ) -> "Columns":
         """Find the columns of the structure, the name and the properties in a header.
 
@@ -75,7 +75,7 @@ class Columns:
             name: title of the name column.
             options: command-line options that choose other columns, for errors.
             separated: phrase that names the delimiter, for errors.
-            beside: title of the fingerprint column, if there is one.
+            fingerprint: title of the fingerprint column, if there is one.
 
         Raises:
             InvalidInput: a column is missing or ambiguous, two columns share a name, or there are more than
@@ -86,16 +86,20 @@ class Columns:
         names = tuple(title.strip() or f"column {position}" for position, title in enumerate(header, 1))
         title, times = Counter(names).most_common(1)[0] if names else ("", 0)
         if times > 1:
-            raise InvalidInput(f"{source} has several columns named {_told(title)!r}", expected="distinct column names")
-        structure_at = _required(source, names, structure, options[0], separated)
+            raise InvalidInput(
+                f"{source} has several columns named {_shorten(title)!r}", expected="distinct column names"
+            )
+        structure_at = _require_column(source, names, structure, options[0], separated)
         if name is not None:
-            name_at: int | None = _required(source, names, name, options[1], separated)
+            name_at: int | None = _require_column(source, names, name, options[1], separated)
         else:
-            name_at = _naming(source, names, structure_at, options[1])
-        beside_at = None if beside is None else _required(source, names, beside, FINGERPRINT, separated)
-        taken = (structure_at, name_at, beside_at)
-        others = tuple((at, title) for at, title in enumerate(names) if at not in taken)
-        return cls(names, structure_at, name_at, others, beside_at)
+            name_at = _find_name_column(source, names, structure_at, options[1])
+        fingerprint_at = (
+            None if fingerprint is None else _require_column(source, names, fingerprint, FINGERPRINT, separated)
+        )
+        used = (structure_at, name_at, fingerprint_at)
+        properties = tuple((at, title) for at, title in enumerate(names) if at not in used)
+        return cls(names, structure_at, name_at, properties, fingerprint_at)
 
     def record(self, line: int, cells: Sequence[str | None]) -> Record:
         """Return one row as a record, without empty and null cells. A row without cells is an empty record.
@@ -103,20 +107,20 @@ class Columns:
         Raises:
             ValueError: the row has too many cells, or too few to have a structure. The message is the record's fault.
         """
-        given = len(cells)
-        if given > len(self.names) or 0 < given <= self.structure:
-            missing = "" if given > self.structure else f" (no {self.names[self.structure]!r})"
-            raise ValueError(f"has {given:,} cells{missing}, the header has {len(self.names):,}")
-        if not given:
+        count = len(cells)
+        if count > len(self.names) or 0 < count <= self.structure:
+            missing = "" if count > self.structure else f" (no {self.names[self.structure]!r})"
+            raise ValueError(f"has {count:,} cells{missing}, the header has {len(self.names):,}")
+        if not count:
             return line, "", None, (), (), None
         structure = (cells[self.structure] or "").strip()
-        if self.beside is not None:
-            structure = with_fingerprint((cells[self.beside] or "") if self.beside < given else "", structure)
-        name = cells[self.name] if self.name is not None and self.name < given else None
+        if self.fingerprint is not None:
+            structure = with_fingerprint((cells[self.fingerprint] or "") if self.fingerprint < count else "", structure)
+        name = cells[self.name] if self.name is not None and self.name < count else None
         keys: list[str] = []
         values: list[str] = []
         for at, title in self.properties:
-            if at < given and (value := cells[at]):
+            if at < count and (value := cells[at]):
                 keys.append(title)
                 values.append(value)
         return line, structure, (name and name.strip()) or None, keys, values, None
@@ -127,43 +131,43 @@ def likely_names(columns: Sequence[str]) -> list[str]:
     return [name for name in columns if _LIKELY.search(name)]
 
 
-def _naming(source: str, names: Sequence[str], structure: int, option: str) -> int | None:
+def _find_name_column(source: str, names: Sequence[str], structure: int, option: str) -> int | None:
     """Return the position of the name column, judged by the titles."""
-    known = [re.sub(r"[\W_]", "", title.casefold()) for title in names]
-    known[structure] = ""
-    called = next((each for each in _NAMES if each in known), None)
-    if called is None:
+    normalized = [re.sub(r"[\W_]", "", title.casefold()) for title in names]
+    normalized[structure] = ""
+    match = next((candidate for candidate in _NAMES if candidate in normalized), None)
+    if match is None:
         return None
-    return _find(source, names, names[known.index(called)], option)
+    return _find(source, names, names[normalized.index(match)], option)
 
 
-def _find(source: str, names: Sequence[str], wanted: str, option: str) -> int | None:
-    if wanted in names:
-        return names.index(wanted)
-    found = [at for at, title in enumerate(names) if title.casefold() == wanted.casefold()]
-    if len(found) > 1:
+def _find(source: str, names: Sequence[str], column: str, option: str) -> int | None:
+    if column in names:
+        return names.index(column)
+    matches = [at for at, title in enumerate(names) if title.casefold() == column.casefold()]
+    if len(matches) > 1:
         raise InvalidInput(
-            f"{source} has several columns named {wanted!r} but for their case",
-            given=_told(", ".join(names[at] for at in found)),
+            f"{source} has several columns named {column!r} but for their case",
+            given=_shorten(", ".join(names[at] for at in matches)),
             hint=f"choose one with {option}",
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
-def _required(source: str, names: Sequence[str], wanted: str, option: str, separated: str) -> int:
-    found = _find(source, names, wanted, option)
-    if found is None:
-        near = next((title for title in names if wanted.casefold() in title.casefold()), None)
+def _require_column(source: str, names: Sequence[str], column: str, option: str, separated: str) -> int:
+    position = _find(source, names, column, option)
+    if position is None:
+        near = next((title for title in names if column.casefold() in title.casefold()), None)
         raise InvalidInput(
-            f"{source} has no column {wanted!r}",
-            given=wanted,
-            expected=f"one of {_told(', '.join(names))}{separated}"
+            f"{source} has no column {column!r}",
+            given=column,
+            expected=f"one of {_shorten(', '.join(names))}{separated}"
             if names
             else "a header line that names the columns",
-            hint=f"name the column with {option}" if near is None else f"is it {option} {_told(near)!r}?",
+            hint=f"name the column with {option}" if near is None else f"is it {option} {_shorten(near)!r}?",
         )
-    return found
+    return position
 
 
-def _told(text: str) -> str:
-    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST_LIST else f"{text[:_LONGEST_LIST]}…"

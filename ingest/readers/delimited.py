@@ -8,7 +8,7 @@ from typing import TypeAlias, get_args
 
 from graphkin.ingest.readers.columns import OPTIONS, Columns, Delimiter, Options
 from graphkin.ingest.readers.lines import Line
-from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulted
+from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
@@ -29,7 +29,7 @@ def read_delimited(
     structure: str,
     name: str | None,
     options: Options = OPTIONS,
-    beside: str | None = None,
+    fingerprint: str | None = None,
 ) -> Iterator[Record]:
     """Read a text table. Every row is a record, including a blank line. The header is read immediately.
 
@@ -43,31 +43,31 @@ def read_delimited(
         structure: title of the structure column.
         name: title of the name column.
         options: command-line options that choose other columns, for errors.
-        beside: title of the fingerprint column, if there is one.
+        fingerprint: title of the fingerprint column, if there is one.
 
     Raises:
         InvalidInput: as `Columns.resolve` raises it.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))  # a cell may be as long as a record
     first = next(lines)
-    used = delimiter or _told(first[1], structure)
+    used = delimiter or _detect_delimiter(first[1], structure)
     rows = _rows(chain([first], lines), _CHARACTERS[used])
     _, header, fault = next(rows)
     if fault is not None:
         raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
     separated = f" (cells are separated by a {used})"
-    return _records(rows, Columns.resolve(source, header, structure, name, options, separated, beside))
+    return _records(rows, Columns.resolve(source, header, structure, name, options, separated, fingerprint))
 
 
-def _told(header: str, wanted: str) -> Delimiter:
+def _detect_delimiter(header: str, title: str) -> Delimiter:
     """Return the delimiter by which a header contains the wanted column, else the first one that divides the header.
 
     Titles may contain spaces, so a space counts as the delimiter only if no other character divides the header.
     """
-    cells = {each: _cells(header, character) for each, character in _CHARACTERS.items()}
+    cells = {name: _cells(header, character) for name, character in _CHARACTERS.items()}
     spaces = cells.pop("space")
-    having = (each for each, titles in cells.items() if wanted.casefold() in titles)
-    dividing = (each for each, titles in cells.items() if len(titles) > 1)
+    having = (name for name, titles in cells.items() if title.casefold() in titles)
+    dividing = (name for name, titles in cells.items() if len(titles) > 1)
     return next(chain(having, dividing), "space" if len(spaces) > 1 else "comma")
 
 
@@ -86,7 +86,7 @@ def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:
                 raise ValueError(fault)
             yield columns.record(number, cells)
         except ValueError as error:
-            yield faulted(number, "".join(text for _, text, _ in lines), str(error))
+            yield faulty_record(number, "".join(text for _, text, _ in lines), str(error))
 
 
 def _rows(lines: Iterator[Line], delimiter: str) -> Iterator[_Row]:

@@ -65,7 +65,7 @@ def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = 
 
 
 def _parsed(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
-    block, faults = _sound(block, first_line)
+    block, faults = _blank_invalid_lines(block, first_line)
     content = np.frombuffer(block, np.uint8)
     newline = content == _NEWLINE
     apart = newline | np.isin(content, _SPACES)
@@ -73,8 +73,8 @@ def _parsed(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
     ends = np.flatnonzero(apart & np.append(False, ~apart[:-1]))
     line = (np.cumsum(newline) - newline)[begins]
     numbers, at, tokens = np.unique(line, return_index=True, return_counts=True)
-    told = content[begins[at]] != comment[0]
-    numbers, at, tokens = numbers[told], at[told], tokens[told]
+    is_data = content[begins[at]] != comment[0]
+    numbers, at, tokens = numbers[is_data], at[is_data], tokens[is_data]
     edge = (tokens == 2) | (tokens == 3)
     weighted = np.flatnonzero(tokens == 3)
     weights = _texts(content, begins[at[weighted] + 2], ends[at[weighted] + 2])
@@ -92,7 +92,7 @@ def _parsed(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
     )
 
 
-def _sound(block: bytes, first_line: int) -> tuple[bytes, list[Fault]]:
+def _blank_invalid_lines(block: bytes, first_line: int) -> tuple[bytes, list[Fault]]:
     """Return the block with invalid lines emptied, and these lines.
 
     A line is invalid if it is not UTF-8 or contains NUL.

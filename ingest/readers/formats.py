@@ -14,11 +14,11 @@ from graphkin.ingest.readers.jsonl import read_jsonl
 from graphkin.ingest.readers.lines import Line, read_lines
 from graphkin.ingest.readers.npy import read_array
 from graphkin.ingest.readers.parquet import ParquetRecords
-from graphkin.ingest.readers.raw import COMPRESSED, Raw, readable, spooled, unpacked
+from graphkin.ingest.readers.raw import COMPRESSED, Raw, open_decompressed, spool_to_disk, translate_read_errors
 from graphkin.ingest.readers.records import Record, batches
 from graphkin.ingest.readers.sdf import read_sdf
 from graphkin.ingest.readers.smi import read_smi
-from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, opened, opened_folder
+from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, open_raw, open_raw_folder
 from graphkin.ingest.readers.tu import read_tu
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.given import WITH_FINGERPRINT
@@ -75,7 +75,7 @@ def open_source(
             format, or lacks a column.
     """
     folder = path != STDIN and _TU in writings and Path(path).is_dir()
-    format = told(path, options.format or (_TU if folder else None), writings, EXTENSIONS)
+    format = choose_format(path, options.format or (_TU if folder else None), writings, EXTENSIONS)
     if format == _TU and path == STDIN:
         raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
     if format != _TU and folder:
@@ -89,47 +89,47 @@ def open_source(
     if names is not None and format != _NPY:
         raise InvalidInput("names stand in a file of their own for arrays only", given=f"{path} as {format}")
     with ExitStack() as resources:
-        raw, bytes_total = opened_folder(path, resources) if folder else opened(path, stdin, resources)
-        also: list[tuple[str, Raw]] = []
+        raw, bytes_total = open_raw_folder(path, resources) if folder else open_raw(path, stdin, resources)
+        companions: list[tuple[str, Raw]] = []
         if format == _TU:
-            read = batches(read_tu(path))
+            records = batches(read_tu(path))
         else:
-            lines, also = _names(names, resources)
-            with readable(path, raw):
-                read = _batches(path, format, writings[format], options, raw, bytes_total, lines, resources)
+            lines, companions = _names(names, resources)
+            with translate_read_errors(path, raw):
+                records = _batches(path, format, writings[format], options, raw, bytes_total, lines, resources)
         writing = writings[format] if options.fingerprint_column is None else WITH_FINGERPRINT
-        return Source(path, writing, bytes_total, read, raw, resources.pop_all(), also)
+        return Source(path, writing, bytes_total, records, raw, resources.pop_all(), companions)
 
 
 def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | None, list[tuple[str, Raw]]]:
     """Return the lines of a file of names, and its raw bytes, which are hashed as well."""
     if path is None:
         return None, []
-    raw, _ = opened(path, None, resources)
-    with readable(path, raw):
-        stream, _ = unpacked(path, raw, "at least one name")
+    raw, _ = open_raw(path, None, resources)
+    with translate_read_errors(path, raw):
+        stream, _ = open_decompressed(path, raw, "at least one name")
     return read_lines(path, stream), [(path, raw)]
 
 
-def told(path: str, given: str | None, formats: Mapping[str, str], by_extension: Mapping[str, str]) -> str:
+def choose_format(path: str, requested: str | None, formats: Mapping[str, str], by_extension: Mapping[str, str]) -> str:
     """Return the requested format, or else that of the file's extension.
 
     Raises:
         InvalidInput: the format is unknown or not accepted.
     """
-    known = ", ".join(formats)
-    if given is None and path == STDIN:
-        raise InvalidInput("standard input needs a format", hint=f"add --format with one of {known}")
+    accepted = ", ".join(formats)
+    if requested is None and path == STDIN:
+        raise InvalidInput("standard input needs a format", hint=f"add --format with one of {accepted}")
     extensions = {extension: format for extension, format in by_extension.items() if format in formats}
-    format = given or extensions.get(extension(path))
+    format = requested or extensions.get(extension(path))
     if format is None:
         raise InvalidInput(
             f"the name of {path} does not tell its format",
             expected=f"{', '.join(extensions)}, with or without {', '.join(COMPRESSED)}",
-            hint=f"rename it, or add --format with one of {known}",
+            hint=f"rename it, or add --format with one of {accepted}",
         )
     if format not in formats:
-        raise InvalidInput("no such input format", given=format, expected=f"one of {known}")
+        raise InvalidInput("no such input format", given=format, expected=f"one of {accepted}")
     return format
 
 
@@ -149,7 +149,7 @@ def _batches(
     names: Iterator[Line] | None,
     resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
-    stream, compressed = unpacked(path, raw, "at least one record", whole=format in WHOLE)
+    stream, compressed = open_decompressed(path, raw, "at least one record", whole=format in WHOLE)
     column = options.structure_column or writing
     chosen_by = (f"--{writing}-column", OPTIONS[1])
     if format == _NPY:
@@ -157,7 +157,7 @@ def _batches(
     if format != "parquet":
         return batches(_records(path, format, stream, column, options, chosen_by))
     seekable = bytes_total is not None and not compressed
-    content = resources.enter_context(pa.OSFile(path)) if seekable else spooled(stream, resources)
+    content = resources.enter_context(pa.OSFile(path)) if seekable else spool_to_disk(stream, resources)
     columns = (column, options.name_column, chosen_by, options.fingerprint_column)
     parquet = ParquetRecords(path, content, *columns, writing)
     return _followed(batches(parquet), raw, bytes_total, parquet.rows)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from graphkin.ingest.readers.lines import Line
-from graphkin.ingest.readers.records import Record, faulted
+from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
 _VERSION = "#FPS1"
@@ -26,7 +26,7 @@ def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Li
     Raises:
         InvalidInput: the file has another version, or its number of bits is not a number.
     """
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     rest = iter(lines)
     for line in rest:
         number, text, _ = line
@@ -36,11 +36,11 @@ def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Li
         if number == 1 and text.rstrip() != _VERSION:
             raise InvalidInput(f"{source} is of no version of FPS that is read", given=text[:40], expected=_VERSION)
         key, _, value = text[1:].partition("=")
-        said.setdefault(key.strip(), value.strip())
-    bits = said.get("num_bits")
+        fields.setdefault(key.strip(), value.strip())
+    bits = fields.get("num_bits")
     if bits is not None and not (bits.isdecimal() and 0 < len(bits) < 10):
         raise InvalidInput(f"{source} does not say how many bits it has", given=bits[:40], expected="#num_bits=N")
-    return Header(None if bits is None else int(bits), said.get("type", "")[:_LONGEST]), rest
+    return Header(None if bits is None else int(bits), fields.get("type", "")[:_LONGEST]), rest
 
 
 def read_fps(source: str, lines: Iterable[Line]) -> Iterator[Record]:
@@ -62,5 +62,5 @@ def _record(line: Line) -> Record:
     if fault is None and not fields:
         fault = "has no identifier after a tab"
     if fault is not None:
-        return faulted(number, text, fault)
+        return faulty_record(number, text, fault)
     return number, bits, fields[0].strip() or None, (), (), None

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import ParseError, fromstring
 from networkx import NetworkXError
 from networkx.readwrite.graphml import GraphMLReader
 
-from graphkin.ingest.readers.records import Record, faulted
+from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>/]")
@@ -29,7 +29,7 @@ def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
     """
     for line, element, graph in _graphs(path, stream):
         if isinstance(graph, Exception):
-            yield faulted(line, element.get("id") or "", f"no valid GraphML: {graph}")
+            yield faulty_record(line, element.get("id") or "", f"no valid GraphML: {graph}")
         else:
             yield _record(line, graph, element.get("id"))
 
@@ -49,7 +49,7 @@ def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
 def _graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any, Any]]:
     """Yield line, element and graph, or the exception that NetworkX raised instead of making the graph."""
     data = stream.read()
-    starts = [found.start() for found in _GRAPH.finditer(data)]
+    starts = [match.start() for match in _GRAPH.finditer(data)]
     lines = [1 + passed for passed in accumulate(data.count(b"\n", *part) for part in pairwise([0, *starts]))]
     reader = _Reader()
     try:

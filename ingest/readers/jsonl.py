@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from graphkin.ingest.readers.lines import Line
-from graphkin.ingest.readers.records import Record, faulted, unsound
+from graphkin.ingest.readers.records import Record, faulty_record, text_fault
 
 _STRUCTURE = {"name", "edges", "num_nodes", "labels"}
 
@@ -18,20 +18,20 @@ def read_jsonl(lines: Iterable[Line]) -> Iterator[Record]:
     for number, line, fault in lines:
         text = line.rstrip("\r\n")
         if fault is not None:
-            yield faulted(number, text, fault)
+            yield faulty_record(number, text, fault)
             continue
         content = _content(text)
         name = content.get("name")
         if name is not None and type(name) not in (str, int):
-            yield faulted(number, text, '"name" is neither a text nor a whole number')
+            yield faulty_record(number, text, '"name" is neither a text nor a whole number')
             continue
-        kept = {key: value for key, value in content.items() if key not in _STRUCTURE and value is not None}
-        values = [value if isinstance(value, str) else json.dumps(value) for value in kept.values()]
-        told = [] if name is None else [str(name)]
-        if fault := unsound("".join([*told, *kept, *values])):
-            yield faulted(number, text, f"what it says of itself {fault}")
+        properties = {key: value for key, value in content.items() if key not in _STRUCTURE and value is not None}
+        values = [value if isinstance(value, str) else json.dumps(value) for value in properties.values()]
+        names = [] if name is None else [str(name)]
+        if fault := text_fault("".join([*names, *properties, *values])):
+            yield faulty_record(number, text, f"what it says of itself {fault}")
             continue
-        yield number, text, next(iter(told), None), list(kept), values, None
+        yield number, text, next(iter(names), None), list(properties), values, None
 
 
 def _content(text: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import IO
 from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.edgelist import NO_EDGE, Fault, read_edgelist
 from graphkin.ingest.readers.lines import read_lines
-from graphkin.ingest.readers.records import Record, faulted
+from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.nodes.network import Network
 
@@ -23,28 +23,28 @@ class Labels:
     def __init__(self, path: str, stream: IO[bytes], format: str | None, column: str | None) -> None:
         self._path = path
         self._faults: list[Fault] = []
-        self._found: dict[str, tuple[int, str]] = {}
+        self._labels: dict[str, tuple[int, str]] = {}
         for line, node, label in _label_rows(path, stream, format, column, self._faults):
-            line_before, before = self._found.setdefault(node, (line, label))
+            line_before, before = self._labels.setdefault(node, (line, label))
             if before != label:
                 self._faults.append((line, f"{node} {label}", f"gives a node another label than line {line_before}"))
-        if not self._found:
+        if not self._labels:
             raise InvalidInput(f"{path} holds no label", expected="a node and its label on each line")
 
-    def of(self, name: str) -> str | None:
-        found = self._found.get(name)
-        return None if found is None else found[1]
+    def label_of(self, name: str) -> str | None:
+        entry = self._labels.get(name)
+        return None if entry is None else entry[1]
 
     def unused(self, network: Network) -> Iterator[Record]:
         """Yield rejected records for labels of unknown nodes and for lines that cannot be read."""
-        known = set(network.names.to_pylist())
+        node_names = set(network.names.to_pylist())
         strange = (
             (line, name, "labels a node that no edge names")
-            for name, (line, _) in self._found.items()
-            if name not in known
+            for name, (line, _) in self._labels.items()
+            if name not in node_names
         )
         for line, text, why in sorted([*self._faults, *strange]):
-            yield faulted(line, text, f"{why} (in {self._path})")
+            yield faulty_record(line, text, f"{why} (in {self._path})")
 
 
 def _label_rows(

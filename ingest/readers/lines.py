@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import IO, TypeAlias
 
-from graphkin.ingest.readers.records import MAX_RECORD, decoded, too_long
+from graphkin.ingest.readers.records import MAX_RECORD, decode, too_long
 from graphkin.protocol.errors import InvalidInput
 
 Line: TypeAlias = tuple[int, str, str | None]
@@ -28,7 +28,7 @@ def read_lines(source: str, stream: IO[bytes], longest: int = MAX_RECORD) -> Ite
         if not data:
             return
         blank = count_blank(source, number, data, blank)
-        text, fault = decoded(data)
+        text, fault = decode(data)
         if len(data) > longest and not _fits(data, stream, longest):
             fault = too_long(longest)
         yield number, text, fault

@@ -54,12 +54,12 @@ def read_matrix_market(path: str, stream: IO[bytes]) -> tuple[int, Iterator[Name
 
 
 def _entries(path: str, stream: IO[bytes], line: int, nodes: int, entries: int) -> Iterator[NamedEdges]:
-    found = 0
+    count = 0
     for edges in read_edgelist(path, stream, line, comment=b"%"):
-        found += len(edges.line) + len(edges.faults)
+        count += len(edges.line) + len(edges.faults)
         yield _inside(edges, nodes)
-    if found != entries:
-        raise InvalidInput(f"{path} is cut off or damaged", given=f"{found:,} entries", expected=f"{entries:,} entries")
+    if count != entries:
+        raise InvalidInput(f"{path} is cut off or damaged", given=f"{count:,} entries", expected=f"{entries:,} entries")
 
 
 def _inside(edges: NamedEdges, nodes: int) -> NamedEdges:
@@ -77,8 +77,8 @@ def _inside(edges: NamedEdges, nodes: int) -> NamedEdges:
 
 def _row(names: pa.StringArray) -> Int64:
     """Return the row numbers, 0 for texts that are not row numbers."""
-    written = pc.match_substring_regex(names, _ROW)
-    return np.asarray(pc.if_else(written, names, "0").cast(pa.int64()))
+    is_number = pc.match_substring_regex(names, _ROW)
+    return np.asarray(pc.if_else(is_number, names, "0").cast(pa.int64()))
 
 
 def read_npz(path: str, stream: IO[bytes]) -> tuple[int, NamedEdges, pa.StringArray | None]:
@@ -108,8 +108,8 @@ def read_npz(path: str, stream: IO[bytes]) -> tuple[int, NamedEdges, pa.StringAr
         ) from error
     owner = np.repeat(np.arange(nodes), np.diff(indptr))
     source, target = (pa.array(end).cast(pa.string()) for end in (owner, indices))
-    told = None if labels is None else pa.array(labels.tolist()).cast(pa.string())
-    return nodes, NamedEdges(owner + 1, source, target), told
+    label_texts = None if labels is None else pa.array(labels.tolist()).cast(pa.string())
+    return nodes, NamedEdges(owner + 1, source, target), label_texts
 
 
 def _arrays(path: str, stream: IO[bytes]) -> dict[str, np.ndarray]:
@@ -126,12 +126,12 @@ def _arrays(path: str, stream: IO[bytes]) -> dict[str, np.ndarray]:
             rows, columns = (int(size) for size in file["shape"])
             _require_square(path, rows, columns)
         try:
-            found: dict[str, np.ndarray] = {name: file[name] for name in _ARRAYS if name in names}
+            arrays: dict[str, np.ndarray] = {name: file[name] for name in _ARRAYS if name in names}
         except MemoryError as error:  # numpy allocates the stated size before it reads
             raise ValueError("its arrays are said to be larger than this machine's memory") from error
-    if strange := [name for name, array in found.items() if not isinstance(array, np.ndarray)]:
+    if strange := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
         raise ValueError(f"{strange[0]} is no array")
-    return found
+    return arrays
 
 
 def _require_square(path: str, rows: int, columns: int) -> None:

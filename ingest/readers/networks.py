@@ -12,13 +12,13 @@ import pyarrow as pa
 from graphkin.ingest.readers.columns import Delimiter
 from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.edgelist import Fault, NamedEdges, read_edgelist
-from graphkin.ingest.readers.formats import WHOLE, extension, told
+from graphkin.ingest.readers.formats import WHOLE, choose_format, extension
 from graphkin.ingest.readers.labels import Labels
 from graphkin.ingest.readers.lines import read_lines
 from graphkin.ingest.readers.matrices import MAX_NODES, read_matrix_market, read_npz
-from graphkin.ingest.readers.raw import Raw, readable, spooled, unpacked
-from graphkin.ingest.readers.records import Record, batches, faulted
-from graphkin.ingest.readers.source import ReadOptions, Source, opened
+from graphkin.ingest.readers.raw import Raw, open_decompressed, spool_to_disk, translate_read_errors
+from graphkin.ingest.readers.records import Record, batches, faulty_record
+from graphkin.ingest.readers.source import ReadOptions, Source, open_raw
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.nodes.describer import node_texts
 from graphkin.similarity.nodes.kind import NodeKind
@@ -52,27 +52,27 @@ def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: st
     Raises:
         InvalidInput: as `open_source` raises it.
     """
-    format = told(path, options.format, NodeKind.files, NETWORKS)
+    format = choose_format(path, options.format, NodeKind.files, NETWORKS)
     with ExitStack() as resources:
-        raw, bytes_total = opened(path, None, resources)
-        beside, said = _labels(labels, options.label_column, resources) if labels else (None, None)
-        with readable(path, raw):
-            stream, _ = unpacked(path, raw, "at least one edge", whole=format in WHOLE)
+        raw, bytes_total = open_raw(path, None, resources)
+        labels_raw, node_labels = _labels(labels, options.label_column, resources) if labels else (None, None)
+        with translate_read_errors(path, raw):
+            stream, _ = open_decompressed(path, raw, "at least one edge", whole=format in WHOLE)
             if format == "npz":
-                stream = spooled(stream, resources)
-            read = read_network(path, stream, format, (options.source_column, options.target_column))
-            records = (record for reading in read for record in reading.records(recipe, said))
-        also = [] if beside is None or labels is None else [(labels, beside)]
-        return Source(path, NodeKind.writings[0], bytes_total, batches(records), raw, resources.pop_all(), also)
+                stream = spool_to_disk(stream, resources)
+            readings = read_network(path, stream, format, (options.source_column, options.target_column))
+            records = (record for reading in readings for record in reading.records(recipe, node_labels))
+        companions = [] if labels_raw is None or labels is None else [(labels, labels_raw)]
+        return Source(path, NodeKind.writings[0], bytes_total, batches(records), raw, resources.pop_all(), companions)
 
 
 def _labels(path: str, column: str | None, resources: ExitStack) -> tuple[Raw, Labels]:
-    raw, _ = opened(path, None, resources)
-    with readable(path, raw):
-        stream, _ = unpacked(path, raw, "at least one label")
-        found = Labels(path, stream, NETWORKS.get(extension(path)), column)
+    raw, _ = open_raw(path, None, resources)
+    with translate_read_errors(path, raw):
+        stream, _ = open_decompressed(path, raw, "at least one label")
+        labels = Labels(path, stream, NETWORKS.get(extension(path)), column)
         raw.read_to(None)
-    return raw, found
+    return raw, labels
 
 
 @dataclass
@@ -82,7 +82,7 @@ class _Nodes:
     numbers: dict[str, int] = field(default_factory=dict)
     line: list[int] = field(default_factory=list)
 
-    def of(self, names: pa.StringArray, lines: Int64) -> Int32:
+    def number(self, names: pa.StringArray, lines: Int64) -> Int32:
         """Return (n,) the numbers of these nodes, numbering new ones.
 
         Raises:
@@ -121,7 +121,7 @@ class Reading:
     faults: list[Fault]
 
     @classmethod
-    def of(cls, path: str, blocks: Iterable[NamedEdges], nodes: _Nodes | None = None) -> "Reading":
+    def from_blocks(cls, path: str, blocks: Iterable[NamedEdges], nodes: _Nodes | None = None) -> "Reading":
         """Build the graph from blocks of edges.
 
         Raises:
@@ -135,7 +135,7 @@ class Reading:
             order = (
                 np.arange(2 * len(edges.line)).reshape(2, -1).T.ravel()
             )  # reading order: source, target, source, ...
-            ends.append(nodes.of(both.take(pa.array(order)), np.repeat(edges.line, 2)).reshape(-1, 2).T)
+            ends.append(nodes.number(both.take(pa.array(order)), np.repeat(edges.line, 2)).reshape(-1, 2).T)
             faults += edges.faults
         source, target = np.concatenate(ends, axis=1)
         if not len(source):
@@ -147,7 +147,7 @@ class Reading:
         """Yield a record for every node in order of their numbers, then faulty lines, then unused labels."""
         yield from _node_records(self, recipe, labels)
         for line, text, why in self.faults:
-            yield faulted(line, text, why)
+            yield faulty_record(line, text, why)
         if labels is not None:
             yield from labels.unused(self.network)
 
@@ -155,15 +155,15 @@ class Reading:
 def _node_records(reading: Reading, recipe: NodeRecipe, labels: Labels | None) -> Iterator[Record]:
     network = reading.network
     degrees = np.diff(network.links.indptr).tolist()
-    own = [None] * len(network) if network.labels is None else network.labels.to_pylist()
-    columns = (network.names.to_pylist(), reading.line, degrees, own, node_texts(network, recipe))
+    graph_labels = [None] * len(network) if network.labels is None else network.labels.to_pylist()
+    columns = (network.names.to_pylist(), reading.line, degrees, graph_labels, node_texts(network, recipe))
     for name, line, degree, label, text in zip(*columns, strict=True):
-        told = label if labels is None else labels.of(name)
-        keys = ["graph"] if told is None else ["graph", "label"]
+        node_label = label if labels is None else labels.label_of(name)
+        keys = ["graph"] if node_label is None else ["graph", "label"]
         if degree:
-            yield line, text, name, keys, [network.digest, *([] if told is None else [told])], None
+            yield line, text, name, keys, [network.digest, *([] if node_label is None else [node_label])], None
         else:
-            yield faulted(line, name, _ALONE)
+            yield faulty_record(line, name, _ALONE)
 
 
 def read_network(
@@ -175,15 +175,15 @@ def read_network(
     """
     match format:
         case "edgelist":
-            yield Reading.of(path, read_edgelist(path, stream))
+            yield Reading.from_blocks(path, read_edgelist(path, stream))
         case "csv" | "tsv":
-            yield Reading.of(path, _table(path, stream, DELIMITERS[format], columns))
+            yield Reading.from_blocks(path, _table(path, stream, DELIMITERS[format], columns))
         case "mtx":
             count, blocks = read_matrix_market(path, stream)
-            yield Reading.of(path, blocks, _numbered(range(1, count + 1)))
+            yield Reading.from_blocks(path, blocks, _numbered(range(1, count + 1)))
         case "npz":
             count, edges, labels = read_npz(path, stream)
-            reading = Reading.of(path, [edges], _numbered(range(count)))
+            reading = Reading.from_blocks(path, [edges], _numbered(range(count)))
             yield replace(reading, network=replace(reading.network, labels=labels))
         case "graphml":
             yield from _graphml(path, stream)
@@ -196,7 +196,7 @@ def _numbered(names: range) -> _Nodes:
 def _table(
     path: str, stream: IO[bytes], delimiter: Delimiter | None, columns: tuple[str | None, str | None]
 ) -> Iterator[NamedEdges]:
-    source, target = (given or usual for given, usual in zip(columns, ("source", "target"), strict=True))
+    source, target = (column or default for column, default in zip(columns, ("source", "target"), strict=True))
     records = read_delimited(path, read_lines(path, stream), delimiter, source, target, _CHOSEN_BY)
     while rows := [*islice(records, _ROWS)]:
         edges = [(line, text, name) for line, text, name, *_, fault in rows if not fault and text and name]
@@ -218,7 +218,7 @@ def _graphml(path: str, stream: IO[bytes]) -> Iterator[Reading]:
         names = [str(node) for node in graph]
         number = {node: at for at, node in enumerate(graph)}
         ends = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int32).reshape(-1, 2).T
-        told = [data.get("label") for _, data in graph.nodes(data=True)]
-        labels = pa.array([None if label is None else str(label) for label in told], pa.string())
+        node_labels = [data.get("label") for _, data in graph.nodes(data=True)]
+        labels = pa.array([None if label is None else str(label) for label in node_labels], pa.string())
         network = Network.of(pa.array(names, pa.string()), ends[0], ends[1], labels)
         yield Reading(network, [line] * len(names), [])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.ingest.readers.lines import Line
-from graphkin.ingest.readers.records import MAX_RECORD, Record, faulted
+from graphkin.ingest.readers.records import MAX_RECORD, Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
 _BLOCK = 1 << 20  # bytes read at a time
@@ -45,16 +45,16 @@ def read_array(path: str, stream: IO[bytes], writing: str, names: Iterator[Line]
         InvalidInput: the array has another layout or, at the end of the iteration, is truncated or has another number
             of rows than names.
     """
-    rows = _ROWS[writing]
-    shape, dtype = _header(path, stream, rows)
-    return _records(path, stream, shape, dtype, rows.text, names)
+    layout = _ROWS[writing]
+    shape, dtype = _header(path, stream, layout)
+    return _records(path, stream, shape, dtype, layout.text, names)
 
 
 def _header(path: str, stream: IO[bytes], rows: _Rows) -> tuple[tuple[int, int], np.dtype[Any]]:
     try:
         version = np.lib.format.read_magic(stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, by_column, dtype = read(stream)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, by_column, dtype = read_header(stream)
     except ValueError as error:
         raise InvalidInput(f"{path} is no array of NumPy", given=str(error)[:200], expected="a .npy file") from error
     if dtype.char not in rows.kinds or len(shape) != 2 or by_column or not 0 < shape[1] * dtype.itemsize <= MAX_RECORD:
@@ -77,19 +77,19 @@ def _records(
 ) -> Iterator[Record]:
     rows, width = shape[0], shape[1] * dtype.itemsize
     at_once = max(_BLOCK // width, 1)
-    called = repeat(None) if names is None else chain(names, repeat(None))
+    name_lines = repeat(None) if names is None else chain(names, repeat(None))
     for start in range(0, rows, at_once):
         expected = min(at_once, rows - start) * width
         content = stream.read(expected)
         if len(content) != expected:
-            given = f"{start + len(content) // width:,} rows"
-            raise InvalidInput(f"{path} is cut off", given=given, expected=f"{rows:,} rows")
+            rows_read = f"{start + len(content) // width:,} rows"
+            raise InvalidInput(f"{path} is cut off", given=rows_read, expected=f"{rows:,} rows")
         for number, row in enumerate(np.frombuffer(content, dtype).reshape(-1, shape[1]), start + 1):
-            name = next(called)
+            name = next(name_lines)
             if names is not None and name is None:
                 raise InvalidInput(f"there are fewer names than rows of {path}", given=f"{number - 1:,} lines")
             yield _record(number, text(row), name)
-    if next(called) is not None:
+    if next(name_lines) is not None:
         raise InvalidInput(f"there are more names than rows of {path}", expected=f"{rows:,} lines, one for each row")
 
 
@@ -98,5 +98,5 @@ def _record(number: int, text: str, line: Line | None) -> Record:
         return number, text, None, (), (), None
     _, name, fault = line
     if fault is not None:
-        return faulted(number, text, f"its name {fault}")
+        return faulty_record(number, text, f"its name {fault}")
     return number, text, name.strip() or None, (), (), None

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from graphkin.ingest.readers.columns import OPTIONS, Columns, Options
-from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
+from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decode, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
 _READ_ROWS = 1000
@@ -24,7 +24,7 @@ class ParquetRecords:
     nested values become JSON. Nulls and NaN are left out. Invalid UTF-8 in binary columns is shown as `\\xff`.
 
     The writing of the structures decides the accepted type of their column. Fingerprints may be binary and are then
-    converted to hexadecimal, as are those of a fingerprint column `beside`. Vectors are lists.
+    converted to hexadecimal, as are those of the column `fingerprint`. Vectors are lists.
 
     Raises:
         InvalidInput: the file is not Parquet, the structures have another type, or as `Columns.resolve` raises it.
@@ -37,7 +37,7 @@ class ParquetRecords:
         structure: str,
         name: str | None,
         options: Options = OPTIONS,
-        beside: str | None = None,
+        fingerprint: str | None = None,
         writing: str = "smiles",
     ) -> None:
         try:
@@ -50,15 +50,17 @@ class ParquetRecords:
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{source} is not a Parquet file", given=str(error)) from error
         schema = self._file.schema_arrow
-        self._columns = Columns.resolve(source, schema.names, structure, name, options, beside=beside)
+        self._columns = Columns.resolve(source, schema.names, structure, name, options, fingerprint=fingerprint)
         self.rows: int = self._file.metadata.num_rows
-        held = schema.field(self._columns.structure)
-        what, expected, may_hold = _HOLD.get(writing, _HOLD["smiles"])
-        if not may_hold(held.type):
+        structure_field = schema.field(self._columns.structure)
+        content, expected, may_hold = _HOLD.get(writing, _HOLD["smiles"])
+        if not may_hold(structure_field.type):
             raise InvalidInput(
-                f"column {held.name!r} of {source} does not hold {what}", given=str(held.type), expected=expected
+                f"column {structure_field.name!r} of {source} does not hold {content}",
+                given=str(structure_field.type),
+                expected=expected,
             )
-        fingerprints = (self._columns.structure, self._columns.beside)
+        fingerprints = (self._columns.structure, self._columns.fingerprint)
         self._binary = [at for at in fingerprints if at is not None and _is_binary(schema.field(at).type)]
 
     def __iter__(self) -> Iterator[Record]:
@@ -78,12 +80,12 @@ class ParquetRecords:
         return max(1, min(_READ_ROWS, _READ_BYTES * self.rows // max(size, 1)))
 
     def _record(self, number: int, row: tuple[bytes | None, ...]) -> Record:
-        cells = [(None, None) if value is None else decoded(value) for value in row]
+        cells = [(None, None) if value is None else decode(value) for value in row]
         fault = next((fault for _, fault in cells if fault), None)
         if sum(len(value) for value in row if value) > MAX_RECORD:
             fault = TOO_LONG
         if fault is not None:
-            return faulted(number, cells[self._columns.structure][0] or "", fault)
+            return faulty_record(number, cells[self._columns.structure][0] or "", fault)
         return self._columns.record(number, [text for text, _ in cells])
 
 

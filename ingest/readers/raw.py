@@ -62,11 +62,11 @@ class Raw(io.RawIOBase):
 class _Reading(io.RawIOBase):
     """Raw stream over a function `read`, which returns at most `size` bytes and none at the end.
 
-    `told` is called with the number of bytes read so far.
+    `progress` is called with the number of bytes read so far.
     """
 
-    def __init__(self, read: Callable[[int], bytes], told: Callable[[int], None] | None = None) -> None:
-        self._read, self._told = read, told
+    def __init__(self, read: Callable[[int], bytes], progress: Callable[[int], None] | None = None) -> None:
+        self._read, self._progress = read, progress
         self._count = 0
 
     def readable(self) -> bool:
@@ -76,8 +76,8 @@ class _Reading(io.RawIOBase):
         data = self._read(len(buffer))
         buffer[: len(data)] = data
         self._count += len(data)
-        if self._told is not None:
-            self._told(self._count)
+        if self._progress is not None:
+            self._progress(self._count)
         return len(data)
 
 
@@ -111,21 +111,21 @@ class _Members:
         """
         data = b""
         while not data:
-            given = b""
+            chunk = b""
             if self._decompressor.eof:
-                given = self._next_member(self._decompressor.unused_data)
-                if not given:
+                chunk = self._next_member(self._decompressor.unused_data)
+                if not chunk:
                     return b""
                 self._decompressor = self._new()
-            elif self._decompressor.needs_input and not (given := self._stream.read(_BUFFER)):
+            elif self._decompressor.needs_input and not (chunk := self._stream.read(_BUFFER)):
                 raise EOFError("it ends before its end is marked")
-            data = self._decompressor.decompress(given, size)
+            data = self._decompressor.decompress(chunk, size)
         return data
 
     def _next_member(self, rest: bytes) -> bytes:
-        while not (begun := rest.lstrip(b"\0")) and (rest := self._stream.read(_BUFFER)):
+        while not (start := rest.lstrip(b"\0")) and (rest := self._stream.read(_BUFFER)):
             pass
-        return begun
+        return start
 
 
 def require_proportion(name: str, unpacked: int, packed: int) -> None:
@@ -139,7 +139,7 @@ def require_proportion(name: str, unpacked: int, packed: int) -> None:
         )
 
 
-def unpacked(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
+def open_decompressed(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
     """Return the content of a file, and whether it is compressed.
 
     The first bytes decide whether it is gzip, bzip2, xz or Zstandard. A byte order mark is skipped.
@@ -155,8 +155,8 @@ def unpacked(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tupl
     """
     stream: io.BufferedReader[Any] = io.BufferedReader(raw, _BUFFER)
     if (read := _unpacking(stream)) is not None:
-        told = (lambda count: require_proportion(name, count, raw.count)) if whole else None
-        stream = io.BufferedReader(_Reading(read, told), _BUFFER)
+        check = (lambda count: require_proportion(name, count, raw.count)) if whole else None
+        stream = io.BufferedReader(_Reading(read, check), _BUFFER)
     if stream.peek(3)[:3] == _BOM:
         stream.read(3)
     if not stream.peek(1):
@@ -179,7 +179,7 @@ def _unpacking(stream: "io.BufferedReader[Any]") -> Callable[[int], bytes] | Non
 
 
 @contextmanager
-def readable(name: str, raw: Raw) -> Iterator[None]:
+def translate_read_errors(name: str, raw: Raw) -> Iterator[None]:
     """Translate errors of reading and decompression in the block into `InvalidInput` with the byte position."""
     try:
         yield
@@ -189,7 +189,7 @@ def readable(name: str, raw: Raw) -> Iterator[None]:
         ) from error
 
 
-def spooled(stream: IO[bytes], resources: ExitStack) -> IO[bytes]:
+def spool_to_disk(stream: IO[bytes], resources: ExitStack) -> IO[bytes]:
     """Return a seekable temporary copy.
 
     Raises:

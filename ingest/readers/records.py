@@ -40,12 +40,12 @@ def too_long(limit: int) -> str:
 TOO_LONG = too_long(MAX_RECORD)
 
 
-def faulted(line: int, text: str, fault: str) -> Record:
+def faulty_record(line: int, text: str, fault: str) -> Record:
     """Return a record that the reader rejects. The first 4,096 characters of `text` are kept."""
     return line, text[:_EXCERPT].rstrip("\r\n").replace("\0", "\\x00"), None, (), (), fault
 
 
-def decoded(data: bytes) -> tuple[str, str | None]:
+def decode(data: bytes) -> tuple[str, str | None]:
     """Return the text, and the fault if it contains NUL or is not UTF-8. Invalid bytes are shown as `\\xff`."""
     try:
         text = data.decode()
@@ -54,7 +54,7 @@ def decoded(data: bytes) -> tuple[str, str | None]:
     return text, HAS_NUL if "\0" in text else None
 
 
-def unsound(text: str) -> str | None:
+def text_fault(text: str) -> str | None:
     """Return the fault of a text decoded from escapes if it cannot be stored, else None."""
     try:
         text.encode()
@@ -82,7 +82,7 @@ def batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
 def _batch(records: Sequence[Record]) -> pa.RecordBatch:
     lines, texts, names, keys, values, faults = zip(*records, strict=True)
     offsets = np.zeros(len(records) + 1, np.int32)
-    np.cumsum([len(own) for own in keys], out=offsets[1:])
+    np.cumsum([len(record_keys) for record_keys in keys], out=offsets[1:])
     pairs = (pa.array(list(chain.from_iterable(column)), pa.string()) for column in (keys, values))
     properties = pa.MapArray.from_arrays(pa.array(offsets), *pairs)
     return pa.record_batch([lines, texts, names, properties, faults], schema=RECORD_SCHEMA)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from graphkin.ingest.readers.lines import count_blank
-from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decoded, faulted
+from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decode, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
 
@@ -17,11 +17,11 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
         InvalidInput: no record had that item (raised at the end), or as `read_lines` raises it for blank lines.
     """
     missing: dict[str, str] | None = None
-    named = False
+    has_name = False
     for line, data, cut in _split(source, stream):
-        text, fault = decoded(data)
+        text, fault = decode(data)
         if cut or fault is not None:
-            yield faulted(line, text, TOO_LONG if cut else str(fault))
+            yield faulty_record(line, text, TOO_LONG if cut else str(fault))
             continue
         text = text.replace("\r\n", "\n")
         items = data_items(text)
@@ -29,10 +29,10 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
             name: str | None = text.partition("\n")[0].strip()
         else:
             name = _take(items, name_item)
-            named = named or name is not None
+            has_name = has_name or name is not None
             missing = missing or items
         yield line, "" if text.isspace() else text, name or None, [*items], [*items.values()], None
-    if missing is not None and not named:
+    if missing is not None and not has_name:
         raise InvalidInput(
             f"no record of {source} has a data item {name_item!r}",
             given=name_item,
@@ -45,7 +45,7 @@ def _split(source: str, stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
     """Yield (line number, bytes up to the $$$$ line, whether an overlong record was cut)."""
     start = number = 1
     blank = 0
-    kept: list[bytes] = []
+    lines: list[bytes] = []
     size = 0
     line_begins = True
     while data := stream.readline(MAX_RECORD):
@@ -53,14 +53,14 @@ def _split(source: str, stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
         ended = data.endswith(b"\n")
         number += ended
         if line_begins and data.startswith(b"$$$$"):
-            yield start, b"".join(kept), size > MAX_RECORD
-            kept, size, start = [], 0, number
+            yield start, b"".join(lines), size > MAX_RECORD
+            lines, size, start = [], 0, number
         else:
             if size <= MAX_RECORD:
-                kept.append(data)
+                lines.append(data)
             size += len(data)
         line_begins = ended
-    if (rest := b"".join(kept)).strip():
+    if (rest := b"".join(lines)).strip():
         yield start, rest, size > MAX_RECORD
 
 
@@ -90,11 +90,11 @@ def _label(header: str) -> str:
     return header[start + 1 : end].strip() or header[1:].strip() or header
 
 
-def _take(items: dict[str, str], wanted: str) -> str | None:
+def _take(items: dict[str, str], label: str) -> str | None:
     """Remove and return one item."""
-    if wanted in items:
-        return items.pop(wanted)
+    if label in items:
+        return items.pop(label)
     for name in items:
-        if name.casefold() == wanted.casefold():
+        if name.casefold() == label.casefold():
             return items.pop(name)
     return None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from graphkin.ingest.readers.lines import Line
-from graphkin.ingest.readers.records import Record, faulted
+from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.similarity.molecules.extension import split_smiles
 
 _BARE_RETURN = "contains a carriage return that does not end the line"
@@ -21,7 +21,7 @@ def read_smi(lines: Iterable[Line]) -> Iterator[Record]:
         if fault is None and "\r" in text:
             fault = _BARE_RETURN  # old Macintosh line ends would turn the next molecules into a name
         if fault is not None:
-            yield faulted(number, text, fault)
+            yield faulty_record(number, text, fault)
             continue
         smiles, extension, name = split_smiles(text) if text and not text[0].isspace() else ("", "", text.strip())
         if number == 1 and smiles.lower() == "smiles":

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from graphkin.ingest.readers.columns import Delimiter
-from graphkin.ingest.readers.raw import Raw, readable
+from graphkin.ingest.readers.raw import Raw, translate_read_errors
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input
 
@@ -66,7 +66,7 @@ class Source:
         batches: Iterator[pa.RecordBatch],
         raw: Raw,
         resources: ExitStack,
-        also: Sequence[tuple[str, Raw]] = (),
+        companions: Sequence[tuple[str, Raw]] = (),
     ) -> None:
         self.name = name
         self.writing = writing
@@ -74,7 +74,7 @@ class Source:
         self._batches = batches
         self._raw = raw
         self._resources = resources
-        self._also = also
+        self._companions = companions
 
     @property
     def bytes_read(self) -> int:
@@ -82,7 +82,7 @@ class Source:
         return self._raw.count
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        with self._resources, readable(self.name, self._raw):
+        with self._resources, translate_read_errors(self.name, self._raw):
             yield from self._batches
             self._raw.read_to(None)
 
@@ -92,14 +92,14 @@ class Source:
 
     def inputs(self) -> list[Input]:
         """Return the digest of this file and those of its companion files."""
-        return [self.digest(), *(raw.digest(name) for name, raw in self._also)]
+        return [self.digest(), *(raw.digest(name) for name, raw in self._companions)]
 
     def close(self) -> None:
         """Stop reading early. Harmless after the iteration."""
         self._resources.close()
 
 
-def opened(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[Raw, int | None]:
+def open_raw(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[Raw, int | None]:
     """Return the raw stream of a file or of standard input, and its size, None if it is not a regular file.
 
     `resources` will close the file.
@@ -117,7 +117,7 @@ def opened(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[Raw
     return Raw(file), status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def opened_folder(path: str, resources: ExitStack) -> tuple[Raw, None]:
+def open_raw_folder(path: str, resources: ExitStack) -> tuple[Raw, None]:
     """Return the concatenated bytes of all files in a folder, in the order of their names."""
     files = sorted(entry for entry in Path(path).rglob("*") if entry.is_file())
     return Raw(resources.enter_context(io.BufferedReader(_Joined(files)))), None

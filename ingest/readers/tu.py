@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from graphkin.ingest.readers.raw import require_proportion
-from graphkin.ingest.readers.records import Record, faulted
+from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import Int64
 
@@ -77,7 +77,7 @@ class _Collection:
             name = f"{self.name}/{graph}"
             fault = self._faults.get(graph) or ("" if nodes_of[graph] else "has no nodes")
             if fault:
-                yield faulted(line, name, fault)
+                yield faulty_record(line, name, fault)
                 continue
             content: dict[str, Any] = {"num_nodes": int(nodes_of[graph])}
             content["edges"] = (edges[first_edge[graph] : first_edge[graph + 1]] - begin).tolist()
@@ -92,9 +92,9 @@ class _Collection:
         (graph,) = self._numbers("graph_indicator", columns=1).T
         if not len(graph) or graph.min() < 1:
             raise self._damaged("graph_indicator", "it names no graph, or one below 1")
-        known = max(len(graph), *map(len, self._properties.values()), 0)
-        if graph.max() > known:
-            raise self._damaged("graph_indicator", f"it names graph {graph.max()}, but there are {known} at most")
+        highest = max(len(graph), *map(len, self._properties.values()), 0)
+        if graph.max() > highest:
+            raise self._damaged("graph_indicator", f"it names graph {graph.max()}, but there are {highest} at most")
         return graph - 1
 
     @cached_property
@@ -116,43 +116,43 @@ class _Collection:
         return graphs
 
     @cached_property
-    def _listed(self) -> tuple[Int64, Bool]:
+    def _listed_edges(self) -> tuple[Int64, Bool]:
         """(E, 2) the edges as listed, and (E,) whether both nodes exist.
 
         Nodes are numbered in the order of their graphs. A node that does not exist is -1.
         """
-        listed = self._numbers("A", columns=2) - 1
-        known = (listed >= 0) & (listed < len(self._indicator))
-        if (none := ~known.any(axis=1)).any():
+        ends = self._numbers("A", columns=2) - 1
+        is_known = (ends >= 0) & (ends < len(self._indicator))
+        if (none := ~is_known.any(axis=1)).any():
             raise self._damaged("A", f"line {np.argmax(none) + 1} joins nodes that graph_indicator does not have")
         place = np.empty(len(self._indicator), np.int64)
         place[self._line_of_node - 1] = np.arange(len(place))
-        return np.where(known, place[np.where(known, listed, 0)], -1), np.asarray(known.all(axis=1))
+        return np.where(is_known, place[np.where(is_known, ends, 0)], -1), np.asarray(is_known.all(axis=1))
 
     @cached_property
     def _faults(self) -> dict[int, str]:
         """First fault of each faulty graph."""
-        listed, whole = self._listed
-        graph = np.where(listed >= 0, self._graph_of_node[listed], -1)
+        ends, whole = self._listed_edges
+        graph = np.where(ends >= 0, self._graph_of_node[ends], -1)
         wrong = np.flatnonzero(~whole | (graph[:, 0] != graph[:, 1]))
         faults: dict[int, str] = {}
         for line in wrong.tolist():
-            for of in {int(number) for number in graph[line] if number >= 0}:
-                faults.setdefault(of, f"{self.name}{_EDGES} line {line + 1}: an edge leaves its graph")
+            for number_of_graph in {int(number) for number in graph[line] if number >= 0}:
+                faults.setdefault(number_of_graph, f"{self.name}{_EDGES} line {line + 1}: an edge leaves its graph")
         return faults
 
     @cached_property
     def _edges(self) -> Int64:
         """(E, 2) lower and higher end of every edge, sorted by lower end, with its two directions merged."""
-        listed, whole = self._listed
-        graph = self._graph_of_node[listed]
-        ends = listed[whole & (graph[:, 0] == graph[:, 1])]
+        listed_ends, whole = self._listed_edges
+        graph = self._graph_of_node[listed_ends]
+        ends = listed_ends[whole & (graph[:, 0] == graph[:, 1])]
         nodes = len(self._indicator)
-        code, which = np.unique(
+        code, edge_of_end = np.unique(
             ends.min(axis=1, initial=nodes) * nodes + ends.max(axis=1, initial=0), return_inverse=True
         )
         upwards = ends[:, 0] <= ends[:, 1]
-        times = np.maximum(*(np.bincount(which[side], minlength=len(code)) for side in (upwards, ~upwards)))
+        times = np.maximum(*(np.bincount(edge_of_end[side], minlength=len(code)) for side in (upwards, ~upwards)))
         return np.stack(np.divmod(np.repeat(code, times), nodes), axis=1)
 
     @cached_property

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 
-from graphkin.ingest.readers.formats import EXTENSIONS, open_source, told
+from graphkin.ingest.readers.formats import EXTENSIONS, choose_format, open_source
 from graphkin.ingest.readers.fps import Header, read_header
 from graphkin.ingest.readers.lines import read_lines
-from graphkin.ingest.readers.raw import readable, unpacked
-from graphkin.ingest.readers.source import STDIN, ReadOptions, opened
+from graphkin.ingest.readers.raw import open_decompressed, translate_read_errors
+from graphkin.ingest.readers.source import STDIN, ReadOptions, open_raw
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import FingerprintType
 
@@ -23,13 +23,13 @@ def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options:
     Raises:
         InvalidInput: the files differ, a file does not show its number of bits, or as `open_source` raises it.
     """
-    found = {file: _told(file, writings, options) for file in files}
-    types = {header.type for header in found.values() if header.type}
-    widths = {header.bits for header in found.values()}
+    headers = {file: _header_or_width(file, writings, options) for file in files}
+    types = {header.type for header in headers.values() if header.type}
+    widths = {header.bits for header in headers.values()}
     if len(widths) > 1 or len(types) > 1:
         raise InvalidInput(
             "these files hold different fingerprints",
-            given="; ".join(f"{file}: {header.bits} bits {header.type}".strip() for file, header in found.items()),
+            given="; ".join(f"{file}: {header.bits} bits {header.type}".strip() for file, header in headers.items()),
             expected="one number of bits and one type",
         )
     (bits,) = widths
@@ -44,12 +44,12 @@ def dimension(files: Sequence[str], writings: Mapping[str, str], options: ReadOp
     Raises:
         InvalidInput: as `fingerprint_type` raises it.
     """
-    found = {file: _numbers(_first(file, writings, options)) for file in files}
-    (length, *others) = sorted(set(found.values()))
+    lengths = {file: _numbers(_first(file, writings, options)) for file in files}
+    (length, *others) = sorted(set(lengths.values()))
     if others or not length:
         raise InvalidInput(
             "these files do not show how many numbers their vectors have",
-            given="; ".join(f"{file}: {numbers}" for file, numbers in found.items()),
+            given="; ".join(f"{file}: {numbers}" for file, numbers in lengths.items()),
             expected="vectors of one length",
         )
     return length
@@ -81,15 +81,15 @@ def require_type(files: Sequence[str], type: str, writings: Mapping[str, str], o
 
 def _header(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
     """Return the header of an FPS file, or an empty header for other files and standard input."""
-    if path == STDIN or told(path, options.format, writings, EXTENSIONS) != "fps":
+    if path == STDIN or choose_format(path, options.format, writings, EXTENSIONS) != "fps":
         return Header()
     with ExitStack() as resources:
-        raw, _ = opened(path, None, resources)
-        with readable(path, raw):
-            return read_header(path, read_lines(path, unpacked(path, raw, "at least one record")[0]))[0]
+        raw, _ = open_raw(path, None, resources)
+        with translate_read_errors(path, raw):
+            return read_header(path, read_lines(path, open_decompressed(path, raw, "at least one record")[0]))[0]
 
 
-def _told(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
+def _header_or_width(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
     header = _header(path, writings, options)
     if header.bits is not None:
         return header

@@ -77,7 +77,7 @@ class Spark(Runner):
         self._context.setJobDescription(stage)
         try:
             with self._watched(len(numbers), advance):
-                told = self._context.parallelize(numbers, len(numbers)).map(_told(task)).collect()
+                results = self._context.parallelize(numbers, len(numbers)).map(_catch_refusals(task)).collect()
         except Exception as error:  # raised by Java
             lines = str(error).splitlines()
             raised = next((line for line in lines if _RAISED.match(line)), lines[0])
@@ -85,9 +85,9 @@ class Spark(Runner):
                 f"Spark gave up at stage {stage}: {raised[:500]}",
                 hint="start the same command again: an ingest, or epochs, go on with the tasks that were not finished",
             ) from error
-        for refused in (each for each in told if isinstance(each, _Refused)):
+        for refused in (each for each in results if isinstance(each, _RefusedInput)):
             raise refused.error
-        return [each for each in told if not isinstance(each, _Refused)]
+        return [each for each in results if not isinstance(each, _RefusedInput)]
 
     @contextmanager
     def _watched(self, tasks: int, advance: Advance) -> Iterator[None]:
@@ -95,39 +95,39 @@ class Spark(Runner):
 
         Nothing else may run on the application meanwhile.
         """
-        tracker, told = self._context.statusTracker(), 0
+        tracker, reported = self._context.statusTracker(), 0
 
-        def tell(done: Event) -> None:
-            nonlocal told
+        def poll(done: Event) -> None:
+            nonlocal reported
             while not done.wait(_LOOKED):
                 with suppress(Exception):  # raised by Java; the block will raise it as well
                     stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
-                    ended = sum(each.numCompletedTasks for each in stages if each is not None)
-                    advance(max(0, ended - told))
-                    told = max(told, ended)
+                    ended = sum(stage.numCompletedTasks for stage in stages if stage is not None)
+                    advance(max(0, ended - reported))
+                    reported = max(reported, ended)
 
-        with run_alongside(tell):
+        with run_alongside(poll):
             yield
-        advance(tasks - told)
+        advance(tasks - reported)
 
 
 @dataclass(frozen=True)
-class _Refused:
+class _RefusedInput:
     """An input error, which retrying would not fix."""
 
     error: InvalidInput
 
 
-_Told: TypeAlias = Callable[[int], T | _Refused]
+_SparkTask: TypeAlias = Callable[[int], T | _RefusedInput]
 
 
-def _told(task: Task[T]) -> _Told[T]:
-    def told(number: int) -> T | _Refused:
+def _catch_refusals(task: Task[T]) -> _SparkTask[T]:
+    def run_task(number: int) -> T | _RefusedInput:
         context = TaskContext.get()
         again = context is not None and context.attemptNumber() > 0
         try:
             return task(number, again)
         except InvalidInput as error:
-            return _Refused(error)
+            return _RefusedInput(error)
 
-    return told
+    return run_task

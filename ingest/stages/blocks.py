@@ -11,14 +11,14 @@ from graphkin.similarity.popcount import minimum_common
 from graphkin.store.records import Int64
 
 
-def before(popcounts: list[list[int]]) -> Int64:
+def start_positions(popcounts: list[list[int]]) -> Int64:
     """Return (R, P) the position in sorted order where each part's items of each popcount begin.
 
     The order is a counting sort by popcount, then id. `popcounts` counts, for each part of the export, its items by
     popcount.
     """
     width = max(map(len, popcounts))
-    counts = np.array([[*each, *[0] * (width - len(each))] for each in popcounts], np.int64)
+    counts = np.array([[*part_counts, *[0] * (width - len(part_counts))] for part_counts in popcounts], np.int64)
     below = np.cumsum(counts.sum(axis=0)) - counts.sum(axis=0)
     starts: Int64 = below + np.cumsum(counts, axis=0) - counts
     return starts
@@ -61,16 +61,16 @@ def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
     return {"least": int(popcounts[0]), "most": int(popcounts[1])}
 
 
-def plan(said: list[dict[str, Any]], threshold: float, columns: int) -> list[tuple[int, list[int]]]:
+def plan(reports: list[dict[str, Any]], threshold: float, columns: int) -> list[tuple[int, list[int]]]:
     """Plan the comparison tasks: all pairs of blocks whose popcounts allow the threshold.
 
     Each task gets a block and some blocks before it, possibly itself. The bit-sliced planes of that block are thus
     built once for all of them, and the rows have fewer bits, which is faster.
     """
-    least = minimum_common(threshold, 2 * max(each["most"] for each in said))
+    least = minimum_common(threshold, 2 * max(report["most"] for report in reports))
     tasks = []
-    for b, own in enumerate(said):
-        reach = (least[each["most"] + own["least"]] <= each["most"] for each in said[:b])
+    for b, block in enumerate(reports):
+        reach = (least[report["most"] + block["least"]] <= report["most"] for report in reports[:b])
         near = [*(a for a, reaches in enumerate(reach) if reaches), b]
         tasks += [(b, near[start : start + columns]) for start in range(0, len(near), columns)]
     return tasks

@@ -18,16 +18,16 @@ _MERGED = 8  # forests that one task merges
 
 def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
     """Select the best partners of each owner from the pairs of all tasks, and scatter them in both directions."""
-    found = list(job.gather("kept-pairs", tasks, shard))
+    tables = list(job.gather("kept-pairs", tasks, shard))
     rows = {name: np.empty(0, dtype) for name, dtype in (("row", "i4"), ("column", "i4"), ("similarity", "f4"))}
-    if found:
-        table = pa.concat_tables(found)
+    if tables:
+        table = pa.concat_tables(tables)
         columns = (np.asarray(table[name]) for name in ("owner", "partner", "similarity", "mixed"))
-        kept = KeptPartners(*columns).best(job.top_k)
-        similarity = kept.similarity.astype(np.float32)
+        partners = KeptPartners(*columns).best(job.top_k)
+        similarity = partners.similarity.astype(np.float32)
         rows = {
-            "row": np.concatenate([kept.owner, kept.partner]),
-            "column": np.concatenate([kept.partner, kept.owner]),
+            "row": np.concatenate([partners.owner, partners.partner]),
+            "column": np.concatenate([partners.partner, partners.owner]),
             "similarity": np.concatenate([similarity, similarity]),
         }
     job.scatter("best", shard, pa.table(rows), rows["row"] // job.sizes.owners, shards)
@@ -80,18 +80,18 @@ def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[s
 
     An edge that is not in the forest of some edges is not in the forest of any superset of them.
     """
-    chosen = range(number * _MERGED, min((number + 1) * _MERGED, forests))
-    parts = [Edges(**job.read_arrays(_forests(level), each)) for each in chosen]
+    numbers = range(number * _MERGED, min((number + 1) * _MERGED, forests))
+    parts = [Edges(**job.read_arrays(_forests(level), forest_number)) for forest_number in numbers]
     _write_forest(job, level + 1, number, parts, items)
     return {}
 
 
-def merged(forests: int) -> int:
+def merged_count(forests: int) -> int:
     """Return how many forests are left after one level of merging."""
     return -(-forests // _MERGED)
 
 
-def plant(level: int, job: Job, task: int) -> dict[str, Any]:
+def write_forest(level: int, job: Job, task: int) -> dict[str, Any]:
     """Write the final forest in the layout of the Parquet export."""
     forest = Edges(**job.read_arrays(_forests(level), task))
     parts = [

@@ -29,13 +29,13 @@ class Engine:
             InvalidInput, StoreError: as `Runner.run` raises them.
         """
         with self._clock.stage(stage, tasks, "tasks") as advance:
-            done = self._job.done(stage)
-            missing = [number for number in range(tasks) if number not in done]
+            finished_tasks = self._job.finished_tasks(stage)
+            missing = [number for number in range(tasks) if number not in finished_tasks]
             advance(tasks - len(missing))
             if missing:
                 self._runner.run(stage, partial(_finish, self._job, stage, task), missing, advance)
-            return [self._job.said(stage, number) for number in range(tasks)]
+            return [self._job.result(stage, number) for number in range(tasks)]
 
 
 def _finish(job: Job, stage: str, task: StageTask, number: int, again: bool) -> None:
-    job.say(stage, number, task(replace(job, again=again), number))
+    job.save_result(stage, number, task(replace(job, again=again), number))

@@ -23,10 +23,10 @@ def draw(runner: Runner, lake: str, order: Order, missing: list[int], advance: A
     Raises:
         InvalidInput, StoreError: as `Runner.run` raises them.
     """
-    return runner.run("epochs", partial(_drawn, lake, order), missing, advance)
+    return runner.run("epochs", partial(_sample_part, lake, order), missing, advance)
 
 
-def _drawn(lake: str, order: Order, task: int, again: bool) -> EpochPart:  # noqa: ARG001 - no part crashes its process
+def _sample_part(lake: str, order: Order, task: int, again: bool) -> EpochPart:  # noqa: ARG001 - no part crashes its process
     return order.draw(_sampler(lake, order.collection, order.generation), task)
 
 

@@ -24,9 +24,9 @@ _FIRSTS = pa.schema([("part", pa.int32()), ("row", pa.int32()), ("names", _NAMES
 def distinct(parts: int, job: Job, group: int) -> dict[str, Any]:
     """Find the first of each group of equal items, with the names of all, and scatter it to the part that parsed it."""
     firsts, later = _FIRSTS.empty_table(), _LATER.empty_table()
-    told = list(job.gather("parse", parts, group))
-    if told:
-        items = pa.concat_tables(told)  # sorted by part, then row, which is the order of appearance
+    tables = list(job.gather("parse", parts, group))
+    if tables:
+        items = pa.concat_tables(tables)  # sorted by part, then row, which is the order of appearance
         item_of, first = collapse(items["digest"])
         names = collect_names(items["name"], item_of, len(first))
         firsts = items.select(["part", "row"]).take(pa.array(first)).append_column("names", names)
@@ -42,9 +42,9 @@ def _later(items: pa.Table, first: Int64) -> pa.Table:
     `first` (N,) is the index of the first record of each record's item.
     """
     rows = np.flatnonzero(first != np.arange(len(items)))
-    of = items.take(pa.array(first[rows])).rename_columns(["first_part", "first_row"])
-    own = items.take(pa.array(rows))
-    return pa.table([*own.columns, *of.columns], schema=_LATER)
+    first_items = items.take(pa.array(first[rows])).rename_columns(["first_part", "first_row"])
+    later_items = items.take(pa.array(rows))
+    return pa.table([*later_items.columns, *first_items.columns], schema=_LATER)
 
 
 def repeat(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
@@ -66,9 +66,11 @@ def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differenc
     """Compare repeated records, parsed in any part, with the first records of their items, which this part parsed."""
     differences = Differences()
     for records in job.gather("repeat", parts, part):
-        kept = source_columns(parsed["properties"].take(records["first_row"].combine_chunks()), job.kind.computed)
+        first_values = source_columns(
+            parsed["properties"].take(records["first_row"].combine_chunks()), job.kind.computed
+        )
         places = np.asarray(records["part"], np.int64) << 32 | np.asarray(records["row"], np.int64)
-        differences.add(records, source_columns(records["properties"], job.kind.computed), kept, places)
+        differences.add(records, source_columns(records["properties"], job.kind.computed), first_values, places)
     return differences
 
 
@@ -76,36 +78,38 @@ def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
     """Write the items of one part, and return counts, the notation of properties, and differing values."""
     firsts = pa.concat_tables([_FIRSTS.empty_table(), *job.gather("distinct", groups, part)]).sort_by("row")
     parsed = job.read("parsed", part)
-    kept = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
-    job.write("kept", part, kept.append_column("names", firsts["names"]))
-    properties = Properties.from_items(job.kind.computed, kept)
+    items = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
+    job.write("kept", part, items.append_column("names", firsts["names"]))
+    properties = Properties.from_items(job.kind.computed, items)
     columns = properties.columns
     return {
-        "kept": len(kept),
+        "kept": len(items),
         "names": pc.sum(pc.list_value_length(firsts["names"])).as_py() or 0,
-        "properties": {name: [columns[name].model_dump(), how.shortest] for name, how in properties.source.items()},
+        "properties": {
+            name: [columns[name].model_dump(), notation.shortest] for name, notation in properties.source.items()
+        },
         "differences": _differences(parts, job, part, parsed).state(),
     }
 
 
 def properties_of(job: Job, parts: list[dict[str, Any]]) -> Properties:
     """Return the properties of all items, from the results of `keep`."""
-    whole = Properties(job.kind.computed)
-    for each in parts:
-        written = {
+    merged = Properties(job.kind.computed)
+    for part in parts:
+        notations = {
             name: Notation.from_values(ColumnValues(**values), shortest=shortest)
-            for name, (values, shortest) in each["properties"].items()
+            for name, (values, shortest) in part["properties"].items()
         }
-        whole &= Properties(job.kind.computed, written)
-    return whole
+        merged &= Properties(job.kind.computed, notations)
+    return merged
 
 
 def differing_of(parts: list[dict[str, Any]]) -> DifferingValues:
     """Return the differing values of all items, from the results of `keep`."""
-    whole = Differences()
-    for each in parts:
-        whole.merge(each["differences"])
-    return whole.differing()
+    merged = Differences()
+    for part in parts:
+        merged.merge(part["differences"])
+    return merged.differing()
 
 
 def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict[str, Any]:
@@ -117,13 +121,13 @@ def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict
         first, stop = max(begin, int(starts[part])), min(end, int(starts[part + 1]))
         if first < stop:
             pieces.append(job.read("kept", part).slice(first - int(starts[part]), stop - first))
-    kept = pa.concat_tables(pieces).combine_chunks()
-    table = properties.table(kept, kept["names"].combine_chunks())
+    items = pa.concat_tables(pieces).combine_chunks()
+    table = properties.table(items, items["names"].combine_chunks())
     tree = BlockTree()
     for batch in table.to_batches(max_chunksize=BLOCK):
         tree.update(rebase_offsets(batch))
     parts = {"items": [write_table(job.place, job.run, "items", number, with_ids(table, begin)).model_dump()]}
-    described = kept.drop_columns(["names", "properties"])
+    described = items.drop_columns(["names", "properties"])
     words = job.kind.descriptors(described, job.recipe).words
     if words.shape[1]:
         parts["fingerprints"] = [write_array(job.place, job.run, "fingerprints", number, words).model_dump()]

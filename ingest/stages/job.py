@@ -93,9 +93,9 @@ class Job:
         """Top-k limit. Without a limit, the largest int32."""
         return self.recipe.top_k or 2**31 - 1
 
-    def name(self, stage: str, task: int, what: str = "") -> str:
+    def name(self, stage: str, task: int, suffix: str = "") -> str:
         """Return the name of a file that a task writes."""
-        return f"{WORK}/{self.key}/{stage}/{task:06d}{what}"
+        return f"{WORK}/{self.key}/{stage}/{task:06d}{suffix}"
 
     def write(self, stage: str, task: int, table: pa.Table) -> None:
         self.place.write(self.name(stage, task), _encoded(table))
@@ -135,12 +135,12 @@ class Job:
             if stop > start:
                 yield _decoded(self.place.read_range(name, start, stop))
 
-    def done(self, stage: str) -> set[int]:
+    def finished_tasks(self, stage: str) -> set[int]:
         """Return the finished tasks of a stage."""
         names = self.place.names(f"{WORK}/{self.key}/{stage}")
         return {int(name.rpartition("/")[2].removesuffix(".json")) for name in names if name.endswith(".json")}
 
-    def said(self, stage: str, task: int) -> dict[str, Any]:
+    def result(self, stage: str, task: int) -> dict[str, Any]:
         """Return the result of a finished task.
 
         Raises:
@@ -149,12 +149,12 @@ class Job:
         said: dict[str, Any] = json.loads(self.place.read(self.name(stage, task, ".json")))
         return said
 
-    def say(self, stage: str, task: int, said: Mapping[str, Any]) -> None:
+    def save_result(self, stage: str, task: int, result: Mapping[str, Any]) -> None:
         """Save the result of a task, which marks it as finished.
 
         This is its last write, so all its other files are complete.
         """
-        self.place.write(self.name(stage, task, ".json"), json.dumps(said).encode())
+        self.place.write(self.name(stage, task, ".json"), json.dumps(result).encode())
 
 
 def key_of(*made_from: Any) -> str:

@@ -15,26 +15,28 @@ from graphkin.store.records import Int32, UInt64
 
 def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int) -> dict[str, Any]:
     """Compare one block with some blocks before it, and possibly with itself."""
-    own, others = tasks[task]
-    numbers = list(dict.fromkeys([*others, own]))
-    held = [job.read_arrays("block", number) for number in numbers]
-    ids, tie = (np.concatenate([each[name] for each in held]) for name in ("ids", "tie"))
-    ends = np.cumsum([len(each["ids"]) for each in held])
-    starts = {number: np.int32(end - len(each["ids"])) for number, end, each in zip(numbers, ends, held, strict=True)}
+    block, partners = tasks[task]
+    numbers = list(dict.fromkeys([*partners, block]))
+    blocks = [job.read_arrays("block", number) for number in numbers]
+    ids, tie = (np.concatenate([arrays[name] for arrays in blocks]) for name in ("ids", "tie"))
+    ends = np.cumsum([len(arrays["ids"]) for arrays in blocks])
+    starts = {
+        number: np.int32(end - len(arrays["ids"])) for number, end, arrays in zip(numbers, ends, blocks, strict=True)
+    }
 
-    def found() -> Iterator[Pairs]:
-        words = job.read_arrays("words", own)["words"]
+    def task_pairs() -> Iterator[Pairs]:
+        words = job.read_arrays("words", block)["words"]
         planes, threshold = BitPlanes.of(words), job.recipe.threshold
-        for other in others:
+        for partner in partners:
             plan: JoinPlan | AcrossPlan = (
                 JoinPlan(words, threshold, planes)
-                if other == own
-                else AcrossPlan(job.read_arrays("words", other)["words"], threshold, planes)
+                if partner == block
+                else AcrossPlan(job.read_arrays("words", partner)["words"], threshold, planes)
             )
             for pairs in plan.pairs():
-                yield Pairs(pairs.left + starts[other], pairs.right + starts[own], pairs.similarity)
+                yield Pairs(pairs.left + starts[partner], pairs.right + starts[block], pairs.similarity)
 
-    return _kept(found(), ids, tie, shards, job, task)
+    return _scatter_kept(task_pairs(), ids, tie, shards, job, task)
 
 
 def compare_all(parts: int, shards: int, job: Job, task: int) -> dict[str, Any]:
@@ -42,20 +44,31 @@ def compare_all(parts: int, shards: int, job: Job, task: int) -> dict[str, Any]:
     described = pa.concat_tables([job.read("described", part) for part in range(parts)])
     descriptors = job.kind.descriptors(described, job.recipe)
     ids = np.arange(len(descriptors), dtype=np.int32)
-    return _kept(descriptors.pairs(0, 1, lambda _: None), ids, descriptors.tie, shards, job, task)
+    return _scatter_kept(descriptors.pairs(0, 1, lambda _: None), ids, descriptors.tie, shards, job, task)
 
 
-def _kept(found: Iterable[Pairs], ids: Int32, tie: UInt64, shards: int, job: Job, task: int) -> dict[str, Any]:
+def _scatter_kept(
+    pair_blocks: Iterable[Pairs], ids: Int32, tie: UInt64, shards: int, job: Job, task: int
+) -> dict[str, Any]:
     """Scatter the partners that each item keeps, and its number of pairs, to the shards of the owners."""
-    cap = TopKSelection(tie, job.top_k, job.sizes.room)
-    for pairs in found:
-        cap.add(pairs)
-    kept, degrees = cap.kept_partners()
-    owner = ids[kept.owner]
-    rows = {"owner": owner, "partner": ids[kept.partner], "similarity": kept.similarity, "mixed": kept.mixed}
+    selection = TopKSelection(tie, job.top_k, job.sizes.room)
+    for pairs in pair_blocks:
+        selection.add(pairs)
+    partners, degrees = selection.kept_partners()
+    owner = ids[partners.owner]
+    rows = {
+        "owner": owner,
+        "partner": ids[partners.partner],
+        "similarity": partners.similarity,
+        "mixed": partners.mixed,
+    }
     job.scatter("kept-pairs", task, pa.table(rows), owner // job.sizes.owners, shards)
-    some = np.flatnonzero(degrees)
+    with_pairs = np.flatnonzero(degrees)
     job.scatter(
-        "found-pairs", task, pa.table({"id": ids[some], "pairs": degrees[some]}), ids[some] // job.sizes.owners, shards
+        "found-pairs",
+        task,
+        pa.table({"id": ids[with_pairs], "pairs": degrees[with_pairs]}),
+        ids[with_pairs] // job.sizes.owners,
+        shards,
     )
     return {"pairs": int(degrees.sum(dtype=np.int64)) // 2}

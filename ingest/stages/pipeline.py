@@ -84,68 +84,68 @@ def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manif
     engine = Engine(runner, job, clock)
     files = [file for file, _ in job.files]
 
-    read = engine.run("read", records.read, len(files))
-    parts = records.parts_of(read)
-    groups = max(1, -(-sum(sum(file["sizes"]) for file in read) // sizes.group))
+    file_results = engine.run("read", records.read, len(files))
+    parts = records.parts_of(file_results)
+    groups = max(1, -(-sum(sum(file["sizes"]) for file in file_results) // sizes.group))
     parsed = engine.run("parse", partial(records.parse, parts, groups), len(parts))
     in_all, rejected = (sum(each[name] for each in parsed) for name in ("read", "rejected"))
     require_items(in_all, rejected, partial(_rejections, job, len(parts)), job.options)
-    said = engine.run("reject", partial(records.reject, len(parts)), 1)
+    part_results = engine.run("reject", partial(records.reject, len(parts)), 1)
     engine.run("distinct", partial(items.distinct, len(parts)), groups)
     engine.run("repeat", partial(items.repeat, groups, len(parts)), len(parts))
-    kept = engine.run("keep", partial(items.keep, groups, len(parts)), len(parts))
-    properties = items.properties_of(job, kept)
-    if not any(each["names"] for each in kept) and "csv" in kind.files:
+    item_results = engine.run("keep", partial(items.keep, groups, len(parts)), len(parts))
+    properties = items.properties_of(job, item_results)
+    if not any(each["names"] for each in item_results) and "csv" in kind.files:
         clock.progress.note(missing_names_note(properties))
-    starts = np.cumsum([0, *(each["kept"] for each in kept)])
+    starts = np.cumsum([0, *(each["kept"] for each in item_results)])
     size = int(starts[-1])
     require_numbered(size)
     rendered = engine.run("render", partial(items.render, starts, properties), -(-size // sizes.rows))
-    said += rendered
+    part_results += rendered
     shards = -(-size // sizes.owners)
     tasks = _compare(engine, job, rendered, size, shards)
     engine.run("best", partial(edges.best, tasks, shards), shards)
-    made = engine.run("shard", partial(edges.shard, tasks, shards, size), shards)
-    said += made
+    shard_results = engine.run("shard", partial(edges.shard, tasks, shards, size), shards)
+    part_results += shard_results
     forests, level = shards, 0
     while forests > 1:
-        engine.run(f"merge-{level}", partial(edges.merge, level, forests, size), edges.merged(forests))
-        forests, level = edges.merged(forests), level + 1
-    said += engine.run("forest", partial(edges.plant, level), 1)
+        engine.run(f"merge-{level}", partial(edges.merge, level, forests, size), edges.merged_count(forests))
+        forests, level = edges.merged_count(forests), level + 1
+    part_results += engine.run("forest", partial(edges.write_forest, level), 1)
 
-    told = provenance(
+    run_provenance = provenance(
         recipe,
-        inputs=[Input(**each) for file in read for each in file["inputs"]],
+        inputs=[Input(**each) for file in file_results for each in file["inputs"]],
         counts=record_counts(in_all, rejected, size),
         properties=properties,
-        differing=items.differing_of(kept),
-        edges=sum(each["edges"] for each in made),
-        dropped=sum(each["dropped"] for each in made) // 2,
+        differing=items.differing_of(item_results),
+        edges=sum(each["edges"] for each in shard_results),
+        dropped=sum(each["dropped"] for each in shard_results) // 2,
         histograms=histograms(
-            _summed(each["degrees"] for each in made),
+            _summed(each["degrees"] for each in shard_results),
             steps_from(recipe.threshold),
-            _summed(each["similar"] for each in made),
+            _summed(each["similar"] for each in shard_results),
         ),
         clock=clock,
     )
     hashed = [bytes.fromhex(block) for each in rendered for block in each["blocks"]]
-    manifest = publish(job.place, collection, told, hashed, _parts(said))
+    manifest = publish(job.place, collection, run_provenance, hashed, _parts(part_results))
     with suppress(FileNotFoundError, StoreError):  # the generation is already published
         job.place.remove_folder(WORK)
-    report_notes(clock.progress, notes(told))
+    report_notes(clock.progress, notes(run_provenance))
     return manifest
 
 
 def _require_possible(kind: Kind[Recipe], recipe: Recipe) -> None:
     agreeing = kind.agreeing(recipe)
     if isinstance(recipe, NodeRecipe):
-        what = "nodes of big graphs"
+        refused = "nodes of big graphs"
     elif agreeing is not None:
-        what = f"a {kind.name} whose records must agree in their {agreeing}"
+        refused = f"a {kind.name} whose records must agree in their {agreeing}"
     else:
         return
     raise InvalidInput(
-        f"tasks do not ingest {what}",
+        f"tasks do not ingest {refused}",
         given=kind.name,
         expected="items that their records alone describe",
         hint="--engine local does",
@@ -153,22 +153,22 @@ def _require_possible(kind: Kind[Recipe], recipe: Recipe) -> None:
 
 
 def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions, sizes: Sizes) -> Job:
-    named = tuple(pair_files(files, options.names, "names"))
-    seen = [_seen(each) for pair in named for each in pair if each is not None]
-    how = [repr(options.read), options.max_size, asdict(sizes)]
-    key = key_of(recipe.model_dump(mode="json"), versions(recipe), seen, how)
-    return Job(absolute(url), key, str(Path.cwd()), named, recipe, options, sizes)
+    paired_files = tuple(pair_files(files, options.names, "names"))
+    file_states = [_file_state(each) for pair in paired_files for each in pair if each is not None]
+    settings = [repr(options.read), options.max_size, asdict(sizes)]
+    key = key_of(recipe.model_dump(mode="json"), versions(recipe), file_states, settings)
+    return Job(absolute(url), key, str(Path.cwd()), paired_files, recipe, options, sizes)
 
 
-def _seen(file: str) -> list[tuple[str, int, int]]:
+def _file_state(file: str) -> list[tuple[str, int, int]]:
     """Return name, size and modification time of a file, or of all files in a folder."""
     path = Path(file).absolute()
     try:
-        every = sorted(path.rglob("*")) if path.is_dir() else [path]
-        status = [(str(each), each.stat()) for each in every]
+        paths = sorted(path.rglob("*")) if path.is_dir() else [path]
+        status = [(str(path_in), path_in.stat()) for path_in in paths]
     except OSError as error:
         raise InvalidInput(f"cannot open {file}", given=error.strerror, expected="a readable file") from error
-    return [(name, own.st_size, own.st_mtime_ns) for name, own in status]
+    return [(name, state.st_size, state.st_mtime_ns) for name, state in status]
 
 
 def _rejections(job: Job, parts: int) -> Iterator[pa.RecordBatch]:
@@ -182,9 +182,9 @@ def _prepare(job: Job) -> None:
     Raises:
         Conflict: the destination holds another export or other files.
     """
-    left = require_new(job.place)
+    leftovers = require_new(job.place)
     if job.place.is_local:
-        for name in left:
+        for name in leftovers:
             if job.run not in name and name != LOCK:
                 job.place.remove(name)
 
@@ -194,7 +194,7 @@ def _compare(engine: Engine, job: Job, rendered: list[dict[str, Any]], size: int
     if not (isinstance(job.recipe, BitsRecipe | MoleculeRecipe) and job.recipe.candidates == "exact"):
         engine.run("compare", partial(pairs.compare_all, len(rendered), shards), 1)
         return 1
-    starts = blocks.before([each["popcounts"] for each in rendered])
+    starts = blocks.start_positions([each["popcounts"] for each in rendered])
     count = -(-size // job.sizes.block)
     engine.run("spread", partial(blocks.spread, starts, count), len(rendered))
     gathered = engine.run("block", partial(blocks.gather, len(rendered)), count)
@@ -203,18 +203,18 @@ def _compare(engine: Engine, job: Job, rendered: list[dict[str, Any]], size: int
     return len(plan)
 
 
-def _parts(said: Iterable[dict[str, Any]]) -> dict[Group, list[Part]]:
+def _parts(results: Iterable[dict[str, Any]]) -> dict[Group, list[Part]]:
     parts: dict[Group, list[Part]] = {}
-    for each in said:
-        for group, own in each["parts"].items():
-            parts.setdefault(group, []).extend(Part(**part) for part in own)
+    for result in results:
+        for group, group_parts in result["parts"].items():
+            parts.setdefault(group, []).extend(Part(**part) for part in group_parts)
     return parts
 
 
 def _summed(counts: Iterable[list[int]]) -> Int64:
     """Return the sum of histograms of different lengths."""
-    each = list(counts)
-    total = np.zeros(max(map(len, each)), np.int64)
-    for one in each:
-        total[: len(one)] += one
+    histograms_to_sum = list(counts)
+    total = np.zeros(max(map(len, histograms_to_sum)), np.int64)
+    for histogram in histograms_to_sum:
+        total[: len(histogram)] += histogram
     return total

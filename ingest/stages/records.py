@@ -25,24 +25,24 @@ _FILE = 100_000  # maximum number of parts of a file
 def read(job: Job, file: int) -> dict[str, Any]:
     """Divide a file into parts, and return its inputs and the size of each part."""
     parts = count(file * _FILE)
-    held: list[pa.RecordBatch] = []
+    batches: list[pa.RecordBatch] = []
     rows, sizes = 0, []
     with ExitStack() as stack:
         name, names = job.files[file]
-        if not all(Path(each).is_absolute() for each in (name, names) if each is not None):
+        if not all(Path(path).is_absolute() for path in (name, names) if path is not None):
             stack.enter_context(chdir(job.folder))  # the runner may have another current folder
         source = stack.enter_context(closing(open_source(name, job.kind.files, job.options.read, names=names)))
         for piece in _cut(source, job.sizes.records):
-            held.append(piece)
+            batches.append(piece)
             rows += piece.num_rows
             if rows >= job.sizes.records:
-                job.write("records", next(parts), pa.Table.from_batches(held))
+                job.write("records", next(parts), pa.Table.from_batches(batches))
                 sizes.append(rows)
-                held, rows = [], 0
-        if held:
-            job.write("records", next(parts), pa.Table.from_batches(held))
+                batches, rows = [], 0
+        if batches:
+            job.write("records", next(parts), pa.Table.from_batches(batches))
             sizes.append(rows)
-    inputs = [each.model_dump(mode="json") for each in source.inputs()]
+    inputs = [digest.model_dump(mode="json") for digest in source.inputs()]
     return {"name": source.name, "writing": source.writing, "sizes": sizes, "inputs": inputs}
 
 
@@ -61,17 +61,17 @@ def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
 
 def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -> dict[str, Any]:
     """Describe the records of a part, and scatter digests and names to the tasks that merge equal items."""
-    where, name, writing = parts[part]
-    parsed = _parsed(job, [Chunk(name, writing, batch) for batch in job.read("records", where).to_batches()])
-    items = pa.Table.from_batches([each.items for each in parsed])
-    rejections = pa.Table.from_batches([each.rejections for each in parsed])
+    number, name, writing = parts[part]
+    parsed = _parsed(job, [Chunk(name, writing, batch) for batch in job.read("records", number).to_batches()])
+    items = pa.Table.from_batches([chunk.items for chunk in parsed])
+    rejections = pa.Table.from_batches([chunk.rejections for chunk in parsed])
     job.write("parsed", part, items)
     job.write("rejected", part, rejections)
     rows = np.arange(len(items), dtype=np.int32)
     places = {"part": pa.array(np.full(len(items), part, np.int32)), "row": pa.array(rows)}
-    told = pa.table({"digest": items["digest"], "name": items["name"], **places})
+    table = pa.table({"digest": items["digest"], "name": items["name"], **places})
     first = fixed_width(items["digest"], "<u8")[::2] if len(items) else np.empty(0, np.uint64)
-    job.scatter("parse", part, told, (first % np.uint64(groups)).astype(np.int64), groups)
+    job.scatter("parse", part, table, (first % np.uint64(groups)).astype(np.int64), groups)
     return {"read": len(items) + len(rejections), "rejected": len(rejections)}
 
 
@@ -97,11 +97,11 @@ def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
 
 def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the stage has one task
     """Write the rejected records of all parts in the layout of the Parquet export."""
-    written: list[Part] = []
-    filling = table_buffer(
-        lambda rows: written.append(write_table(job.place, job.run, "rejections", len(written), rows))
+    lake_parts: list[Part] = []
+    filling = tables(
+        lambda rows: lake_parts.append(write_table(job.place, job.run, "rejections", len(lake_parts), rows))
     )
     for part in range(parts):
         filling.add(job.read("rejected", part))
     filling.finish()
-    return {"parts": {"rejections": [part.model_dump() for part in written]}}
+    return {"parts": {"rejections": [part.model_dump() for part in lake_parts]}}

@@ -420,7 +420,7 @@ def test_parts_together_have_the_properties_of_the_whole(
     whole = Properties.from_items(KIND.computed, items)
     cut = data.draw(st.integers(0, len(rows)))
     parts = [items.slice(0, cut), items.slice(cut)]
-    together = Properties.from_items(KIND.computed, parts[0]) & Properties.of(KIND.computed, parts[1])
+    together = Properties.from_items(KIND.computed, parts[0]) & Properties.from_items(KIND.computed, parts[1])
     assert together == whole
     manifest = Provenance(**_MANIFEST, properties=whole.types, written=whole.written, columns=whole.columns)
     assert Properties.from_manifest(KIND.computed, manifest) == whole

@@ -41,11 +41,11 @@ def test_nothing_is_scattered_too(job: Job) -> None:
 
 def test_a_task_is_done_when_it_has_said_so(job: Job) -> None:
     job.write_arrays("stage", 3, numbers=np.arange(3))
-    assert job.done("stage") == set()
+    assert job.finished_tasks("stage") == set()
     assert job.read_arrays("stage", 3)["numbers"].tolist() == [0, 1, 2]
-    job.say("stage", 3, {"rows": 3})
-    assert job.done("stage") == {3}
-    assert job.said("stage", 3) == {"rows": 3}
+    job.save_result("stage", 3, {"rows": 3})
+    assert job.finished_tasks("stage") == {3}
+    assert job.result("stage", 3) == {"rows": 3}
 
 
 @pytest.mark.parametrize("wrong", [{"rows": 5000}, {"block": 0}, {"columns": -1}])
