@@ -26,26 +26,26 @@ class Stopwatch:
         }
 
 
-def finished(path: Path, make: Callable[[], Cell]) -> Cell:
+def load_or_make(path: Path, make: Callable[[], Cell]) -> Cell:
     """Return the content of the JSON file. If it does not exist, call `make` and write its result atomically first."""
     if path.exists():
-        found: Cell = json.loads(path.read_text())
-        return found
-    made = make()
+        cell: Cell = json.loads(path.read_text())
+        return cell
+    result = make()
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".partial")
-    draft.write_text(json.dumps(made, indent=1))
+    draft.write_text(json.dumps(result, indent=1))
     draft.rename(path)
     print(f"finished {path}", flush=True)
-    return made
+    return result
 
 
 def minutes(cells: Sequence[Cell], share: float = 1) -> str:
     """Format the total wall time of cells divided by `share`, with processor time in brackets if all cells have it."""
 
     def total(name: str) -> str:
-        known = all(name in cell for cell in cells)
-        return f"{sum(cell[name] for cell in cells) / 60 / share:.1f}" if cells and known else ""
+        is_complete = all(name in cell for cell in cells)
+        return f"{sum(cell[name] for cell in cells) / 60 / share:.1f}" if cells and is_complete else ""
 
     wall, processor = total("seconds"), total("processor_seconds")
     return f"{wall} ({processor})" if processor else wall

@@ -213,10 +213,10 @@ def _write(
     context = click.get_current_context()
     name = str(context.info_name)
     with open_generation(store_location, collection, generation) as opened:
-        made = make(opened)
-        contents = files(name, made, Origin.of(opened, _command(context)))
+        report_made = make(opened)
+        contents = files(name, report_made, Origin.of(opened, _command(context)))
     _keep(contents, output)
-    click.echo("\n\n".join(map(table, made.tables)))
+    click.echo("\n\n".join(map(table, report_made.tables)))
     click.echo(f"\n{', '.join(str(output / file) for file in contents)}")
 
 
@@ -226,9 +226,11 @@ def _command(context: click.Context) -> str:
     for option in context.command.params:
         name = str(option.name)
         if name != "output" and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            given = context.params[name]
+            value_given = context.params[name]
             words += [
-                word for value in (given if option.multiple else [given]) for word in (option.opts[-1], str(value))
+                word
+                for value in (value_given if option.multiple else [value_given])
+                for word in (option.opts[-1], str(value))
             ]
     return shlex.join(words)
 

@@ -24,7 +24,7 @@ SOURCES = ("IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")
 _LABELS = ("degree", "uniform", "index")
 
 
-def described(generation: Generation) -> list[tuple[str, float, float, float]]:
+def describe(generation: Generation) -> list[tuple[str, float, float, float]]:
     """Return (source, mean similarity of a neighbor, isolated share, mean degree) for each source and for all."""
     graph = generation.graph()
     degrees = graph.degrees()
@@ -34,9 +34,11 @@ def described(generation: Generation) -> list[tuple[str, float, float, float]]:
     source = np.array([name.partition("/")[0] for name, *_ in names])
     rows = []
     for label in (*SOURCES, "all"):
-        own = np.ones(graph.nodes, bool) if label == "all" else source == label
-        near = own & (degrees > 0)
-        rows.append((label, float(mean[near].mean()), float((degrees[own] == 0).mean()), float(degrees[own].mean())))
+        is_own = np.ones(graph.nodes, bool) if label == "all" else source == label
+        near = is_own & (degrees > 0)
+        rows.append(
+            (label, float(mean[near].mean()), float((degrees[is_own] == 0).mean()), float(degrees[is_own].mean()))
+        )
     return rows
 
 
@@ -54,7 +56,7 @@ def main() -> None:
             for labels in _LABELS:
                 ingest(store, f"{preset}-{labels}", files, resolve_graphs(preset, labels=labels))
                 with store.open(f"{preset}-{labels}") as generation:
-                    for source, similarity, isolated, degree in described(generation):
+                    for source, similarity, isolated, degree in describe(generation):
                         print(f"| {preset} | {labels} | {source} | {similarity:.4f} | {isolated:.1%} | {degree:.1f} |")
 
 

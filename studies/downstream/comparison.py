@@ -75,10 +75,10 @@ def _interval(mean: float, parts: list[tuple[float, int]]) -> Difference:
     return Difference(float(mean), error, float(mean) - half, float(mean) + half)
 
 
-def told_apart(differences: Sequence[Difference]) -> str:
+def describe_intervals(differences: Sequence[Difference]) -> str:
     """Return a sentence on how many of the intervals exclude 0."""
-    intervals = [each for each in differences if not np.isnan(each.error)]
-    outside = sum(each.excludes_zero for each in intervals)
+    intervals = [difference for difference in differences if not np.isnan(difference.error)]
+    outside = sum(difference.excludes_zero for difference in intervals)
     return (
         f"0 is outside {outside} of these {len(intervals)} intervals, which are not adjusted for their number: "
         f"{0.05 * len(intervals):.1f} would be expected if no arm differed."

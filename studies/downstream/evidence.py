@@ -40,13 +40,13 @@ from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Encoder as EncoderKind
 from graphkin.trainer.strategy import Positives, Strategy
-from studies.cells import Cell, Stopwatch, finished
+from studies.cells import Cell, Stopwatch, load_or_make
 from studies.downstream.evidence_report import ARMS, SETS, report
 from studies.downstream.far import far
 from studies.downstream.few import few
-from studies.downstream.heldout import retrieved
-from studies.downstream.pretraining import over_all_atoms, pretrained
-from studies.downstream.probe import Features, morgan, probe, standardised
+from studies.downstream.heldout import measure_retrieval
+from studies.downstream.pretraining import over_all_atoms, run_pretraining
+from studies.downstream.probe import Features, morgan, probe, standardize
 from studies.downstream.results import DATA, dataset, untrained
 from studies.downstream.scaffold import random_scaffold_split
 
@@ -156,11 +156,11 @@ def source_of(arm: Arm, config: PretrainConfig, options: Options, url: str) -> S
     from graphkin.trainer.feed.online import default_cache, online
 
     local = default_cache(options.work / "cache")
-    beside = beside_of(arm, config)
-    return online(url, arm.collection, config.draws, partial(features, workers=1), local, beside=beside)
+    second_collection = second_collection_of(arm, config)
+    return online(url, arm.collection, config.draws, partial(features, workers=1), local, beside=second_collection)
 
 
-def beside_of(arm: Arm, config: PretrainConfig) -> str | None:
+def second_collection_of(arm: Arm, config: PretrainConfig) -> str | None:
     """Return the second collection in which an anchor needs edges, None if there is none."""
     return _WINDOW if config.contrast is not None and arm.collection == _EXACT else None
 
@@ -169,23 +169,23 @@ def train(options: Options, name: str, seed: int, url: str) -> Cell:
     """Train an arm to its end, continuing an earlier run."""
     arm = TRAINED[name]
     config = config_of(arm, options, seed)
-    return pretrained(config, source_of(arm, config, options, url), options.run(name, seed), _CHECKPOINT)
+    return run_pretraining(config, source_of(arm, config, options, url), options.run(name, seed), _CHECKPOINT)
 
 
-def measured(options: Options, name: str, seed: int, url: str) -> Cell:
+def measure_arm(options: Options, name: str, seed: int, url: str) -> Cell:
     """Train one arm and score its encoder. Controls without training are scored only."""
     stopwatch = Stopwatch()
-    made: Cell = {"arm": name, "seed": seed, "steps": options.steps, "torch": torch.__version__}
+    cell: Cell = {"arm": name, "seed": seed, "steps": options.steps, "torch": torch.__version__}
     encoder: Encoder | None = None
     if name in TRAINED:
-        made["pretraining"] = train(options, name, seed, url)
+        cell["pretraining"] = train(options, name, seed, url)
         encoder = load_encoder(options.run(name, seed)).encoder
     elif name == "untrained":
         encoder = untrained(seed)
     if encoder is not None:
-        made["heldout"] = _heldout(encoder, options, seed, url)
-    made["sets"] = {each: scored(encoder, each, options.splits) for each in SETS}
-    return {**made, **stopwatch.read()}
+        cell["heldout"] = _heldout(encoder, options, seed, url)
+    cell["sets"] = {each: score_arm(encoder, each, options.splits) for each in SETS}
+    return {**cell, **stopwatch.read()}
 
 
 def _heldout(encoder: Encoder, options: Options, seed: int, url: str) -> Cell:
@@ -193,34 +193,36 @@ def _heldout(encoder: Encoder, options: Options, seed: int, url: str) -> Cell:
     exact = TRAINED["exact"]
     config = config_of(exact, options, seed)
     with source_of(exact, config, options, url) as source:
-        return retrieved(encoder, source, config, options.steps * _BATCH)
+        return measure_retrieval(encoder, source, config, options.steps * _BATCH)
 
 
-def scored(encoder: Encoder | None, name: str, splits: int) -> Cell:
+def score_arm(encoder: Encoder | None, name: str, splits: int) -> Cell:
     """Score an encoder on one data set, or Morgan fingerprints if there is no encoder."""
     data, groups = dataset(name)
     rows: Any = morgan(data.smiles) if encoder is None else embed(encoder, data.corpus)
     parts = [random_scaffold_split(groups, number) for number in range(splits)]
 
-    def given(train: NDArray[np.int64]) -> Features:
-        return rows if encoder is None else standardised(rows, train)
+    def features_for(train: NDArray[np.int64]) -> Features:
+        return rows if encoder is None else standardize(rows, train)
 
     return {
-        "probe": [probe(given(part.train), data.labels, part)._asdict() for part in parts],
-        "few": [few(given(part.train), data.labels, part, number)._asdict() for number, part in enumerate(parts)],
+        "probe": [probe(features_for(part.train), data.labels, part)._asdict() for part in parts],
+        "few": [
+            few(features_for(part.train), data.labels, part, number)._asdict() for number, part in enumerate(parts)
+        ],
         "test_share": float(np.mean([len(part.test) / len(part.train) for part in parts])),
         "far": far(rows, data.smiles, groups, data.labels) if encoder is not None else None,
     }
 
 
-def wanted(arms: list[str], seeds: list[int]) -> list[list[Part]]:
+def parts_by_group(arms: list[str], seeds: list[int]) -> list[list[Part]]:
     """Return the parts of every group. Morgan fingerprints do not depend on the seed and are measured once."""
     parts = [[(arm, seed) for seed, arm in product(seeds, group) if arm in arms] for group in GROUPS]
     return [[each for each in group if each[0] != "morgan" or each[1] == seeds[0]] for group in parts]
 
 
-def measured_already(options: Options, parts: list[Part]) -> dict[Part, Cell]:
-    return {each: finished(options.cell(*each), dict) for each in parts if options.cell(*each).exists()}
+def read_cells(options: Options, parts: list[Part]) -> dict[Part, Cell]:
+    return {each: load_or_make(options.cell(*each), dict) for each in parts if options.cell(*each).exists()}
 
 
 def measure(options: Options, parts: list[Part], processes: int) -> None:
@@ -235,13 +237,13 @@ def measure(options: Options, parts: list[Part], processes: int) -> None:
     with ExitStack() as stack:
         url = stack.enter_context(served(options, collections))
         pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
-        for each in as_completed([pool.submit(_made, options, arm, seed, url) for arm, seed in parts]):
+        for each in as_completed([pool.submit(_measure_cell, options, arm, seed, url) for arm, seed in parts]):
             each.result()
 
 
-def _made(options: Options, arm: str, seed: int, url: str) -> None:
+def _measure_cell(options: Options, arm: str, seed: int, url: str) -> None:
     with single_threaded():
-        finished(options.cell(arm, seed), partial(measured, options, arm, seed, url))
+        load_or_make(options.cell(arm, seed), partial(measure_arm, options, arm, seed, url))
 
 
 @contextmanager
@@ -265,12 +267,12 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("evidence"), help="store, cache and checkpoints")
     parser.add_argument("--cells", type=Path, default=Path("docs/evidence"), help="what has been measured")
     parser.add_argument("--report", action="store_true", help="measure nothing: report what has been")
-    given = parser.parse_args()
-    options = Options(given.work, given.cells, given.steps, given.splits)
-    groups = wanted(given.arms, given.seeds)
-    for group in () if given.report else groups:
-        measure(options, group, given.processes)
-    print(report(measured_already(options, [*chain.from_iterable(groups)])))
+    arguments = parser.parse_args()
+    options = Options(arguments.work, arguments.cells, arguments.steps, arguments.splits)
+    groups = parts_by_group(arguments.arms, arguments.seeds)
+    for group in () if arguments.report else groups:
+        measure(options, group, arguments.processes)
+    print(report(read_cells(options, [*chain.from_iterable(groups)])))
 
 
 if __name__ == "__main__":

@@ -50,29 +50,29 @@ class Pooled(NamedTuple):
     seeds: int
 
 
-def pooled(cells: Cells, one: str, other: str, score: str = "probe") -> Pooled | None:
+def pooled(cells: Cells, treatment: str, control: str, score: str = "probe") -> Pooled | None:
     """Pool a contrast over all sets, for the seeds that both arms have. Return None if there are none.
 
     A set's variance is that of `over_splits`. The mean is that of a random-effects model (Paule and Mandel, 1982). Its
     interval is Student's, with one degree of freedom fewer than there are sets.
     """
-    seeds = _seeds(cells, one) & _seeds(cells, other)
+    seeds = _seeds(cells, treatment) & _seeds(cells, control)
     if not seeds:
         return None
     sets = {}
     for name in SETS:
-        pairs = [[_scores(cells[arm, seed], name, score) for arm in (one, other)] for seed in sorted(seeds)]
-        share = float(np.mean([cells[one, seed]["sets"][name]["test_share"] for seed in seeds]))
+        pairs = [[_scores(cells[arm, seed], name, score) for arm in (treatment, control)] for seed in sorted(seeds)]
+        share = float(np.mean([cells[treatment, seed]["sets"][name]["test_share"] for seed in seeds]))
         sets[name] = over_splits([first - second for first, second in pairs], share)
     effects = np.array([each.mean for each in sets.values()])
-    found = combine_effects(effects, np.array([each.error**2 for each in sets.values()]), method_re="iterated")
-    mean, error, freedom = float(found.mean_effect_re), float(found.sd_eff_w_re), len(sets) - 1
+    effect = combine_effects(effects, np.array([each.error**2 for each in sets.values()]), method_re="iterated")
+    mean, error, freedom = float(effect.mean_effect_re), float(effect.sd_eff_w_re), len(sets) - 1
     half = float(t.ppf(0.975, freedom)) * error
     return Pooled(sets, mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, freedom)), len(seeds))
 
 
 def report(cells: Cells) -> str:
-    return "\n".join([*_contrasts(cells), "", *_arms(cells), "", *_others(cells), "", *_times(cells), ""])
+    return "\n".join([*_contrasts(cells), "", *_arms(cells), "", *_far_and_heldout(cells), "", *_times(cells), ""])
 
 
 def _contrasts(cells: Cells) -> Iterator[str]:
@@ -81,22 +81,22 @@ def _contrasts(cells: Cells) -> Iterator[str]:
         yield ""
         yield f"| exact minus | seeds | {' | '.join(SETS.values())} | all five | Holm's p |"
         yield f"|---|---|{'---|' * len(SETS)}---|---|"
-        found = {pair: pooled(cells, *pair, score) for pair in CONTRASTS}
-        done = {pair: each for pair, each in found.items() if each is not None}
-        adjusted = multipletests([each.p for each in done.values()], method="holm")[1] if done else []
-        for (pair, each), p in zip(done.items(), adjusted, strict=True):
-            yield f"| {ARMS[pair[1]]} | {each.seeds} | {' | '.join(_told(each))} | {p:.3f} |"
-        left = [ARMS[other] for (_, other), each in found.items() if each is None]
-        if left:
+        results = {pair: pooled(cells, *pair, score) for pair in CONTRASTS}
+        complete = {pair: each for pair, each in results.items() if each is not None}
+        adjusted = multipletests([each.p for each in complete.values()], method="holm")[1] if complete else []
+        for (pair, each), p in zip(complete.items(), adjusted, strict=True):
+            yield f"| {ARMS[pair[1]]} | {each.seeds} | {' | '.join(_columns(each))} | {p:.3f} |"
+        missing = [ARMS[control] for (_, control), each in results.items() if each is None]
+        if missing:
             yield ""
-            yield f"Not measured yet: {', '.join(left)}."
+            yield f"Not measured yet: {', '.join(missing)}."
         yield ""
 
 
-def _told(found: Pooled) -> Iterator[str]:
-    for each in found.sets.values():
+def _columns(contrast: Pooled) -> Iterator[str]:
+    for each in contrast.sets.values():
         yield f"{each.mean:+.4f} ± {each.error:.4f}"
-    yield f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
+    yield f"{contrast.mean:+.4f} [{contrast.low:+.4f}, {contrast.high:+.4f}]"
 
 
 def _arms(cells: Cells) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _arms(cells: Cells) -> Iterator[str]:
             yield f"| {ARMS[arm]} | {len(seeds)} | {' | '.join(parts)} |"
 
 
-def _others(cells: Cells) -> Iterator[str]:
+def _far_and_heldout(cells: Cells) -> Iterator[str]:
     yield "## Actives that look different, and held-out anchors"
     yield ""
     yield f"| arm | {' | '.join(SETS.values())} | mean | held-out retrieval@1 of 64 |"
@@ -123,10 +123,10 @@ def _others(cells: Cells) -> Iterator[str]:
     for arm in ARMS:
         seeds = sorted(_seeds(cells, arm))
         if seeds and "heldout" in cells[arm, seeds[0]]:
-            found = np.array([[cells[arm, seed]["sets"][name]["far"]["auc"] for name in SETS] for seed in seeds])
-            held = over_seeds([cells[arm, seed]["heldout"]["retrieval"] for seed in seeds]).mean
-            parts = [f"{each:.4f}" for each in (*found.mean(0), found.mean())]
-            yield f"| {ARMS[arm]} | {' | '.join(parts)} | {held:.3f} |"
+            aucs = np.array([[cells[arm, seed]["sets"][name]["far"]["auc"] for name in SETS] for seed in seeds])
+            retrieval = over_seeds([cells[arm, seed]["heldout"]["retrieval"] for seed in seeds]).mean
+            parts = [f"{each:.4f}" for each in (*aucs.mean(0), aucs.mean())]
+            yield f"| {ARMS[arm]} | {' | '.join(parts)} | {retrieval:.3f} |"
 
 
 def _times(cells: Cells) -> Iterator[str]:
@@ -135,13 +135,13 @@ def _times(cells: Cells) -> Iterator[str]:
     yield "| arm | seeds | pre-training | in all |"
     yield "|---|---|---|---|"
     for arm in ARMS:
-        own = [cell for (name, _), cell in sorted(cells.items()) if name == arm]
-        if own:
+        arm_cells = [cell for (name, _), cell in sorted(cells.items()) if name == arm]
+        if arm_cells:
             # A run that was killed after its training has an empty entry.
-            timed = [cell for cell in own if cell.get("pretraining", True)]
+            timed = [cell for cell in arm_cells if cell.get("pretraining", True)]
             trained = [cell["pretraining"]["processor_seconds"] for cell in timed if "pretraining" in cell]
             whole = [cell["processor_seconds"] for cell in timed]
-            yield f"| {ARMS[arm]} | {len(own)} | {_minutes(trained)} | {_minutes(whole)} |"
+            yield f"| {ARMS[arm]} | {len(arm_cells)} | {_minutes(trained)} | {_minutes(whole)} |"
 
 
 def _minutes(seconds: Sequence[float]) -> str:

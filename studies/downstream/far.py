@@ -45,14 +45,14 @@ def far(
     tasks, count = [], 0
     for number, column in enumerate(labels.T):
         actives = np.flatnonzero(column == 1)
-        asked = np.random.default_rng(number).permutation(actives)[:QUERIES]
-        found = []
-        for query in asked:
+        sample = np.random.default_rng(number).permutation(actives)[:QUERIES]
+        scores = []
+        for query in sample:
             near = np.array(DataStructs.BulkTanimotoSimilarity(prints[query], prints))
             others = np.flatnonzero((column >= 0) & (group != group[query]) & (near < CEILING))
             if len(np.unique(column[others])) == 2:
-                found.append(roc_auc_score(column[others], rows[others] @ rows[query]))
-        count += len(found)
-        if found:
-            tasks.append(np.mean(found))
+                scores.append(roc_auc_score(column[others], rows[others] @ rows[query]))
+        count += len(scores)
+        if scores:
+            tasks.append(np.mean(scores))
     return {"auc": float(np.mean(tasks)), "queries": count}

@@ -17,7 +17,7 @@ def few(features: Features, labels: NDArray[np.int8], split: Split, seed: int) -
     The sample is stratified by the first task, where a missing label counts as a class. Valid and test are complete.
     Tasks with only one class in the sample are left out.
     """
-    drawn, _ = train_test_split(
+    sample, _ = train_test_split(
         split.train, train_size=LABELLED, random_state=seed, stratify=labels[split.train, 0].astype(np.int64)
     )
-    return probe(features, labels, split._replace(train=np.sort(drawn)))
+    return probe(features, labels, split._replace(train=np.sort(sample)))

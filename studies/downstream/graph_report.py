@@ -10,7 +10,7 @@ from graphkin.trainer.downstream.published import published
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import Strategy
 from studies.cells import Cell, minutes
-from studies.downstream.comparison import Difference, over_splits, told_apart
+from studies.downstream.comparison import Difference, describe_intervals, over_splits
 from studies.downstream.report import counted
 
 PRETRAINED: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho")
@@ -56,8 +56,8 @@ class GraphResults:
 
     def probe(self, name: str, arm: str, transductive: bool) -> Scores:
         """Return (S, R) accuracies by seed and fold."""
-        seen: Sequence[Fold] = [None] if transductive else self.own
-        rows = [[self.probes[name, arm, seed, without]["scores"] for without in seen] for seed in self.seeds]
+        folds_excluded: Sequence[Fold] = [None] if transductive else self.own
+        rows = [[self.probes[name, arm, seed, without]["scores"] for without in folds_excluded] for seed in self.seeds]
         return np.array([[score["accuracy"] for scores in row for score in scores] for row in rows])
 
     def finetuned(self, name: str, arm: str, transductive: bool, metric: str = "accuracy") -> Scores:
@@ -101,30 +101,30 @@ def _setting(results: GraphResults, title: str, transductive: bool) -> Iterator[
     columns = ["data", "how", "arm", "accuracy", *(f"minus {ARMS[each]}" for each in _AGAINST), "rc_f1"]
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
-    told: list[Difference] = []
+    differences: list[Difference] = []
     for name in SETS:
         for arm in ARMS:
             scores = {each: results.probe(name, each, transductive) for each in ARMS}
-            yield _row(name, "probe", arm, scores, told, "")
+            yield _row(name, "probe", arm, scores, differences, "")
     for name in FINETUNED:
         for arm in ARMS:
             scores = {each: results.finetuned(name, each, transductive) for each in ARMS}
             rc_f1 = results.finetuned(name, arm, transductive, "rc_f1").mean()
-            yield _row(name, "fine-tuned", arm, scores, told, f"{rc_f1:.4f}")
+            yield _row(name, "fine-tuned", arm, scores, differences, f"{rc_f1:.4f}")
     yield ""
-    yield told_apart(told)
+    yield describe_intervals(differences)
 
 
-def _row(name: str, how: str, arm: str, scores: dict[str, Scores], told: list[Difference], rc_f1: str) -> str:
+def _row(name: str, method: str, arm: str, scores: dict[str, Scores], collected: list[Difference], rc_f1: str) -> str:
     """Return a row of the table, and append its differences to `told`, each pair of arms once."""
-    others = _AGAINST[: [*ARMS].index(arm)]
-    differences = [over_splits(scores[arm] - scores[other], TEST_SHARE) for other in others]
-    told += differences
+    references = _AGAINST[: [*ARMS].index(arm)]
+    differences = [over_splits(scores[arm] - scores[reference], TEST_SHARE) for reference in references]
+    collected += differences
     means = scores[arm].mean(0)
     cells = [
-        *(name, how, ARMS[arm], f"{means.mean():.4f} ± {means.std(ddof=1):.4f}"),
+        *(name, method, ARMS[arm], f"{means.mean():.4f} ± {means.std(ddof=1):.4f}"),
         *map(str, differences),
-        *[""] * (len(_AGAINST) - len(others)),
+        *[""] * (len(_AGAINST) - len(references)),
         rc_f1,
     ]
     return f"| {' | '.join(cells)} |"
@@ -179,8 +179,8 @@ def _times(results: GraphResults) -> Iterator[str]:
 
 
 def _spent(part: str, arm: str, cells: Sequence[tuple[Fold, Cell]]) -> str:
-    told = []
+    columns = []
     for transductive in (True, False):
-        own = [cell for without, cell in cells if (without is None) == transductive]
-        told.append(minutes(own))
-    return f"| {' | '.join([part, ARMS.get(arm, arm), *told])} |"
+        setting_cells = [cell for without, cell in cells if (without is None) == transductive]
+        columns.append(minutes(setting_cells))
+    return f"| {' | '.join([part, ARMS.get(arm, arm), *columns])} |"

@@ -61,11 +61,11 @@ from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
-from studies.cells import Cell, Stopwatch, finished
+from studies.cells import Cell, Stopwatch, load_or_make
 from studies.downstream.calibration import calibrate
 from studies.downstream.graph_report import ARMS, FINETUNED, PRETRAINED, SETS, GraphResults, report
-from studies.downstream.pretraining import pretrained
-from studies.downstream.probe import probe_classes, standardised
+from studies.downstream.pretraining import run_pretraining
+from studies.downstream.probe import probe_classes, standardize
 
 _DATA = Path(__file__).parents[3] / "shared" / "data" / "tu"
 CALIBRATION = 512  # graphs
@@ -86,7 +86,7 @@ class Options:
 
     def run(self, arm: str, seed: int, without: Fold) -> Path:
         """Return the folder of a pre-training run."""
-        return self._folder / "runs" / f"{arm}-{seed}-{_named(without)}"
+        return self._folder / "runs" / f"{arm}-{seed}-{_collection_name(without)}"
 
     def cell(self, kind: str, *names: object) -> Path:
         """Return the file of a finished part."""
@@ -97,7 +97,7 @@ class Options:
         return self.work / f"{self.steps}-steps{'-bf16' if self.bf16 else ''}"
 
 
-def _named(without: Fold) -> str:
+def _collection_name(without: Fold) -> str:
     return "all" if without is None else f"without-{without}"
 
 
@@ -114,7 +114,7 @@ def served(options: Options) -> Iterator[str]:
         yield url
 
 
-def ingested(options: Options, without: Fold) -> Cell:
+def ingest_collection(options: Options, without: Fold) -> Cell:
     """Ingest the collection of all graphs, or of those outside a fold.
 
     The ingest runs in several processes, so only wall time is measured.
@@ -122,12 +122,12 @@ def ingested(options: Options, without: Fold) -> Cell:
     if without is None:
         files, form = [_DATA / f"{name}.zip" for name in SETS], "tu"
     else:
-        files, form = [options.work / f"{_named(without)}.jsonl"], "jsonl"
+        files, form = [options.work / f"{_collection_name(without)}.jsonl"], "jsonl"
         with files[0].open("w") as lines:
             for name in SETS:
                 lines.writelines(_lines(dataset(name), without))
     stopwatch = Stopwatch()
-    place = ("--store", options.work / "store", "--collection", _named(without))
+    place = ("--store", options.work / "store", "--collection", _collection_name(without))
     code = graphkin([str(each) for each in ("ingest", "graphs", *files, "--format", form, *place)])
     if code:
         raise SystemExit(code)
@@ -179,10 +179,12 @@ def _look(corpus: Corpus, row: int) -> str:
         return f"{len(graph)} {nx.weisfeiler_lehman_graph_hash(graph, iterations=Model().layers)}"
 
 
-def trained(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:
+def train_encoder(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:
     config = PretrainConfig.of(strategy, kind="graph", seed=seed, max_steps=options.steps, bf16=options.bf16)
-    source = OnlineSource(url(), _named(without), config.draws, features, default_cache(options.work / "cache"))
-    return pretrained(config, source, options.run(strategy, seed, without), _CHECKPOINT)
+    source = OnlineSource(
+        url(), _collection_name(without), config.draws, features, default_cache(options.work / "cache")
+    )
+    return run_pretraining(config, source, options.run(strategy, seed, without), _CHECKPOINT)
 
 
 def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
@@ -190,10 +192,10 @@ def encoder(options: Options, arm: str, seed: int, without: Fold) -> Encoder:
     if arm != "random":
         return load_encoder(options.run(arm, seed, without)).encoder
     torch.manual_seed(seed)
-    made = make_encoder(Model())
-    seen = np.random.default_rng(0).choice(pretrained_on(without), CALIBRATION, replace=False)
-    calibrate(made, Corpus.concatenate("all", [dataset(name).corpus for name in SETS]), np.sort(seen))
-    return made
+    result = make_encoder(Model())
+    sample = np.random.default_rng(0).choice(pretrained_on(without), CALIBRATION, replace=False)
+    calibrate(result, Corpus.concatenate("all", [dataset(name).corpus for name in SETS]), np.sort(sample))
+    return result
 
 
 def pretrained_on(without: Fold) -> np.ndarray:
@@ -208,16 +210,16 @@ def pretrained_on(without: Fold) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def probed(options: Options, name: str, arm: str, seed: int, without: Fold, folds: Sequence[int]) -> Cell:
+def run_probe(options: Options, name: str, arm: str, seed: int, without: Fold, folds: Sequence[int]) -> Cell:
     """Return the probe's scores on these folds of one set."""
     data, stopwatch = dataset(name), Stopwatch()
     vectors = embed(encoder(options, arm, seed, without), data.corpus)
     splits = [stratified_split(data.labels, fold) for fold in folds]
-    given = [(standardised(vectors, split.train), data.labels, split) for split in splits]
-    return {"scores": [probe_classes(*each)._asdict() for each in given], **stopwatch.read()}
+    inputs = [(standardize(vectors, split.train), data.labels, split) for split in splits]
+    return {"scores": [probe_classes(*each)._asdict() for each in inputs], **stopwatch.read()}
 
 
-def finetuned(options: Options, name: str, arm: str, seed: int, without: Fold, fold: int) -> Cell:
+def run_finetuning(options: Options, name: str, arm: str, seed: int, without: Fold, fold: int) -> Cell:
     data, stopwatch = dataset(name), Stopwatch()
     start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed, without))
     split = stratified_split(data.labels, fold)
@@ -233,19 +235,19 @@ def measure(options: Options, own: int, seeds: Sequence[int]) -> GraphResults:
     options.work.mkdir(parents=True, exist_ok=True)
     for name in SETS:
         path = options.work / "look-alikes" / f"{name}.json"
-        results.look_alikes[name] = finished(path, partial(look_alikes, dataset(name)))
+        results.look_alikes[name] = load_or_make(path, partial(look_alikes, dataset(name)))
     with ExitStack() as stack:
         url = cache(lambda: stack.enter_context(served(options)))
         for without in settings:
-            path = options.work / "ingest" / f"{_named(without)}.json"
-            results.ingest[without] = finished(path, partial(ingested, options, without))
+            path = options.work / "ingest" / f"{_collection_name(without)}.json"
+            results.ingest[without] = load_or_make(path, partial(ingest_collection, options, without))
         for without in settings:
             folds = [*range(FOLDS)] if without is None else [without]
             for seed in seeds:
                 for strategy in PRETRAINED:
-                    make = partial(trained, options, strategy, seed, without, url)
-                    path = options.cell("pretraining", strategy, seed, _named(without))
-                    results.pretraining[strategy, seed, without] = finished(path, make)
+                    make = partial(train_encoder, options, strategy, seed, without, url)
+                    path = options.cell("pretraining", strategy, seed, _collection_name(without))
+                    results.pretraining[strategy, seed, without] = load_or_make(path, make)
                 _score(options, results, seed, without, folds)
     return results
 
@@ -253,16 +255,16 @@ def measure(options: Options, own: int, seeds: Sequence[int]) -> GraphResults:
 def _score(options: Options, results: GraphResults, seed: int, without: Fold, folds: Sequence[int]) -> None:
     for name in SETS:
         for arm in ARMS:
-            path = options.cell("probe", name, arm, seed, _named(without))
-            make = partial(probed, options, name, arm, seed, without, folds)
-            results.probes[name, arm, seed, without] = finished(path, make)
+            path = options.cell("probe", name, arm, seed, _collection_name(without))
+            make = partial(run_probe, options, name, arm, seed, without, folds)
+            results.probes[name, arm, seed, without] = load_or_make(path, make)
     for name in FINETUNED:
         for arm in ARMS:
             for fold in folds:
-                seen = None if arm == "random" else without  # scratch is not pre-trained, in either setting
-                path = options.cell(f"finetune-{options.epochs}", name, arm, seed, _named(seen), fold)
-                make = partial(finetuned, options, name, arm, seed, seen, fold)
-                results.finetuning[name, arm, seed, without, fold] = finished(path, make)
+                excluded = None if arm == "random" else without  # scratch is not pre-trained, in either setting
+                path = options.cell(f"finetune-{options.epochs}", name, arm, seed, _collection_name(excluded), fold)
+                make = partial(run_finetuning, options, name, arm, seed, excluded, fold)
+                results.finetuning[name, arm, seed, without, fold] = load_or_make(path, make)
 
 
 def main() -> None:
@@ -275,11 +277,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of pre-training and fine-tuning")
     parser.add_argument("--bf16", action="store_true", help="pre-train with autocast to bfloat16")
     parser.add_argument("--work", type=Path, default=Path("graph-results"))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     if not _DATA.is_dir():
         parser.error("../shared/data/tu is missing: there is nothing to learn from")
-    text = report(measure(Options(given.work, given.steps, given.epochs, given.bf16), given.own, given.seeds))
-    (given.work / "report.md").write_text(text)
+    text = report(
+        measure(
+            Options(arguments.work, arguments.steps, arguments.epochs, arguments.bf16), arguments.own, arguments.seeds
+        )
+    )
+    (arguments.work / "report.md").write_text(text)
     print(text)
 
 

@@ -15,7 +15,7 @@ _BATCHES = 64
 
 
 @torch.no_grad()
-def retrieved(encoder: Encoder, source: Source, config: PretrainConfig, used: int) -> Cell:
+def measure_retrieval(encoder: Encoder, source: Source, config: PretrainConfig, used: int) -> Cell:
     """Return the share of anchors whose first positive is the nearest among the positives of their batch.
 
     Batches are as large as in training. They are the last `_BATCHES` whole batches in the order of the first epoch,

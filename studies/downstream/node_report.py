@@ -11,7 +11,7 @@ from graphkin.trainer.downstream.published import published
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import LEARNED_BY, Strategy
 from studies.cells import Cell, minutes
-from studies.downstream.comparison import Difference, over_splits, told_apart
+from studies.downstream.comparison import Difference, describe_intervals, over_splits
 from studies.downstream.report import counted
 
 PRETRAINED: tuple[Strategy, ...] = ("gcc", "hgc-fo", "hgc-ho")
@@ -82,24 +82,24 @@ def _scores(results: NodeResults) -> Iterator[str]:
     columns = ["how", "arm", "accuracy", *(f"minus {ARMS[each]}" for each in _AGAINST), "fold 0"]
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
-    told: list[Difference] = []
-    for how, finetuned in (("frozen", False), ("fine-tuned", True)):
+    differences: list[Difference] = []
+    for method, finetuned in (("frozen", False), ("fine-tuned", True)):
         scores = {arm: results.scores(arm, finetuned) for arm in ARMS}
         for arm in ENCODERS if finetuned else ARMS:
-            yield _row(how, arm, scores, told)
+            yield _row(method, arm, scores, differences)
     yield ""
-    yield told_apart(told)
+    yield describe_intervals(differences)
 
 
-def _row(how: str, arm: str, scores: dict[str, Scores], told: list[Difference]) -> str:
+def _row(method: str, arm: str, scores: dict[str, Scores], collected: list[Difference]) -> str:
     """Return a row of the table, and append its differences to `told`, each pair of arms once."""
     before = [*ARMS][: [*ARMS].index(arm)]
-    others = [each for each in _AGAINST if each in before]
-    differences = [over_splits(scores[arm] - scores[other], _TEST_SHARE) for other in others]
-    told += differences
+    references = [each for each in _AGAINST if each in before]
+    differences = [over_splits(scores[arm] - scores[reference], _TEST_SHARE) for reference in references]
+    collected += differences
     means = scores[arm].mean(0)
-    cells = [how, ARMS[arm], f"{means.mean():.4f} ± {means.std(ddof=1):.4f}", *map(str, differences)]
-    cells += [""] * (len(_AGAINST) - len(others))
+    cells = [method, ARMS[arm], f"{means.mean():.4f} ± {means.std(ddof=1):.4f}", *map(str, differences)]
+    cells += [""] * (len(_AGAINST) - len(references))
     return f"| {' | '.join([*cells, f'{means[0]:.4f}'])} |"
 
 

@@ -49,10 +49,10 @@ from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
-from studies.cells import Cell, Stopwatch, finished
+from studies.cells import Cell, Stopwatch, load_or_make
 from studies.downstream.calibration import calibrate
 from studies.downstream.node_report import ENCODERS, PRETRAINED, NodeResults, report
-from studies.downstream.pretraining import pretrained
+from studies.downstream.pretraining import run_pretraining
 
 GRAPHS = ("facebook", "github", "twitch_de", "twitch_fr")
 
@@ -110,7 +110,7 @@ def served(options: Options) -> Iterator[str]:
         yield url
 
 
-def ingested(options: Options) -> Cell:
+def ingest_collection(options: Options) -> Cell:
     """Ingest the collection. The ingest runs in several processes, so only wall time is measured."""
     files = [_DATA / f"{name}_edges.csv.gz" for name in options.graphs]
     stopwatch = Stopwatch()
@@ -128,9 +128,9 @@ def source_of(options: Options, config: PretrainConfig, url: str) -> OnlineSourc
     return OnlineSource(url, _COLLECTION, config.draws, features, default_cache(options.work / "cache"))
 
 
-def trained(options: Options, strategy: Strategy, seed: int, url: Callable[[], str]) -> Cell:
+def train_encoder(options: Options, strategy: Strategy, seed: int, url: Callable[[], str]) -> Cell:
     config = PretrainConfig.of(strategy, kind="node", seed=seed, max_steps=options.steps)
-    return pretrained(config, source_of(options, config, url()), options.run(strategy, seed), _CHECKPOINT)
+    return run_pretraining(config, source_of(options, config, url()), options.run(strategy, seed), _CHECKPOINT)
 
 
 def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Encoder:
@@ -138,12 +138,12 @@ def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> En
     if arm != "random":
         return load_encoder(options.run(arm, seed)).encoder
     torch.manual_seed(seed)
-    made = make_encoder(Model.of("node"))
+    result = make_encoder(Model.of("node"))
     with source_of(options, PretrainConfig.of("gcc", kind="node"), url()) as source:
         corpus = source.corpus()
-    seen = np.random.default_rng(0).choice(corpus.size, min(_CALIBRATION, corpus.size), replace=False)
-    calibrate(made, corpus, np.sort(seen))
-    return made
+    sample = np.random.default_rng(0).choice(corpus.size, min(_CALIBRATION, corpus.size), replace=False)
+    calibrate(result, corpus, np.sort(sample))
+    return result
 
 
 def frozen(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Cell:
@@ -168,18 +168,18 @@ def _share(data: NodeDataset, guess: np.intp, rows: NDArray[np.int64]) -> float:
 
 def _regression(data: NodeDataset, vectors: NDArray[np.floating[Any]]) -> list[float]:
     splits = data.splits()
-    given = [(class_scores(vectors, data.labels, split.train, split.test, 0), split.test) for split in splits]
-    return [data.scores(*each)[0] for each in given]
+    inputs = [(class_scores(vectors, data.labels, split.train, split.test, 0), split.test) for split in splits]
+    return [data.scores(*each)[0] for each in inputs]
 
 
-def finetuned(options: Options, arm: str, seed: int, fold: int) -> Cell:
+def run_finetuning(options: Options, arm: str, seed: int, fold: int) -> Cell:
     data, stopwatch = airports(), Stopwatch()
     start = Start(Model.of("node")) if arm == "random" else Start.of(options.run(arm, seed))
     run = finetune(start, data, data.splits()[fold], replace(NODES, epochs=options.epochs), seed)
     return {"accuracy": run.main.score, "run": asdict(run), **stopwatch.read()}
 
 
-def described() -> Cell:
+def describe() -> Cell:
     data = airports()
     network, _ = read_edges(_AIRPORTS)
     return {"nodes": data.corpus.size, "classes": data.outputs, "edges": len(network.indices) // 2}
@@ -187,27 +187,27 @@ def described() -> Cell:
 
 def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
     """Measure everything, one seed after the other. Finished parts are only read."""
-    results = NodeResults(options.steps, options.epochs, [*seeds], data=described())
+    results = NodeResults(options.steps, options.epochs, [*seeds], data=describe())
     options.work.mkdir(parents=True, exist_ok=True)
-    results.ingest.update(finished(options.ingest(), partial(ingested, options)))
+    results.ingest.update(load_or_make(options.ingest(), partial(ingest_collection, options)))
     with ExitStack() as stack:
         url = cache(lambda: stack.enter_context(served(options)))
         for arm in ("majority", "degree"):
             path = options.cell("frozen", arm)
-            results.frozen[arm, 0] = finished(path, partial(frozen, options, arm, 0, url))
+            results.frozen[arm, 0] = load_or_make(path, partial(frozen, options, arm, 0, url))
         for seed in seeds:
             for strategy in PRETRAINED:
                 path = options.cell("pretraining", strategy, seed)
-                make = partial(trained, options, strategy, seed, url)
-                results.pretraining[strategy, seed] = finished(path, make)
+                make = partial(train_encoder, options, strategy, seed, url)
+                results.pretraining[strategy, seed] = load_or_make(path, make)
             for arm in ENCODERS:
                 path = options.cell("frozen", arm, seed)
-                results.frozen[arm, seed] = finished(path, partial(frozen, options, arm, seed, url))
+                results.frozen[arm, seed] = load_or_make(path, partial(frozen, options, arm, seed, url))
             for fold in range(FOLDS):
                 for arm in ENCODERS:
                     path = options.cell(f"finetune-{options.epochs}", arm, seed, fold)
-                    make = partial(finetuned, options, arm, seed, fold)
-                    results.finetuning[arm, seed, fold] = finished(path, make)
+                    make = partial(run_finetuning, options, arm, seed, fold)
+                    results.finetuning[arm, seed, fold] = load_or_make(path, make)
     return results
 
 
@@ -218,11 +218,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of pre-training and fine-tuning")
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=GRAPHS, help="to pre-train on")
     parser.add_argument("--work", type=Path, default=Path("node-results"))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     if not _DATA.is_dir():
         parser.error("../shared/data/nodes is missing: there is nothing to learn from")
-    text = report(measure(Options(given.work, given.steps, given.epochs, tuple(given.graphs)), given.seeds))
-    (given.work / "report.md").write_text(text)
+    text = report(
+        measure(Options(arguments.work, arguments.steps, arguments.epochs, tuple(arguments.graphs)), arguments.seeds)
+    )
+    (arguments.work / "report.md").write_text(text)
     print(text)
 
 

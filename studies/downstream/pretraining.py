@@ -16,7 +16,7 @@ def over_all_atoms(config: PretrainConfig) -> PretrainConfig:
     return replace(config, masking=replace(config.masking, loss="all"))
 
 
-def pretrained(
+def run_pretraining(
     config: PretrainConfig,
     source: Source,
     run: Path,

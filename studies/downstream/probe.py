@@ -47,7 +47,7 @@ class ClassScore(NamedTuple):
     strength: float
 
 
-def standardised(features: NDArray[np.floating[Any]], train: NDArray[np.int64]) -> NDArray[np.float64]:
+def standardize(features: NDArray[np.floating[Any]], train: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return (N, D) with every column standardized to mean 0 and variance 1 over the rows `train`."""
     scaler = StandardScaler().fit(features[train].astype(np.float64))
     scaled: NDArray[np.float64] = scaler.transform(features.astype(np.float64))
@@ -73,16 +73,16 @@ def probe(features: Features, labels: NDArray[np.int8], split: Split) -> ProbeSc
         InvalidInput: no task has both classes in train, and in valid or test as well.
     """
     fit = scorable(labels[split.train])
-    wanted = labels[:, fit]
+    columns = labels[:, fit]
     for name, rows in zip(Split._fields, split, strict=True):
-        if not scorable(wanted[rows]).any():
+        if not scorable(columns[rows]).any():
             raise InvalidInput(
                 f"no task has both classes in {name}", given=f"{len(rows)} molecules", expected="a larger dataset"
             )
-    scores = np.stack([_scores(features, column, split) for column in wanted.T], axis=2)
-    valid, test = ([roc_auc(wanted[rows], each[rows]) for each in scores] for rows in (split.valid, split.test))
+    scores = np.stack([_scores(features, column, split) for column in columns.T], axis=2)
+    valid, test = ([roc_auc(columns[rows], each[rows]) for each in scores] for rows in (split.valid, split.test))
     best = int(np.argmax(valid))
-    scored = int(scorable(wanted[split.test]).sum())
+    scored = int(scorable(columns[split.test]).sum())
     return ProbeScore(test[best], valid[best], GRID[best], 1 - scored / labels.shape[1])
 
 

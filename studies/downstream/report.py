@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.cells import Cell, minutes
-from studies.downstream.comparison import Difference, over_seeds, over_splits, told_apart
+from studies.downstream.comparison import Difference, describe_intervals, over_seeds, over_splits
 
 PRETRAINED = ("rdm", "rdm-all", "adam", "hgc-fo")
 INTERPRETED = ("bace", "bbbp", "sider", "tox21")
@@ -81,20 +81,22 @@ def _probes(results: Results) -> Iterator[str]:
     )
     yield ""
     yield from _head("ROC-AUC")
-    told: list[Difference] = []
+    collected: list[Difference] = []
     for name in (*INTERPRETED, *UNINTERPRETED):
         share = float((results.probe(name, "random", "test") / results.probe(name, "random", "train")).mean())
         for arm in _ARMS:
             scores = results.probe(name, arm)
-            differences = {other: over_splits(scores - results.probe(name, other), share) for other in _others(arm)}
+            differences = {
+                reference: over_splits(scores - results.probe(name, reference), share) for reference in _references(arm)
+            }
             if name in INTERPRETED:
-                told += differences.values()
+                collected += differences.values()
             deviation = scores.mean(0).std(ddof=1)
             yield _row(name, arm, f"{scores.mean():.4f} ± {deviation:.4f}", differences)
     yield ""
     yield (
-        f"Without ClinTox, {told_apart(told)} ClinTox has too few molecules of its smaller class in test to be "
-        "interpreted."
+        f"Without ClinTox, {describe_intervals(collected)} ClinTox has too few molecules of its smaller class in test "
+        "to be interpreted."
     )
     if omitted := _omitted(results):
         yield ""
@@ -127,7 +129,9 @@ def _finetuned(results: Results, field: str) -> Iterator[str]:
     for name in FINETUNED:
         for arm in ("random", *PRETRAINED):
             scores = results.finetuned(name, arm, field)
-            differences = {other: over_seeds(scores - results.finetuned(name, other, field)) for other in _others(arm)}
+            differences = {
+                other: over_seeds(scores - results.finetuned(name, other, field)) for other in _references(arm)
+            }
             yield _row(name, arm, f"{scores.mean():.4f} ({', '.join(f'{each:.4f}' for each in scores)})", differences)
 
 
@@ -145,14 +149,14 @@ def _times(results: Results) -> Iterator[str]:
     yield "|---|---|---|---|"
     for arm in _ARMS:
         parts = (
-            [cell for (own, _), cell in results.pretraining.items() if own == arm],
-            [cell for (_, own, _), cell in results.probes.items() if own == arm],
-            [cell for (_, own, _), cell in results.finetuning.items() if own == arm],
+            [cell for (name, _), cell in results.pretraining.items() if name == arm],
+            [cell for (_, name, _), cell in results.probes.items() if name == arm],
+            [cell for (_, name, _), cell in results.finetuning.items() if name == arm],
         )
         yield f"| {_ARMS[arm]} | {' | '.join(minutes(each, len(seeds)) for each in parts)} |"
 
 
-def _others(arm: str) -> tuple[str, ...]:
+def _references(arm: str) -> tuple[str, ...]:
     """Return the arms that an arm is compared with, so that each pair occurs once."""
     return _AGAINST[: [*_ARMS].index(arm)]
 
@@ -163,9 +167,9 @@ def _head(scores: str) -> tuple[str, str]:
 
 
 def _row(name: str, arm: str, scores: str, differences: dict[str, Difference]) -> str:
-    told = [str(differences[other]) if other in differences else "" for other in _AGAINST]
-    return f"| {' | '.join([_SETS[name], _ARMS[arm], scores, *told])} |"
+    columns = [str(differences[reference]) if reference in differences else "" for reference in _AGAINST]
+    return f"| {' | '.join([_SETS[name], _ARMS[arm], scores, *columns])} |"
 
 
-def counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

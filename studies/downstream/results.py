@@ -46,10 +46,10 @@ from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Strategy
-from studies.cells import Cell, Stopwatch, finished
+from studies.cells import Cell, Stopwatch, load_or_make
 from studies.downstream.calibration import calibrate
-from studies.downstream.pretraining import over_all_atoms, pretrained
-from studies.downstream.probe import morgan, probe, standardised
+from studies.downstream.pretraining import over_all_atoms, run_pretraining
+from studies.downstream.probe import morgan, probe, standardize
 from studies.downstream.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
 from studies.downstream.scaffold import random_scaffold_split
 
@@ -114,7 +114,7 @@ def served(options: Options) -> Iterator[Place]:
         yield url, name
 
 
-def trained(options: Options, arm: str, seed: int, place: Callable[[], Place]) -> Cell:
+def train_encoder(options: Options, arm: str, seed: int, place: Callable[[], Place]) -> Cell:
     from graphkin.trainer.feed.online import OnlineSource, default_cache
 
     strategy = STRATEGY_OF[arm]
@@ -123,7 +123,7 @@ def trained(options: Options, arm: str, seed: int, place: Callable[[], Place]) -
         config = over_all_atoms(config)
     local = default_cache(options.work / "cache")
     source = OnlineSource(*place(), config.draws, partial(features, workers=_WORKERS), local)
-    return pretrained(config, source, options.run(arm, seed), _CHECKPOINT)
+    return run_pretraining(config, source, options.run(arm, seed), _CHECKPOINT)
 
 
 @cache
@@ -143,7 +143,7 @@ def untrained(seed: int) -> Encoder:
     return encoder
 
 
-def probed(options: Options, name: str, arm: str, seed: int) -> Cell:
+def run_probe(options: Options, name: str, arm: str, seed: int) -> Cell:
     """Return the scores of all re-splits."""
     data, groups = dataset(name)
     stopwatch = Stopwatch()
@@ -153,17 +153,17 @@ def probed(options: Options, name: str, arm: str, seed: int) -> Cell:
         encoder = untrained(seed) if arm == "random" else load_encoder(options.run(arm, seed)).encoder
         features = embed(encoder, data.corpus)
     splits = [random_scaffold_split(groups, number) for number in range(options.splits)]
-    given = (features if arm == "morgan" else standardised(features, split.train) for split in splits)
-    probes = (delayed(probe)(each, data.labels, split) for each, split in zip(given, splits, strict=True))
-    found = Parallel(_WORKERS)(probes)  # single-threaded processes, because more threads slow small problems
+    features_by_split = (features if arm == "morgan" else standardize(features, split.train) for split in splits)
+    probes = (delayed(probe)(each, data.labels, split) for each, split in zip(features_by_split, splits, strict=True))
+    results = Parallel(_WORKERS)(probes)  # single-threaded processes, because more threads slow small problems
     scores = [
         {**score._asdict(), "train": len(split.train), "test": len(split.test)}
-        for score, split in zip(found, splits, strict=True)
+        for score, split in zip(results, splits, strict=True)
     ]
     return {"scores": scores, "seconds": stopwatch.read()["seconds"]}  # processor time is spent in other processes
 
 
-def finetuned(options: Options, name: str, arm: str, seed: int) -> Cell:
+def run_finetuning(options: Options, name: str, arm: str, seed: int) -> Cell:
     data, groups = dataset(name)
     stopwatch = Stopwatch()
     start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed))
@@ -179,8 +179,8 @@ def measure(options: Options, seeds: list[int]) -> Results:
         place = cache(lambda: stack.enter_context(served(options)))
         for seed in seeds:
             for arm in PRETRAINED:
-                make = partial(trained, options, arm, seed, place)
-                results.pretraining[arm, seed] = finished(options.cell("pretraining", arm, seed), make)
+                make = partial(train_encoder, options, arm, seed, place)
+                results.pretraining[arm, seed] = load_or_make(options.cell("pretraining", arm, seed), make)
             _score(options, seed, results)
     return results
 
@@ -189,13 +189,13 @@ def _score(options: Options, seed: int, results: Results) -> None:
     for name in (*INTERPRETED, *UNINTERPRETED):
         for arm in ("random", *PRETRAINED):
             path = options.cell(f"probe-{options.splits}", name, arm, seed)
-            results.probes[name, arm, seed] = finished(path, partial(probed, options, name, arm, seed))
+            results.probes[name, arm, seed] = load_or_make(path, partial(run_probe, options, name, arm, seed))
         path = options.cell(f"probe-{options.splits}", name, "morgan")  # fingerprints have no seed
-        results.probes[name, "morgan", seed] = finished(path, partial(probed, options, name, "morgan", seed))
+        results.probes[name, "morgan", seed] = load_or_make(path, partial(run_probe, options, name, "morgan", seed))
     for name in FINETUNED:
         for arm in ("random", *PRETRAINED):
             path = options.cell(f"finetune-{options.epochs}", name, arm, seed)
-            results.finetuning[name, arm, seed] = finished(path, partial(finetuned, options, name, arm, seed))
+            results.finetuning[name, arm, seed] = load_or_make(path, partial(run_finetuning, options, name, arm, seed))
 
 
 def main() -> None:
@@ -207,13 +207,15 @@ def main() -> None:
     parser.add_argument("--molecules", type=int, default=249_456, help="of ZINC250k to pre-train on")
     parser.add_argument("--work", type=Path, default=Path("results"))
     parser.add_argument("--bf16", action="store_true", help="pre-train with autocast to bfloat16")
-    given = parser.parse_args()
-    if given.splits < 2:
+    arguments = parser.parse_args()
+    if arguments.splits < 2:
         parser.error("--splits: one split has no spread")
     if not DATA.is_dir():
         parser.error("../shared/data/moleculenet is missing: there is nothing to score on")
-    options = Options(given.work, given.molecules, given.steps, given.splits, given.epochs, given.bf16)
-    text = report(measure(options, given.seeds))
+    options = Options(
+        arguments.work, arguments.molecules, arguments.steps, arguments.splits, arguments.epochs, arguments.bf16
+    )
+    text = report(measure(options, arguments.seeds))
     (options.work / "report.md").write_text(text)
     print(text)
 

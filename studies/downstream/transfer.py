@@ -35,12 +35,12 @@ from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import Model
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from studies.cells import Cell, Stopwatch, finished
+from studies.cells import Cell, Stopwatch, load_or_make
 from studies.downstream.calibration import calibrate
 from studies.downstream.evidence import COLLECTIONS, TRAINED, Options, Part, served, single_threaded, train
 from studies.downstream.graph_report import FINETUNED, SETS
 from studies.downstream.graph_results import CALIBRATION, dataset
-from studies.downstream.probe import probe_classes, standardised
+from studies.downstream.probe import probe_classes, standardize
 from studies.downstream.results import DATA, untrained
 from studies.downstream.transfer_report import ARMS, report
 
@@ -48,7 +48,7 @@ _SUPERVISED = "s-context-pred"
 _LABELLED_EPOCHS = 5
 
 
-def measured(options: Options, arm: str, seed: int, url: str, epochs: int, folds: int) -> Cell:
+def measure_arm(options: Options, arm: str, seed: int, url: str, epochs: int, folds: int) -> Cell:
     stopwatch = Stopwatch()
     if arm in (_SUPERVISED, *TRAINED):
         train(options, arm.removeprefix("s-"), seed, url)
@@ -66,9 +66,9 @@ def _supervise(options: Options, seed: int) -> None:
     """Train Context_Pred's encoder further with labels, unless that is done."""
     folder, trained_on = options.run(_SUPERVISED, seed), options.run(_SUPERVISED.removeprefix("s-"), seed)
     data = ("--csv", DATA / "toxcast_data.csv.gz", "--dataset", "toxcast", "--checkpoint", trained_on)
-    how = ("--seeds", seed, "--epochs", _LABELLED_EPOCHS, "--save-encoder", folder)
+    schedule = ("--seeds", seed, "--epochs", _LABELLED_EPOCHS, "--save-encoder", folder)
     if not folder.exists():
-        code = graphkin([str(each) for each in ("finetune", *data, *how, "--output", f"{folder}.json")])
+        code = graphkin([str(each) for each in ("finetune", *data, *schedule, "--output", f"{folder}.json")])
         if code:
             raise SystemExit(code)
 
@@ -90,7 +90,7 @@ def _frozen(encoder: Encoder, name: str) -> list[float]:
     data = dataset(name)
     vectors = embed(encoder, data.corpus)
     splits = [stratified_split(data.labels, fold) for fold in range(FOLDS)]
-    return [probe_classes(standardised(vectors, split.train), data.labels, split).accuracy for split in splits]
+    return [probe_classes(standardize(vectors, split.train), data.labels, split).accuracy for split in splits]
 
 
 def _finetuned(start: Start, name: str, seed: int, epochs: int, folds: int) -> list[float]:
@@ -104,23 +104,25 @@ def _finetuned(start: Start, name: str, seed: int, epochs: int, folds: int) -> l
 
 
 def measure(options: Options, parts: list[Part], processes: int, epochs: int, folds: int) -> dict[Part, Cell]:
-    left = [each for each in parts if not _cell(options, *each).exists()]
-    if left:
+    missing = [each for each in parts if not _cell(options, *each).exists()]
+    if missing:
         with ExitStack() as stack:
             url = stack.enter_context(served(options, COLLECTIONS))
             pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
-            for each in as_completed([pool.submit(_made, options, *part, url, epochs, folds) for part in left]):
+            for each in as_completed(
+                [pool.submit(_measure_cell, options, *part, url, epochs, folds) for part in missing]
+            ):
                 each.result()
-    return {each: finished(_cell(options, *each), dict) for each in parts}
+    return {each: load_or_make(_cell(options, *each), dict) for each in parts}
 
 
 def _cell(options: Options, arm: str, seed: int) -> Path:
     return options.cell(f"graphs-{arm}", seed)
 
 
-def _made(options: Options, arm: str, seed: int, url: str, epochs: int, folds: int) -> None:
+def _measure_cell(options: Options, arm: str, seed: int, url: str, epochs: int, folds: int) -> None:
     with single_threaded():
-        finished(_cell(options, arm, seed), partial(measured, options, arm, seed, url, epochs, folds))
+        load_or_make(_cell(options, arm, seed), partial(measure_arm, options, arm, seed, url, epochs, folds))
 
 
 def main() -> None:
@@ -133,10 +135,10 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2, help="of one thread each")
     parser.add_argument("--work", type=Path, default=Path("evidence"), help="store, cache and checkpoints")
     parser.add_argument("--cells", type=Path, default=Path("docs/evidence"), help="what has been measured")
-    given = parser.parse_args()
-    options = Options(given.work, given.cells, given.steps, splits=2)
-    parts = [*product(given.arms, given.seeds)]
-    print(report(measure(options, parts, given.processes, given.epochs, given.finetuned)))
+    arguments = parser.parse_args()
+    options = Options(arguments.work, arguments.cells, arguments.steps, splits=2)
+    parts = [*product(arguments.arms, arguments.seeds)]
+    print(report(measure(options, parts, arguments.processes, arguments.epochs, arguments.finetuned)))
 
 
 if __name__ == "__main__":

@@ -32,17 +32,17 @@ def report(cells: Cells) -> str:
     return "\n".join(lines)
 
 
-def _table(cells: Cells, how: str, sets: tuple[str, ...]) -> Iterator[str]:
-    yield f"| {how} | {' | '.join(f'{name} | minus initial weights' for name in sets)} |"
+def _table(cells: Cells, score: str, sets: tuple[str, ...]) -> Iterator[str]:
+    yield f"| {score} | {' | '.join(f'{name} | minus initial weights' for name in sets)} |"
     yield f"|---|{'---|---|' * len(sets)}"
     for arm, title in ARMS.items():
-        seeds = sorted(seed for name, seed in cells if name == arm and cells[name, seed][how])
+        seeds = sorted(seed for name, seed in cells if name == arm and cells[name, seed][score])
         if not seeds:
             continue
         row = []
         for name in sets:
             scores, control = (
-                np.array([cells[each, seed][how][name] for seed in seeds]) for each in (arm, "untrained")
+                np.array([cells[each, seed][score][name] for seed in seeds]) for each in (arm, "untrained")
             )
             row += [
                 f"{scores.mean():.4f}",

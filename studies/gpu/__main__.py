@@ -79,8 +79,8 @@ def collect(folder: Path) -> None:
     readme.PAGE.write_text(readme.page(), encoding="utf-8")
     click.echo(f"merged the results of {job}")
     for each in JOBS.values():
-        found = readme.state(each)
-        click.echo(f"{each.name}: {found.missing} of {found.of} are left")
+        progress = readme.state(each)
+        click.echo(f"{each.name}: {progress.missing} of {progress.of} are left")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,6 @@ def _without_place(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write_evidence(results: Path) -> None:
-    for path, cell in plan1.assembled(read_results("plan1", results)):
+    for path, cell in plan1.complete_cells(read_results("plan1", results)):
         if not path.exists():
             path.write_text(json.dumps(cell, indent=1))

@@ -12,7 +12,7 @@ from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.strategy import Positives
 from studies.gpu.molecules import molecules_file
 from studies.gpu.setting import Parts, Piece, Setting
-from studies.gpu.sources import ingested, opened
+from studies.gpu.sources import ingest_collections, open_source
 from studies.gpu.tiny import shrunk
 from studies.gpu.training import train
 
@@ -34,7 +34,7 @@ def pieces(setting: Setting) -> Sequence[Piece]:
 
 
 def prepare(setting: Setting) -> None:
-    ingested(setting, molecules_file(setting, "two-million.smi"), _RECIPES)
+    ingest_collections(setting, molecules_file(setting, "two-million.smi"), _RECIPES)
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:
@@ -44,7 +44,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
     if setting.tiny:
         config = shrunk(config, _TINY_STEPS)
     exact, window = _RECIPES
-    cell = train(setting, "dose", piece.unit, config, opened(setting, exact, config.draws, window))
+    cell = train(setting, "dose", piece.unit, config, open_source(setting, exact, config.draws, window))
     if cell is not None:
         yield "train", {"arm": arm, **cell}
 

@@ -32,21 +32,21 @@ def measure(setting: Setting, piece: Piece) -> Parts:
     threshold = float(piece.unit)
     bits = Bits(words, setting.device)
     bits.join(threshold)  # compiles
-    found = bits.join(threshold)
+    result = bits.join(threshold)
     list(similar_pairs(words[:1000], threshold, 1))
     begin = perf_counter()
     pairs = sum(len(each) for each in similar_pairs(words, threshold, setting.workers))
     seconds = perf_counter() - begin
-    every = bits.size * (bits.size - 1) / 2
+    pair_count = bits.size * (bits.size - 1) / 2
     yield (
         "join",
         {
             "molecules": bits.size,
-            "pairs": found.pairs,
+            "pairs": result.pairs,
             "processor_pairs": pairs,
-            "picoseconds": 1e12 * found.seconds / every,
-            "processor_picoseconds": 1e12 * seconds / every,
+            "picoseconds": 1e12 * result.seconds / pair_count,
+            "processor_picoseconds": 1e12 * seconds / pair_count,
             "processor_threads": setting.workers,
-            "multiplied": found.multiplied / every,
+            "multiplied": result.multiplied / pair_count,
         },
     )

@@ -104,8 +104,8 @@ def size_of(folder: Path) -> int:
 
 def travelling() -> int:
     """Return the size in bytes of the repository's files that are sent, which are those that Git does not ignore."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=_ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=_ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     return sum(path.stat().st_size for name in names if name and (path := _ROOT / name).is_file())
 
 
@@ -141,11 +141,11 @@ def unpack(setting: Setting, folder: Path = PAYLOAD) -> None:
     with tarfile.open(folder / "tables.tar.xz") as tar:
         tar.extractall(setting.data, filter="data")
     (setting.data / "molecules").mkdir(exist_ok=True)
-    own, others = _lines(folder / "zinc.smi.xz"), _lines(folder / "moses.smi.xz")
+    zinc_lines, moses_lines = _lines(folder / "zinc.smi.xz"), _lines(folder / "moses.smi.xz")
     with gzip.open(setting.data / "molecules" / "zinc250k.smiles.gz", "wb", 1) as file:
-        file.write(own)
-    (setting.data / "zinc.smi").write_bytes(own)
-    (setting.data / "two-million.smi").write_bytes(others + own)
+        file.write(zinc_lines)
+    (setting.data / "zinc.smi").write_bytes(zinc_lines)
+    (setting.data / "two-million.smi").write_bytes(moses_lines + zinc_lines)
     (setting.data / "complete").touch()
 
 

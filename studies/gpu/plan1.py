@@ -13,14 +13,23 @@ from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.config import PretrainConfig
 from studies.cells import Cell
-from studies.downstream.evidence import GROUPS, TRAINED, Arm, Options, beside_of, config_of, recipe_of, scored
+from studies.downstream.evidence import (
+    GROUPS,
+    TRAINED,
+    Arm,
+    Options,
+    config_of,
+    recipe_of,
+    score_arm,
+    second_collection_of,
+)
 from studies.downstream.evidence_report import SETS
-from studies.downstream.heldout import retrieved
+from studies.downstream.heldout import measure_retrieval
 from studies.downstream.results import untrained
 from studies.gpu.molecules import molecules_file
 from studies.gpu.results import Cells, read_results
 from studies.gpu.setting import Parts, Piece, Setting
-from studies.gpu.sources import ingested, opened
+from studies.gpu.sources import ingest_collections, open_source
 from studies.gpu.tiny import shrunk, write_data
 from studies.gpu.training import read_encoder, train
 
@@ -51,18 +60,21 @@ def units(setting: Setting) -> list[Unit]:
     """Return the cells that are missing or were measured on a card, in the plan's order, followed by the bridge."""
     if setting.tiny:
         return [Unit(arm, 0) for arm in _TINY_ARMS]
-    kept = {unit for unit, _ in read_results("plan1")}
-    every = [Unit(arm, seed) for group in GROUPS for seed, arm in product(_SEEDS, group) if arm != "morgan"]
-    return [*(unit for unit in every if unit.name in kept or not unit.cell.exists()), Unit("exact", 0, bridge=True)]
+    measured_units = {unit for unit, _ in read_results("plan1")}
+    all_units = [Unit(arm, seed) for group in GROUPS for seed, arm in product(_SEEDS, group) if arm != "morgan"]
+    return [
+        *(unit for unit in all_units if unit.name in measured_units or not unit.cell.exists()),
+        Unit("exact", 0, bridge=True),
+    ]
 
 
 def pieces(setting: Setting) -> Sequence[Piece]:
     """Return training before scores on a GPU, and scores before training on a CPU."""
-    chosen = units(setting)
-    training = [Piece(unit.name, ("train",)) for unit in chosen if unit.arm in TRAINED]
+    selection = units(setting)
+    training = [Piece(unit.name, ("train",)) for unit in selection if unit.arm in TRAINED]
     scores = [
         Piece(unit.name, (part,), (unit.name, "train") if unit.arm in TRAINED else None, core=True)
-        for unit, part in product(chosen, ("heldout", *_sets(setting)))
+        for unit, part in product(selection, ("heldout", *_sets(setting)))
     ]
     return [*training, *scores] if setting.device == "cuda" else [*scores, *training]
 
@@ -72,7 +84,7 @@ def prepare(setting: Setting) -> None:
         write_data(setting)
     trained = [TRAINED[unit.arm] for unit in units(setting) if unit.arm in TRAINED]
     names = dict.fromkeys(["zinc-exact", "zinc-window", *(arm.collection for arm in trained)])
-    ingested(setting, molecules_file(setting, "zinc.smi"), {name: recipe_of(name) for name in names})
+    ingest_collections(setting, molecules_file(setting, "zinc.smi"), {name: recipe_of(name) for name in names})
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:
@@ -83,7 +95,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
             yield part, cell
 
 
-def assembled(cells: Cells) -> Iterator[tuple[Path, Cell]]:
+def complete_cells(cells: Cells) -> Iterator[tuple[Path, Cell]]:
     """Yield the file and content of the plan's complete cells, in the format of `studies.downstream.evidence`."""
     for unit in [Unit(arm, seed) for group in GROUPS for seed, arm in product(_SEEDS, group)]:
         parts = {part: cell for (name, part), cell in cells.items() if name == unit.name}
@@ -120,7 +132,7 @@ def _config(setting: Setting, arm: Arm, seed: int) -> PretrainConfig:
 
 
 def _source(setting: Setting, arm: Arm, config: PretrainConfig) -> Source:
-    return opened(setting, arm.collection, config.draws, beside_of(arm, config))
+    return open_source(setting, arm.collection, config.draws, second_collection_of(arm, config))
 
 
 def _train(setting: Setting, unit: Unit) -> Cell | None:
@@ -132,12 +144,12 @@ def _train(setting: Setting, unit: Unit) -> Cell | None:
 def _score(setting: Setting, unit: Unit, part: str) -> Cell:
     encoder = _encoder(setting, unit)
     if part != "heldout":
-        return {"scores": scored(encoder, part, 2 if setting.tiny else _SPLITS)}
+        return {"scores": score_arm(encoder, part, 2 if setting.tiny else _SPLITS)}
     exact = TRAINED["exact"]
     config = _config(setting, exact, unit.seed)
     with _source(setting, exact, config) as source:
         used = (config.max_steps or 0) * config.draws.batch_size
-        return {"heldout": retrieved(encoder, source, config, used)}
+        return {"heldout": measure_retrieval(encoder, source, config, used)}
 
 
 def _encoder(setting: Setting, unit: Unit) -> Encoder:

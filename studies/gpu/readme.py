@@ -48,18 +48,17 @@ def table(results: Path = RESULTS) -> str:
     """Return the jobs as a Markdown table."""
     rows = ["| job | it gives | minutes on a card, expected | done | card | date |", "|---|---|---|---|---|---|"]
     for job in JOBS.values():
-        found = state(job, results)
-        done = f"{found.done} of {found.of}"
-        rows.append(
-            f"| `{job.name}` | {job.gives} | {job.minutes} | {done} | {', '.join(found.cards)} | {found.date} |"
-        )
+        progress = state(job, results)
+        done = f"{progress.done} of {progress.of}"
+        cards = ", ".join(progress.cards)
+        rows.append(f"| `{job.name}` | {job.gives} | {job.minutes} | {done} | {cards} | {progress.date} |")
     return "".join(f"{row}\n" for row in rows)
 
 
 def page() -> str:
     """Return the page: its hand-written text up to the mark, followed by the table."""
-    written, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
-    return f"{written}{MARK}\n{table()}"
+    text, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
+    return f"{text}{MARK}\n{table()}"
 
 
 def _is_done(piece: Piece, done: Set[tuple[str, str]]) -> bool:

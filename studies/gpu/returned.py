@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read_run
 from studies.cells import Cell
-from studies.gpu.metrics import thinned
+from studies.gpu.metrics import thin_metrics
 from studies.gpu.results import RESULTS, cells_of, encoder_file, encoder_files
 from studies.gpu.setting import Setting
 
@@ -41,8 +41,8 @@ def export(job: str, setting: Setting, output: Path, results: Path = RESULTS) ->
         json.dumps({"job": job, "unit": unit, "part": part, **cell}) for (unit, part), cell in _cells(setting, job)
     ]
     _write(output / CELLS, "".join(f"{line}\n" for line in lines).encode())
-    kept = set() if setting.tiny else {unit for _, units in encoder_files(results / job) for unit in units}
-    groups = _export_encoders(job, setting, output, kept)
+    kept_units = set() if setting.tiny else {unit for _, units in encoder_files(results / job) for unit in units}
+    groups = _export_encoders(job, setting, output, kept_units)
     sizes = [(output / name).stat().st_size for name in (CELLS, *groups)]
     _export_runs(job, setting, output, _FILES - len(sizes), _BYTES - sum(sizes))
 
@@ -83,10 +83,10 @@ def _cells(setting: Setting, job: str) -> list[tuple[tuple[str, str], Cell]]:
     return sorted(cells_of(setting, job).items())
 
 
-def _export_encoders(job: str, setting: Setting, output: Path, kept: set[str]) -> list[str]:
+def _export_encoders(job: str, setting: Setting, output: Path, kept_units: set[str]) -> list[str]:
     """Write the files of encoders, and return their names."""
     paths = sorted((setting.work / job / "encoders").glob("*.safetensors"), key=lambda path: path.stat().st_mtime_ns)
-    units = [path.stem for path in paths if path.stem not in kept]
+    units = [path.stem for path in paths if path.stem not in kept_units]
     groups = [units[begin : begin + _ENCODERS] for begin in range(0, len(units), _ENCODERS)]
     names = [encoder_file(group) for group in groups]
     for group, name in zip(groups, names, strict=True):
@@ -109,8 +109,10 @@ def _restore_encoders(job: str, setting: Setting, file: Path, units: list[str]) 
     for unit in missing:
         path = setting.encoder(job, unit)
         path.parent.mkdir(parents=True, exist_ok=True)
-        own = {key.removeprefix(f"{unit}/"): value for key, value in tensors.items() if key.startswith(f"{unit}/")}
-        save_file(own, path.with_suffix(".partial"))
+        tensors_of_unit = {
+            key.removeprefix(f"{unit}/"): value for key, value in tensors.items() if key.startswith(f"{unit}/")
+        }
+        save_file(tensors_of_unit, path.with_suffix(".partial"))
         path.with_suffix(".partial").rename(path)
 
 
@@ -154,7 +156,7 @@ def _members(folder: Path) -> dict[str, bytes]:
     try:
         files = [folder / "run.json", *sorted((newest or folder).iterdir())]
         members = {str(path.relative_to(folder)): path.read_bytes() for path in files}
-        metrics = thinned(folder / "metrics.jsonl", int(newest.name.removeprefix("step-")) if newest else 0)
+        metrics = thin_metrics(folder / "metrics.jsonl", int(newest.name.removeprefix("step-")) if newest else 0)
     except FileNotFoundError:
         return {}
     return {**members, "metrics.jsonl": "".join(f"{line}\n" for line in metrics).encode()}

@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from studies.cells import Cell, finished
+from studies.cells import Cell, load_or_make
 from studies.gpu.jobs import JOBS, Job
 from studies.gpu.payload import commit
 from studies.gpu.results import RESULTS, cells_of, read_results
@@ -55,7 +55,7 @@ class Runner:
     def _start_next(self, pieces: Sequence[Piece]) -> bool:
         """Start all pieces that can be started now, and return whether there was one."""
         done = self._done()
-        begun = False
+        is_started = False
         for piece in pieces:
             missing = tuple(part for part in piece.parts if (piece.unit, part) not in done)
             if (
@@ -67,12 +67,12 @@ class Runner:
                 continue
             self._tried.add(piece)
             self._start(piece._replace(parts=missing))
-            begun = True
-        return begun
+            is_started = True
+        return is_started
 
     def _done(self) -> set[tuple[str, str]]:
-        known = {} if self._setting.tiny else read_results(self._job.name, self._results)
-        return {*known, *cells_of(self._setting, self._job.name)}
+        kept_cells = {} if self._setting.tiny else read_results(self._job.name, self._results)
+        return {*kept_cells, *cells_of(self._setting, self._job.name)}
 
     def _room(self, piece: Piece) -> bool:
         lanes = min(self._job.lanes, self._setting.workers)
@@ -97,9 +97,9 @@ class Runner:
 
     def _wait_for_one(self) -> None:
         """Wait until a piece ends, the next export is due, or the deadline has passed."""
-        every = _TINY_EXPORT_EVERY if self._setting.tiny else _EXPORT_EVERY
+        interval = _TINY_EXPORT_EVERY if self._setting.tiny else _EXPORT_EVERY
         until = self._setting.deadline + _GRACE - time.time()
-        wait([process.sentinel for process in self._running.values()], max(0.0, min(every, until)))
+        wait([process.sentinel for process in self._running.values()], max(0.0, min(interval, until)))
         for piece, process in list(self._running.items()):
             if process.is_alive() and until <= 0:
                 process.terminate()
@@ -131,7 +131,7 @@ def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
             for part, cell in program.measure(setting, piece):
                 seconds = time.perf_counter() - begin
                 stamped = {**_stamp(job, setting, seconds), **cell}
-                finished(setting.cell(job, piece.unit, part), lambda stamped=stamped: stamped)  # type: ignore[misc]
+                load_or_make(setting.cell(job, piece.unit, part), lambda stamped=stamped: stamped)  # type: ignore[misc]
                 begin = time.perf_counter()
     except Exception:
         traceback.print_exc()

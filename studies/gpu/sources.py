@@ -22,7 +22,7 @@ from studies.gpu.setting import Setting
 _CACHE_BYTES = 100 * 2**30
 
 
-def ingested(setting: Setting, file: Path, recipes: Mapping[str, MoleculeRecipe]) -> None:
+def ingest_collections(setting: Setting, file: Path, recipes: Mapping[str, MoleculeRecipe]) -> None:
     """Ingest the file with every recipe that is not in the store yet, and compute the features of its molecules."""
     with open_store(_store(setting), create=True) as store:
         present = {each.name for each in store.collections()}
@@ -34,10 +34,10 @@ def ingested(setting: Setting, file: Path, recipes: Mapping[str, MoleculeRecipe]
                 source.corpus()
 
 
-def opened(setting: Setting, collection: str, draws: Draws, beside: str | None = None) -> Source:
+def open_source(setting: Setting, collection: str, draws: Draws, second_collection: str | None = None) -> Source:
     """Return a source of one collection, arranged by `arranged`."""
-    other = None if beside is None else CachedSource(setting, beside, draws)
-    return arranged(CachedSource(setting, collection, draws), other)
+    second = None if second_collection is None else CachedSource(setting, second_collection, draws)
+    return arranged(CachedSource(setting, collection, draws), second)
 
 
 class CachedSource(StoredSource):

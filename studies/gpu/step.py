@@ -26,7 +26,7 @@ from studies.cells import Cell
 from studies.gpu.molecules import molecules_file
 from studies.gpu.results import cells_of
 from studies.gpu.setting import Parts, Piece, Setting
-from studies.gpu.sources import ingested, opened
+from studies.gpu.sources import ingest_collections, open_source
 from studies.gpu.tiny import shrunk
 
 _COLLECTION = "step"
@@ -55,7 +55,7 @@ def pieces(setting: Setting) -> Sequence[Piece]:
 
 
 def prepare(setting: Setting) -> None:
-    ingested(setting, molecules_file(setting, "zinc.smi"), _RECIPE)
+    ingest_collections(setting, molecules_file(setting, "zinc.smi"), _RECIPE)
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:
@@ -69,8 +69,8 @@ def measure(setting: Setting, piece: Piece) -> Parts:
         elif part == "losses":
             yield part, {"losses": _losses(setting, strategy, lengths, setting.device)}
         else:
-            own = _losses(setting, strategy, lengths, "cpu")
-            yield part, {**_compared(setting, strategy, own), "losses": own}
+            losses = _losses(setting, strategy, lengths, "cpu")
+            yield part, {**_compared(setting, strategy, losses), "losses": losses}
 
 
 def _timed(setting: Setting, config: PretrainConfig, lengths: Lengths) -> Cell:
@@ -115,11 +115,11 @@ def _losses(setting: Setting, strategy: Strategy, lengths: Lengths, device: str)
     return _run(setting, replace(config, max_steps=lengths.parity), device)
 
 
-def _compared(setting: Setting, strategy: str, own: list[float]) -> Cell:
-    others = cells_of(setting, "step").get((strategy, "losses"))
-    if others is None:
+def _compared(setting: Setting, strategy: str, losses: list[float]) -> Cell:
+    other_losses = cells_of(setting, "step").get((strategy, "losses"))
+    if other_losses is None:
         return {}
-    difference = np.abs(np.array(own) - others["losses"]) / np.abs(own)
+    difference = np.abs(np.array(losses) - other_losses["losses"]) / np.abs(losses)
     return {"largest_relative_difference": float(difference.max())}
 
 
@@ -136,4 +136,4 @@ def _run(setting: Setting, config: PretrainConfig, device: str) -> list[float]:
 
 
 def _source(setting: Setting, config: PretrainConfig) -> Source:
-    return opened(setting, _COLLECTION, config.draws)
+    return open_source(setting, _COLLECTION, config.draws)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.gpu_join import Bits, Join
 from benchmarks.molecules import generate
-from studies.cells import Cell, finished
+from studies.cells import Cell, load_or_make
 from studies.gpu.fingerprints import fingerprint_file, write_fingerprints
 from studies.gpu.setting import MOLECULES, Parts, Piece, Setting
 
@@ -38,7 +38,7 @@ def prepare(setting: Setting) -> None:
             write_fingerprints(path, smiles, setting.workers)
             return {"molecules": len(smiles), "seconds": perf_counter() - begin, "workers": setting.workers}
 
-        finished(path.with_suffix(".json"), write)
+        load_or_make(path.with_suffix(".json"), write)
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:
@@ -74,8 +74,8 @@ def _join(bits: Bits, threshold: float, begin: int, end: int) -> Join:
         if end - begin == 1:
             raise
         middle = (begin + end) // 2
-        one, other = _join(bits, threshold, begin, middle), _join(bits, threshold, middle, end)
-        return Join(one.seconds + other.seconds, one.pairs + other.pairs, one.multiplied + other.multiplied)
+        first, second = _join(bits, threshold, begin, middle), _join(bits, threshold, middle, end)
+        return Join(first.seconds + second.seconds, first.pairs + second.pairs, first.multiplied + second.multiplied)
 
 
 def _blocks(setting: Setting) -> Iterator[list[str]]:

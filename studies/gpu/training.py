@@ -16,8 +16,8 @@ from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from studies.cells import Cell
-from studies.downstream.pretraining import pretrained
-from studies.gpu.metrics import thinned
+from studies.downstream.pretraining import run_pretraining
+from studies.gpu.metrics import thin_metrics
 from studies.gpu.setting import Setting
 
 CHECKPOINT_STEPS = 1000
@@ -40,11 +40,11 @@ def train(setting: Setting, job: str, unit: str, config: PretrainConfig, source:
 
     try:
         steps = 5 if setting.tiny else CHECKPOINT_STEPS
-        times = pretrained(config, source, folder, steps, device=setting.device, listener=watch)
+        times = run_pretraining(config, source, folder, steps, device=setting.device, listener=watch)
     except OutOfTime:
         return None
     save_encoder(setting.encoder(job, unit), load_encoder(folder).encoder)
-    records = map(json.loads, thinned(folder / "metrics.jsonl", config.max_steps or 0))
+    records = map(json.loads, thin_metrics(folder / "metrics.jsonl", config.max_steps or 0))
     losses = [[record["step"], record["loss"]] for record in records]
     return {
         "seed": config.draws.seed,
@@ -70,8 +70,8 @@ def save_encoder(path: Path, encoder: Encoder) -> None:
 def read_encoder(path: Path, model: Mapping[str, Any]) -> Encoder:
     """Return the encoder in float32 and evaluation mode."""
     encoder = make_encoder(Model.from_json(model))
-    own = encoder.state_dict()
-    encoder.load_state_dict({name: value.to(own[name].dtype) for name, value in load_file(path).items()})
+    state = encoder.state_dict()
+    encoder.load_state_dict({name: value.to(state[name].dtype) for name, value in load_file(path).items()})
     return encoder.eval()
 
 

@@ -81,10 +81,10 @@ def report(generation: Generation, targets: int, runs: int, seed: int) -> Report
         Conflict: the items have another kind, or are graphs with another kernel than Weisfeiler-Lehman's.
     """
     seeds = range(seed, seed + runs)
-    damages = [_NONE, *(damage for way in sample_type(generation).ways for damage in _of(way))]
-    found = [_run(generation, damages, targets, each) for each in seeds]
-    told = {damage: [run[damage] for run in found] for damage in damages}
-    spreads = {damage: _spreads(runs) for damage, runs in told.items()}
+    damages = [_NONE, *(damage for way in sample_type(generation).ways for damage in _damages_of(way))]
+    results = [_run(generation, damages, targets, each) for each in seeds]
+    results_by_damage = {damage: [run[damage] for run in results] for damage in damages}
+    spreads = {damage: _spreads(runs) for damage, runs in results_by_damage.items()}
     first_order, chemistry = _first_order(generation), "legal" in spreads[_NONE]
     return Report(
         title="Damaged copies",
@@ -92,7 +92,9 @@ def report(generation: Generation, targets: int, runs: int, seed: int) -> Report
         measured={
             "targets": min(targets, generation.size),
             "first_order_similarity": first_order,
-            "copies": [{**asdict(damage), **_measured(spreads[damage], runs)} for damage, runs in told.items()],
+            "copies": [
+                {**asdict(damage), **_measured(spreads[damage], runs)} for damage, runs in results_by_damage.items()
+            ],
         },
         charts=_charts(spreads, first_order, chemistry),
         tables=_tables(spreads, min(targets, generation.size), chemistry),
@@ -100,7 +102,7 @@ def report(generation: Generation, targets: int, runs: int, seed: int) -> Report
     )
 
 
-def _of(way: Way) -> list[Damage]:
+def _damages_of(way: Way) -> list[Damage]:
     if way == "walk":
         return [Damage(way, restart=restart) for restart in _STRENGTHS[way]]
     return [Damage(way, ratio) for ratio in _STRENGTHS[way]]
@@ -150,20 +152,20 @@ def _charts(spreads: Mapping[Damage, Figures], first_order: float | None, chemis
 def _lines(name: str, spreads: Mapping[Damage, Figures]) -> list[Line]:
     """Return a line for every way except walks, which have no ratio."""
     ways = dict.fromkeys(damage.way for damage in spreads if damage.ratio)
-    return [Line.of(way, _STRENGTHS[way], [spreads[damage][name] for damage in _of(way)]) for way in ways]
+    return [Line.of(way, _STRENGTHS[way], [spreads[damage][name] for damage in _damages_of(way)]) for way in ways]
 
 
 def _tables(spreads: Mapping[Damage, Figures], targets: int, chemistry: bool) -> list[Table]:
     title = f"Similarity of two damaged copies of {targets:,} items a run, to the target and to each other"
     if not chemistry:
         return [Table(title, (*_HOW, "target", "between"), _rows(spreads, "target", "between"))]
-    own = _rows(spreads, "legal", "legal_not_aromatic", "target", "between")
+    rows = _rows(spreads, "legal", "legal_not_aromatic", "target", "between")
     published = (_published(damage) for damage in spreads)
     return [
         Table(
             f"Legal copies, two of {targets:,} items a run, and their similarity to the target and to each other",
             (*_HOW, "legal", "and not aromatic", "target", "between", "legal, published", "similarity, published"),
-            [(*row, *told) for row, told in zip(own, published, strict=True)],
+            [(*row, *published_cells) for row, published_cells in zip(rows, published, strict=True)],
         ),
         Table(
             "Their similarity, of legal copies alone, and with 0 for what is not legal",
@@ -174,15 +176,15 @@ def _tables(spreads: Mapping[Damage, Figures], targets: int, chemistry: bool) ->
 
 
 def _rows(spreads: Mapping[Damage, Figures], *names: str) -> list[tuple[str | Spread | None, ...]]:
-    return [(*_told(damage), *(figures.get(name) for name in names)) for damage, figures in spreads.items()]
+    return [(*_labels(damage), *(figures.get(name) for name in names)) for damage, figures in spreads.items()]
 
 
-def _told(damage: Damage) -> tuple[str, str | None]:
+def _labels(damage: Damage) -> tuple[str, str | None]:
     if damage == _NONE:
         return "none", None
     return damage.way, f"{damage.restart:.1f}" if damage.way == "walk" else f"{damage.ratio:.2f}"
 
 
 def _published(damage: Damage) -> tuple[float | None, float | None]:
-    told = dict(zip(_of(damage.way), _PUBLISHED.get(damage.way, ()), strict=False))
-    return told.get(damage, (None, None))
+    values = dict(zip(_damages_of(damage.way), _PUBLISHED.get(damage.way, ()), strict=False))
+    return values.get(damage, (None, None))

@@ -44,16 +44,16 @@ def draw(report: Report, origin: Origin) -> bytes:
         for place, chart in enumerate(report.charts, 1):
             _fill(figure.add_subplot(rows, columns, place), chart)
         figure.supxlabel("\n".join(print_lines), fontsize=6, color="dimgray", x=0.01, ha="left")
-        made = BytesIO()
-        said = {"Title": report.title, "Description": " ".join(print_lines), "Date": None}
-        figure.savefig(made, format="svg", metadata=said)
-    return made.getvalue()
+        sink = BytesIO()
+        metadata = {"Title": report.title, "Description": " ".join(print_lines), "Date": None}
+        figure.savefig(sink, format="svg", metadata=metadata)
+    return sink.getvalue()
 
 
 def _small_print(report: Report, origin: Origin, columns: int) -> list[str]:
     seeds = ", ".join(map(str, report.seeds)) or "none"
-    of = f"{origin.collection} ({origin.items:,} items, {origin.edges:,} edges), generation {origin.generation}"
-    texts = origin.command, of, f"seeds: {seeds}; graphkin {origin.graphkin}"
+    subject = f"{origin.collection} ({origin.items:,} items, {origin.edges:,} edges), generation {origin.generation}"
+    texts = origin.command, subject, f"seeds: {seeds}; graphkin {origin.graphkin}"
     return [line for text in texts for line in textwrap.wrap(text, columns, break_on_hyphens=False)]
 
 
@@ -74,10 +74,10 @@ def _fill(axes: Axes, chart: Chart) -> None:
 
 def _trace(axes: Axes, line: Line, stroke: str) -> None:
     marked = len(line.x) < _MANY
-    (drawn,) = axes.plot(line.x, line.y, stroke if marked else stroke[1:], label=line.label, markersize=4)
+    (curve,) = axes.plot(line.x, line.y, stroke if marked else stroke[1:], label=line.label, markersize=4)
     if line.deviation is not None:
         below, above = _around(line.y, line.deviation)
-        axes.fill_between(line.x, below, above, color=drawn.get_color(), alpha=0.2, linewidth=0)
+        axes.fill_between(line.x, below, above, color=curve.get_color(), alpha=0.2, linewidth=0)
 
 
 def _around(y: Sequence[float], deviation: Sequence[float]) -> tuple[list[float], list[float]]:

@@ -29,13 +29,13 @@ def clustered_mean(values: Float32 | Float64, cluster: Int32) -> Estimate:
     √(G / (G - 1) Σ_g (Σ_{i in g} (x_i - mean))²) / n, over the G clusters with any value.
     """
     present = ~np.isnan(values)
-    known = values[present].astype(np.float64)
-    if not len(known):
+    present_values = values[present].astype(np.float64)
+    if not len(present_values):
         return Estimate(None, None)
-    mean = float(known.mean())
-    clusters, of = np.unique(cluster[present], return_inverse=True)
+    mean = float(present_values.mean())
+    clusters, cluster_of = np.unique(cluster[present], return_inverse=True)
     count = len(clusters)
     if count == 1:
         return Estimate(mean, None)
-    sums = np.bincount(of, known - mean)
-    return Estimate(mean, math.sqrt(count / (count - 1) * float(np.square(sums).sum())) / len(known))
+    sums = np.bincount(cluster_of, present_values - mean)
+    return Estimate(mean, math.sqrt(count / (count - 1) * float(np.square(sums).sum())) / len(present_values))

@@ -106,13 +106,13 @@ class Copies:
         also have both similarities with 0 for views that are not legal (`_or_0`), and of legal views only (`_legal`),
         if there are any.
         """
-        told: dict[str, NDArray[Any]] = {"target": self.target, "between": self.between}
+        values_by_name: dict[str, NDArray[Any]] = {"target": self.target, "between": self.between}
         if self.chemistry is not None:
             legal = self.chemistry.legal
-            told |= {"legal": legal, "legal_not_aromatic": legal & ~self.chemistry.aromatic}
-            for name, values, kept in ("target", self.target, legal), ("between", self.between, legal.all(0)):
-                told |= {f"{name}_or_0": values * kept, f"{name}_legal": values[kept]}
-        return {name: float(values.mean()) for name, values in told.items() if values.size}
+            values_by_name |= {"legal": legal, "legal_not_aromatic": legal & ~self.chemistry.aromatic}
+            for name, values, mask in ("target", self.target, legal), ("between", self.between, legal.all(0)):
+                values_by_name |= {f"{name}_or_0": values * mask, f"{name}_legal": values[mask]}
+        return {name: float(values.mean()) for name, values in values_by_name.items() if values.size}
 
 
 class Sample(ABC):
@@ -142,21 +142,23 @@ class MoleculeSample(Sample):
         self._corpus = featurize([*generation.structures(ids)], generation.id)
 
     def copies(self, damage: Damage, key: Key) -> Copies:
-        made = [*chain.from_iterable(molecules(self._damaged(damage, turn, key)) for turn in range(_COPIES))]
+        views = [*chain.from_iterable(molecules(self._damaged(damage, turn, key)) for turn in range(_COPIES))]
         with rdBase.BlockLogs():
-            read = [Chem.MolFromSmiles(Chem.MolToSmiles(each)) for each in made]
-        packed = [self._fingerprinter.packed(own or said) for own, said in zip(read, made, strict=True)]
+            parsed = [Chem.MolFromSmiles(Chem.MolToSmiles(each)) for each in views]
+        packed = [
+            self._fingerprinter.packed(parsed_view or view) for parsed_view, view in zip(parsed, views, strict=True)
+        ]
         bits = np.concatenate([self._fingerprints, self._fingerprinter.unpack(b"".join(packed))])
-        legal = np.array([own is not None for own in read]).reshape(_COPIES, -1)
-        aromatic = np.array([_is_aromatic(said) for said in made]).reshape(_COPIES, -1)
+        legal = np.array([parsed_view is not None for parsed_view in parsed]).reshape(_COPIES, -1)
+        aromatic = np.array([_is_aromatic(view) for view in views]).reshape(_COPIES, -1)
         return Copies.of(tanimoto(bits), self._corpus.size, Chemistry(legal, aromatic))
 
     def _damaged(self, damage: Damage, turn: int, key: Key) -> Corpus:
-        left = damage.of(self._corpus, turn, key)
+        remainder = damage.of(self._corpus, turn, key)
         if damage.way != "mask":
-            return left.corpus()
+            return remainder.corpus()
         masked = np.ones(len(self._corpus.atom_type), np.bool_)
-        masked[left.atoms] = False
+        masked[remainder.atoms] = False
         kinds, tags = np.where(masked, DUMMY, self._corpus.atom_type), np.where(masked, 0, self._corpus.chirality)
         return replace(self._corpus, atom_type=kinds.astype(np.uint8), chirality=tags.astype(np.uint8))
 
@@ -189,17 +191,17 @@ class GraphSample(Sample):
         self._corpus = featurize_graphs(texts, generation.id)
 
     def copies(self, damage: Damage, key: Key) -> Copies:
-        made = [self._structures(damage.of(self._corpus, turn, key)) for turn in range(_COPIES)]
-        features = [self._features, *(Features.of(each, self._recipe) for each in made)]
+        views = [self._structures(damage.of(self._corpus, turn, key)) for turn in range(_COPIES)]
+        features = [self._features, *(Features.of(each, self._recipe) for each in views)]
         return Copies.of(Features.concatenate(features).similarities, self._corpus.size)
 
-    def _structures(self, left: AugmentedGraphs) -> list[Structure]:
-        begin = np.cumsum(left.atom_counts) - left.atom_counts
-        owner, once = np.repeat(np.arange(len(begin)), left.edge_counts), left.target < left.source
-        edges = np.stack([left.target, left.source], axis=1)[once] - begin[owner[once], None]
+    def _structures(self, remainder: AugmentedGraphs) -> list[Structure]:
+        begin = np.cumsum(remainder.atom_counts) - remainder.atom_counts
+        owner, once = np.repeat(np.arange(len(begin)), remainder.edge_counts), remainder.target < remainder.source
+        edges = np.stack([remainder.target, remainder.source], axis=1)[once] - begin[owner[once], None]
         parts = np.split(edges, np.cumsum(np.bincount(owner[once], minlength=len(begin)))[:-1])
-        atoms = np.split(left.atoms, begin[1:])
-        return [Structure(len(own), part, self._labelled(own)) for own, part in zip(atoms, parts, strict=True)]
+        atoms = np.split(remainder.atoms, begin[1:])
+        return [Structure(len(nodes), part, self._labelled(nodes)) for nodes, part in zip(atoms, parts, strict=True)]
 
     def _labelled(self, atoms: NDArray[np.int64]) -> Sequence[str] | Sequence[int] | None:
         return [self._labels[atom] for atom in atoms] if self._labels else None

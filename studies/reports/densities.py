@@ -47,8 +47,8 @@ class TruncatedNormal:
             return spread + log(sigma) + log(cls(mu, sigma)._inside())
 
         start = np.array([mean, log(max(deviation, 1e-3))])
-        found = minimize(surprise, start, method="L-BFGS-B", bounds=[(0, 1), (log(1e-3), 0)])
-        return cls(float(found.x[0]), exp(found.x[1]))
+        optimum = minimize(surprise, start, method="L-BFGS-B", bounds=[(0, 1), (log(1e-3), 0)])
+        return cls(float(optimum.x[0]), exp(optimum.x[1]))
 
     def __call__(self, x: Float64) -> Float64:
         standard = (x - self.mean) / self.deviation

@@ -30,17 +30,17 @@ def report(generation: Generation, targets: int, runs: int, seed: int, max_hops:
     require_edges(generation)
     search = kind_of(generation).search(generation)
     seeds = range(seed, seed + runs)
-    found = [by_hop(generation, search, None, targets, max_hops, each) for each in seeds]
+    hops_by_run = [by_hop(generation, search, None, targets, max_hops, each) for each in seeds]
     apart = [_random_mean(generation, search, targets, each) for each in seeds]
-    hops = sorted({hop.hop for run in found for hop in run})
-    spreads = {hop: Spread.of([one.mean for one in _at(hop, found)]) for hop in hops}
+    hops = sorted({hop.hop for run in hops_by_run for hop in run})
+    spreads = {hop: Spread.of([result.mean for result in _at(hop, hops_by_run)]) for hop in hops}
     level = Spread.of(apart)
     return Report(
         title="Similarity against exact hops",
         seeds=seeds,
         measured={
             "targets": min(targets, generation.size),
-            "hops": [_figures(hop, spreads[hop], _at(hop, found)) for hop in hops],
+            "hops": [_figures(hop, spreads[hop], _at(hop, hops_by_run)) for hop in hops],
             "random pairs": {"mean": level.mean, "deviation": level.deviation, "runs": apart},
         },
         charts=[
@@ -57,7 +57,10 @@ def report(generation: Generation, targets: int, runs: int, seed: int, max_hops:
                 f"Mean similarity of {min(targets, generation.size):,} targets a run to items so many hops away",
                 ["hops", "similarity", "pairs of all runs"],
                 [
-                    *((hop, spread, sum(one.pairs for one in _at(hop, found))) for hop, spread in spreads.items()),
+                    *(
+                        (hop, spread, sum(result.pairs for result in _at(hop, hops_by_run)))
+                        for hop, spread in spreads.items()
+                    ),
                     ("random pairs", level, None),
                 ],
             )
@@ -67,7 +70,7 @@ def report(generation: Generation, targets: int, runs: int, seed: int, max_hops:
 
 
 def _at(hop: int, runs: Sequence[Sequence[Hop]]) -> list[Hop]:
-    return [one for run in runs for one in run if one.hop == hop]
+    return [candidate for run in runs for candidate in run if candidate.hop == hop]
 
 
 def _figures(hop: int, spread: Spread, runs: Sequence[Hop]) -> dict[str, Any]:
@@ -75,7 +78,7 @@ def _figures(hop: int, spread: Spread, runs: Sequence[Hop]) -> dict[str, Any]:
         "hop": hop,
         "mean": spread.mean,
         "deviation": spread.deviation,
-        "runs": [{"pairs": one.pairs, "mean": one.mean, "deviation": one.deviation} for one in runs],
+        "runs": [{"pairs": result.pairs, "mean": result.mean, "deviation": result.deviation} for result in runs],
     }
 
 

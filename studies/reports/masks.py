@@ -61,15 +61,15 @@ class Training:
 
     def config(self, masking: Masking, seed: int) -> PretrainConfig:
         steps = self.ends[-1]
-        made = PretrainConfig.of("adam", batch_size=self.batch_size, max_steps=steps, seed=seed, bf16=self.bf16)
-        return replace(made, masking=masking)
+        result = PretrainConfig.of("adam", batch_size=self.batch_size, max_steps=steps, seed=seed, bf16=self.bf16)
+        return replace(result, masking=masking)
 
     def path(self, generation: Generation, masking: Masking, seed: int, molecules: int) -> Path | None:
         """Return the file of a run, whose name contains everything that decides the measurement."""
         if self.work is None:
             return None
-        how = f"{generation.id[:16]}-{molecules}-{self.ends[-1]}-{self.batch_size}{'-bf16' if self.bf16 else ''}"
-        return self.work / how / f"{masking.loss}-{masking.score}-{masking.times}-{seed}.pt"
+        settings = f"{generation.id[:16]}-{molecules}-{self.ends[-1]}-{self.batch_size}{'-bf16' if self.bf16 else ''}"
+        return self.work / settings / f"{masking.loss}-{masking.score}-{masking.times}-{seed}.pt"
 
 
 @dataclass(frozen=True)
@@ -107,17 +107,17 @@ def report(
             expected="a collection of kind molecule",
         )
     corpus = _corpus(generation, molecules, seed)
-    found: dict[Masking, dict[int, Distances]] = {masking: {} for masking in masks}
+    distances: dict[Masking, dict[int, Distances]] = {masking: {} for masking in masks}
     for each, masking in product(range(seed, seed + runs), masks):
         path = training.path(generation, masking, each, corpus.size)
         name = f"{masking.score}, T = {masking.times}, loss over {masking.loss}, seed {each}"
         with stage(name, training.ends[-1], "steps") as advance:
             config = training.config(masking, each)
-            found[masking][each] = measure(config, corpus, path, training.device, advance)
-    return told([Measured(masking, by_seed) for masking, by_seed in found.items()], training, corpus.size)
+            distances[masking][each] = measure(config, corpus, path, training.device, advance)
+    return build_report([Measured(masking, by_seed) for masking, by_seed in distances.items()], training, corpus.size)
 
 
-def told(measured: Sequence[Measured], training: Training, molecules: int) -> Report:
+def build_report(measured: Sequence[Measured], training: Training, molecules: int) -> Report:
     """Return the report of the measurements. Every kind of masks has the same seeds."""
     return Report(
         title="Distances between masked atoms",
@@ -140,35 +140,35 @@ def _corpus(generation: Generation, molecules: int, seed: int) -> Corpus:
     return featurize([*generation.structures(np.sort(ids).astype(np.int32))], generation.id)
 
 
-def _bins(each: Measured, ends: Sequence[int]) -> Iterator[tuple[int, int, dict[int, Distances]]]:
+def _bins(result: Measured, ends: Sequence[int]) -> Iterator[tuple[int, int, dict[int, Distances]]]:
     """Yield first step, end, and the distances that each seed's run measured between them."""
     for first, last in pairwise([0, *ends]):
-        yield first, last, {seed: run.between(first, last) for seed, run in each.runs.items()}
+        yield first, last, {seed: run.between(first, last) for seed, run in result.runs.items()}
 
 
-def _difference(found: Distances) -> Estimate:
-    return clustered_mean(found.adaptive - found.uniform, found.molecule)
+def _difference(distances: Distances) -> Estimate:
+    return clustered_mean(distances.adaptive - distances.uniform, distances.molecule)
 
 
-def _means(found: Distances) -> list[float | None]:
+def _means(distances: Distances) -> list[float | None]:
     """Return the mean distance of AdaM's masks, and that of uniform ones."""
-    return [clustered_mean(each, found.molecule).mean for each in (found.adaptive, found.uniform)]
+    return [clustered_mean(values, distances.molecule).mean for values in (distances.adaptive, distances.uniform)]
 
 
-def _as_json(each: Measured, ends: Sequence[int]) -> dict[str, Any]:
+def _as_json(result: Measured, ends: Sequence[int]) -> dict[str, Any]:
     return {
-        **asdict(each.masking),
+        **asdict(result.masking),
         "bins": [
             {
                 "first": first,
                 "last": last,
                 "runs": [
-                    {"seed": seed, **dict(zip(("adaptive", "uniform"), _means(found), strict=True))}
-                    | _difference(found)._asdict()
-                    for seed, found in runs.items()
+                    {"seed": seed, **dict(zip(("adaptive", "uniform"), _means(distances), strict=True))}
+                    | _difference(distances)._asdict()
+                    for seed, distances in runs.items()
                 ],
             }
-            for first, last, runs in _bins(each, ends)
+            for first, last, runs in _bins(result, ends)
         ],
     }
 
@@ -176,12 +176,14 @@ def _as_json(each: Measured, ends: Sequence[int]) -> dict[str, Any]:
 def _table(measured: Sequence[Measured], training: Training, molecules: int) -> Table:
     seeds = measured[0].runs
     rows: list[Row] = []
-    for each in measured:
-        for first, last, runs in _bins(each, training.ends):
+    for result in measured:
+        for first, last, runs in _bins(result, training.ends):
             whole = joined([*runs.values()])
-            differences = [str(_difference(found)) for found in (whole, *runs.values())]
-            own = each.masking
-            rows.append([own.times, own.loss, own.score, f"{first:,} to {last:,}", *_means(whole), *differences])
+            differences = [str(_difference(distances)) for distances in (whole, *runs.values())]
+            settings = result.masking
+            rows.append(
+                [settings.times, settings.loss, settings.score, f"{first:,} to {last:,}", *_means(whole), *differences]
+            )
     columns = ["T", "loss over", "score", "steps", "AdaM", "uniform", "difference", *(f"seed {seed}" for seed in seeds)]
     return Table(f"Of {molecules:,} molecules, batch {training.batch_size}", columns, rows)
 
@@ -195,9 +197,12 @@ def _published() -> Table:
 
 def _chart(measured: Sequence[Measured], ends: Sequence[int]) -> Chart:
     lines = []
-    for each in measured:
-        spreads = [spread_of([_difference(found).mean for found in runs.values()]) for _, _, runs in _bins(each, ends)]
-        lines.append(Line.of(each.name, ends, spreads))
+    for result in measured:
+        spreads = [
+            spread_of([_difference(distances).mean for distances in runs.values()])
+            for _, _, runs in _bins(result, ends)
+        ]
+        lines.append(Line.of(result.name, ends, spreads))
     return Chart("AdaM's masks minus uniform ones", "step", "difference in bonds", lines, [Level("uniform", 0.0)])
 
 

@@ -75,15 +75,17 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
     seeds, count = range(seed, seed + runs), min(targets, len(linked))
     published = _PUBLISHED if generation.manifest.kind == "molecule" else {}
 
-    def drawn(order: PolicyName, sample: int, seed: int) -> Drawn:
-        chosen = np.random.default_rng(seed).choice(linked, count, replace=False)
-        positives = sampler.positives(chosen, Policy.of(order, k=sample), seed, 0).positives
-        return _drawn(graph, search, chosen, positives)
+    def sample_run(order: PolicyName, sample: int, seed: int) -> Drawn:
+        target_ids = np.random.default_rng(seed).choice(linked, count, replace=False)
+        positives = sampler.positives(target_ids, Policy.of(order, k=sample), seed, 0).positives
+        return _neighbor_figures(graph, search, target_ids, positives)
 
-    found = {(order, sample): [drawn(order, sample, each) for each in seeds] for sample in samples for order in _ORDERS}
+    draws = {
+        (order, sample): [sample_run(order, sample, each) for each in seeds] for sample in samples for order in _ORDERS
+    }
     spreads = {
         key: {name: spread_of([getattr(run, name) for run in runs]) for name in _MEASURES}
-        for key, runs in found.items()
+        for key, runs in draws.items()
     }
     return Report(
         title="First and second order",
@@ -97,7 +99,7 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
                     **_plain(spreads[order, sample]),
                     "runs": [asdict(run) for run in runs],
                 }
-                for (order, sample), runs in found.items()
+                for (order, sample), runs in draws.items()
             ],
             "published": {order: _plain(row) for order, row in published.items()},
         },
@@ -108,10 +110,10 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
                 ["order", "draws", *_MEASURES.values(), "neighbours, all runs"],
                 [
                     *(
-                        [_called(order), sample, *row.values(), sum(run.kept for run in found[order, sample])]
+                        [_title(order), sample, *row.values(), sum(run.kept for run in draws[order, sample])]
                         for (order, sample), row in spreads.items()
                     ),
-                    *([f"{_called(order)}, published", None, *row.values(), None] for order, row in published.items()),
+                    *([f"{_title(order)}, published", None, *row.values(), None] for order, row in published.items()),
                 ],
             )
         ],
@@ -119,14 +121,17 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
     )
 
 
-def _drawn(graph: Graph, search: Search, chosen: Int32, positives: Int32) -> Drawn:
+def _neighbor_figures(graph: Graph, search: Search, target_ids: Int32, positives: Int32) -> Drawn:
     """Return the figures of the neighbors among the positives (n, k) of (n,) targets."""
     among, to_target, joined = [np.empty(0)], [np.empty(0)], 0
-    for target, row in zip(chosen.tolist(), positives, strict=True):
-        kept = np.intersect1d(row, graph.indices[graph.indptr[target] : graph.indptr[target + 1]])
-        to_target.append(search.similarities(target, kept))
-        among += [search.similarities(one, kept[place:]) for place, one in enumerate(kept[:-1].tolist(), 1)]
-        joined += len(csr.edges_among(graph, kept, np.float32(0)))
+    for target, row in zip(target_ids.tolist(), positives, strict=True):
+        neighbors = np.intersect1d(row, graph.indices[graph.indptr[target] : graph.indptr[target + 1]])
+        to_target.append(search.similarities(target, neighbors))
+        among += [
+            search.similarities(neighbor, neighbors[place:])
+            for place, neighbor in enumerate(neighbors[:-1].tolist(), 1)
+        ]
+        joined += len(csr.edges_among(graph, neighbors, np.float32(0)))
     pairs, kept_of_all = np.concatenate(among), np.concatenate(to_target)
     return Drawn(
         kept=len(kept_of_all),
@@ -151,13 +156,11 @@ def _chart(
     spreads: Mapping[tuple[PolicyName, int], Mapping[str, Spread | None]],
     published: Mapping[PolicyName, Mapping[str, Spread]],
 ) -> Chart:
-    lines = [
-        Line.of(_called(order), samples, [spreads[order, sample][name] for sample in samples]) for order in _ORDERS
-    ]
-    levels = [Level(f"{_called(order)}, published", row[name].mean) for order, row in published.items()]
+    lines = [Line.of(_title(order), samples, [spreads[order, sample][name] for sample in samples]) for order in _ORDERS]
+    levels = [Level(f"{_title(order)}, published", row[name].mean) for order, row in published.items()]
     y_label = "share of pairs" if name == "joined" else "mean similarity"
     return Chart(_MEASURES[name].capitalize(), "draws for a target", y_label, lines, levels)
 
 
-def _called(order: PolicyName) -> str:
+def _title(order: PolicyName) -> str:
     return order.replace("_", " ")

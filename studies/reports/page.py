@@ -19,10 +19,10 @@ def page(name: str, report: Report, origin: Origin) -> str:
     )
 
 
-def table(given: Table) -> str:
+def table(source: Table) -> str:
     """Return the title and the rows of a table as Markdown."""
-    lines = [given.columns, ["---"] * len(given.columns), *(list(map(_cell, row)) for row in given.rows)]
-    return "\n".join([f"{given.title}:", "", *map(_line, lines)])
+    lines = [source.columns, ["---"] * len(source.columns), *(list(map(_cell, row)) for row in source.rows)]
+    return "\n".join([f"{source.title}:", "", *map(_line, lines)])
 
 
 def _line(cells: Sequence[str]) -> str:

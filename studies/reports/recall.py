@@ -32,8 +32,10 @@ def report(generation: Generation, targets: int, thresholds: Sequence[float], ru
     stored = generation.manifest.threshold
     measured = sorted({*thresholds, *([stored] if stored else [])})
     seeds, count = range(seed, seed + runs), min(targets, generation.size)
-    found = list(zip(*(measure_at(generation, "window", count, measured, each) for each in seeds), strict=True))
-    spreads = {name: [spread_of([figure(one) for one in runs]) for runs in found] for name, figure in _FIGURES.items()}
+    recalls = list(zip(*(measure_at(generation, "window", count, measured, each) for each in seeds), strict=True))
+    spreads = {
+        name: [spread_of([figure(run) for run in runs]) for runs in recalls] for name, figure in _FIGURES.items()
+    }
 
     def chart(title: str, y_label: str, names: Mapping[str, str], logarithmic: bool = False) -> Chart:
         lines = [Line.of(label, measured, spreads[name]) for label, name in names.items()]
@@ -45,7 +47,7 @@ def report(generation: Generation, targets: int, thresholds: Sequence[float], ru
         measured={
             "targets": count,
             "stored_threshold": stored,
-            "runs": [[one.as_dict() for one in runs] for runs in found],
+            "runs": [[run.as_dict() for run in runs] for runs in recalls],
         },
         charts=[
             chart("Recall", "share of similar pairs", {"window": "recall"}),

@@ -23,8 +23,8 @@ class Spread:
 
 def spread_of(values: Sequence[float | None]) -> Spread | None:
     """Return the spread of the runs that have a value, None if no run has one."""
-    known = [value for value in values if value is not None]
-    return Spread.of(known) if known else None
+    present = [value for value in values if value is not None]
+    return Spread.of(present) if present else None
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Line:
     @classmethod
     def of(cls, label: str, x: Sequence[float], spreads: Sequence[Spread | None]) -> "Line":
         """Return a line through the means, with their deviations. Points without a mean are left out."""
-        known = [(place, spread) for place, spread in zip(x, spreads, strict=True) if spread is not None]
-        deviations = [spread.deviation for _, spread in known if spread.deviation is not None]
-        means = [spread.mean for _, spread in known]
-        return cls(label, [place for place, _ in known], means, deviations if len(deviations) == len(means) else None)
+        points = [(place, spread) for place, spread in zip(x, spreads, strict=True) if spread is not None]
+        deviations = [spread.deviation for _, spread in points if spread.deviation is not None]
+        means = [spread.mean for _, spread in points]
+        return cls(label, [place for place, _ in points], means, deviations if len(deviations) == len(means) else None)
 
 
 @dataclass(frozen=True)

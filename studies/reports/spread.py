@@ -64,14 +64,14 @@ def measure(
         advance: called with the number of finished steps.
     """
     trainer = Trainer(config, Assembler(corpus, chosen_device(device)))
-    kept = Kept(path, trainer)
-    advance(kept.steps)
-    for steps in epochs(config, corpus, trainer, kept):
+    state = RunState(path, trainer)
+    advance(state.steps)
+    for steps in epochs(config, corpus, trainer, state):
         advance(steps)
-    return joined(kept.distances)
+    return joined(state.distances)
 
 
-def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, kept: "Kept") -> Iterator[int]:
+def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, state: "RunState") -> Iterator[int]:
     """Run the remaining epochs, and yield the number of steps of each once it is saved.
 
     The last epoch may be shorter.
@@ -81,18 +81,18 @@ def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, kept: "Kept
     generator = torch.Generator(next(trainer.objective.parameters()).device)
     nothing = np.empty((corpus.size, 0), np.int32)
     steps = config.max_steps or 0
-    while kept.steps < steps:
-        epoch, done = len(kept.distances), kept.steps
+    while state.steps < steps:
+        epoch, done = len(state.distances), state.steps
         generator.manual_seed(int(np.random.SeedSequence((config.draws.seed, epoch)).generate_state(1)[0]))
         plan = Plan(config, epoch, Epoch(nothing, nothing))
-        found = []
+        parts = []
         for step in range(done, min(done + plan.steps, steps)):
             draw = plan.draw(step - done)
             rate = learning_rate(config.optimization, step, steps, plan.steps, len(draw.anchors))
             trainer.step(step, rate, draw, clock)
-            found.append(distances(step, masked.batch, draw.anchors, generator))
-        kept.add(joined(found), len(found), plan.steps)
-        yield len(found)
+            parts.append(distances(step, masked.batch, draw.anchors, generator))
+        state.add(joined(parts), len(parts), plan.steps)
+        yield len(parts)
 
 
 class _Masked:
@@ -108,7 +108,7 @@ class _Masked:
             (self.batch,) = inputs
 
 
-class Kept:
+class RunState:
     """A run and its distances, epoch by epoch. With a path, they are also saved to that file and loaded from it."""
 
     def __init__(self, path: Path | None, trainer: Trainer) -> None:
@@ -117,23 +117,23 @@ class Kept:
         self.steps = 0
         self.distances: list[Distances] = []
         if path is not None and path.exists():
-            found = torch.load(path, map_location="cpu", weights_only=True)
-            done = Checkpoint(**found["trainer"])
-            trainer.restore(done)
-            self.steps = done.steps
-            self.distances = [Distances(*(column.numpy() for column in columns)) for columns in found["distances"]]
+            content = torch.load(path, map_location="cpu", weights_only=True)
+            checkpoint = Checkpoint(**content["trainer"])
+            trainer.restore(checkpoint)
+            self.steps = checkpoint.steps
+            self.distances = [Distances(*(column.numpy() for column in columns)) for columns in content["distances"]]
 
-    def add(self, found: Distances, steps: int, epoch_steps: int) -> None:
+    def add(self, distances: Distances, steps: int, epoch_steps: int) -> None:
         """Add an epoch of `epoch_steps` steps, of which `steps` were run."""
         self.steps += steps
-        self.distances.append(found)
+        self.distances.append(distances)
         if self._path is None:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         partial = self._path.with_suffix(".partial")
         columns = [tuple(torch.from_numpy(column) for column in each) for each in self.distances]
-        done = self._trainer.checkpoint(self.steps, epoch_steps, 0)
-        torch.save({"trainer": vars(done), "distances": columns}, partial)
+        checkpoint = self._trainer.checkpoint(self.steps, epoch_steps, 0)
+        torch.save({"trainer": vars(checkpoint), "distances": columns}, partial)
         partial.rename(self._path)
 
 
@@ -145,8 +145,8 @@ def distances(step: int, batch: Batch, ids: NDArray[np.int32], generator: torch.
     mask = batch.atom_type == MASK
     uniform = uniform_like(mask, batch, generator)
     molecule = torch.from_numpy(ids).to(mask.device)[batch.graph[mask]].int()
-    found = masked_distance(batch, mask)[mask], masked_distance(batch, uniform)[uniform]
-    columns = (torch.full_like(molecule, step), molecule, *(each.float() for each in found))
+    measured = masked_distance(batch, mask)[mask], masked_distance(batch, uniform)[uniform]
+    columns = (torch.full_like(molecule, step), molecule, *(each.float() for each in measured))
     return Distances(*(column.cpu().numpy() for column in columns))
 
 

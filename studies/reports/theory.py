@@ -49,27 +49,27 @@ def report(generation: Generation, targets: int, same: str | None, seed: int) ->
     Raises:
         Conflict: there are no classes, no pair or every pair has one class, or the generation cannot be searched.
     """
-    how, of = classes(generation, same)
-    count, positive, negative = _counted(generation, of, targets, seed)
+    criterion, class_of = classes(generation, same)
+    count, positive, negative = _counted(generation, class_of, targets, seed)
     if not positive.any() or not negative.any():
         raise Conflict(
             "these targets have no true positives, or nothing else",
-            given=f"{positive.sum():,} pairs that share {how}, {negative.sum():,} that do not",
+            given=f"{positive.sum():,} pairs that share {criterion}, {negative.sum():,} that do not",
             expected="some of either",
             hint="--same PROPERTY names what true positives share; more --targets find more of them",
         )
     numbers = float(positive.sum() / count), float(negative.sum() / count)
     histograms = Histogram(positive), Histogram(negative)
     fits = _fitted(histograms[0]), _fitted(histograms[1])
-    told = {"counted": Similarities(*histograms, *numbers), "fitted": Similarities(*fits, *numbers)}
+    similarities_by_name = {"counted": Similarities(*histograms, *numbers), "fitted": Similarities(*fits, *numbers)}
     thresholds = [step / BINS for step in range(int(np.flatnonzero(positive + negative)[-1]) + 1)]
-    curves = {name: _curves(each, thresholds) for name, each in told.items()}
+    curves = {name: _curves(each, thresholds) for name, each in similarities_by_name.items()}
     return Report(
         title="Posterior, risk and gap",
         seeds=[seed],
         measured={
             "targets": count,
-            "true_positives_share": how,
+            "true_positives_share": criterion,
             "positives_of_a_target": numbers[0],
             "negatives_of_a_target": numbers[1],
             "counts": {"positive": positive.tolist(), "negative": negative.tolist()},
@@ -79,14 +79,14 @@ def report(generation: Generation, targets: int, same: str | None, seed: int) ->
             "curves": curves,
         },
         charts=[
-            Chart("Densities", "similarity", "density", _densities(told)),
-            Chart("Posterior P(+|x)", "similarity x", "probability", _posteriors(told)),
-            Chart("Risk and gap", "threshold τ", "risk, gap", _drawn(thresholds, curves, "risk", "gap")),
-            Chart("Total", "threshold τ", "tot_τ", _drawn(thresholds, curves, "total"), (), True),
+            Chart("Densities", "similarity", "density", _densities(similarities_by_name)),
+            Chart("Posterior P(+|x)", "similarity x", "probability", _posteriors(similarities_by_name)),
+            Chart("Risk and gap", "threshold τ", "risk, gap", _curve_lines(thresholds, curves, "risk", "gap")),
+            Chart("Total", "threshold τ", "tot_τ", _curve_lines(thresholds, curves, "total"), (), True),
         ],
         tables=[
             Table(
-                f"Similarity of pairs that share {how}, and of others; of {count:,} targets",
+                f"Similarity of pairs that share {criterion}, and of others; of {count:,} targets",
                 ["", "pairs of a target", "mean", "deviation", "fitted μ", "fitted σ"],
                 [
                     [name, number, each.mean, each.deviation, fit.mean, fit.deviation]
@@ -95,7 +95,11 @@ def report(generation: Generation, targets: int, same: str | None, seed: int) ->
             ),
             Table(
                 "Risk and gap at thresholds",
-                ["τ", *(f"{name}, {of}" for of in curves for name in ("risk", "gap")), "τ / tot_τ > 1 / N₊"],
+                [
+                    "τ",
+                    *(f"{name}, {label}" for label in curves for name in ("risk", "gap")),
+                    "τ / tot_τ > 1 / N₊",
+                ],
                 [
                     [
                         f"{thresholds[at]:.2f}",
@@ -106,22 +110,22 @@ def report(generation: Generation, targets: int, same: str | None, seed: int) ->
                 ],
             ),
         ],
-        notes=[_TRUE.format(how=how), _MEASURED, _ERROR],
+        notes=[_TRUE.format(how=criterion), _MEASURED, _ERROR],
     )
 
 
-def _counted(generation: Generation, of: Int64, targets: int, seed: int) -> tuple[int, Int64, Int64]:
+def _counted(generation: Generation, class_of: Int64, targets: int, seed: int) -> tuple[int, Int64, Int64]:
     """Return the number of random targets, and (BINS,) histograms of similarity within and between classes."""
     search = kind_of(generation).search(generation)
-    known = np.flatnonzero(of >= 0)
-    chosen = np.random.default_rng(seed).choice(known, min(targets, len(known)), replace=False)
+    classified = np.flatnonzero(class_of >= 0)
+    sample = np.random.default_rng(seed).choice(classified, min(targets, len(classified)), replace=False)
     positive, negative = np.zeros(BINS, np.int64), np.zeros(BINS, np.int64)
-    for target in chosen.tolist():
-        others = known[known != target]
-        similarity, alike = search.similarities(target, others), of[others] == of[target]
+    for target in sample.tolist():
+        others = classified[classified != target]
+        similarity, alike = search.similarities(target, others), class_of[others] == class_of[target]
         positive += counts_of(similarity[alike])
         negative += counts_of(similarity[~alike])
-    return len(chosen), positive, negative
+    return len(sample), positive, negative
 
 
 def _fitted(counted: Histogram) -> TruncatedNormal:
@@ -130,33 +134,35 @@ def _fitted(counted: Histogram) -> TruncatedNormal:
 
 def _curves(similarities: Similarities, thresholds: Sequence[float]) -> dict[str, list[Any]]:
     """Return the curves, with None where the total is too small to divide by."""
-    drawn = [threshold for threshold in thresholds if similarities.total(threshold) > _LEAST]
-    nothing = [None] * (len(thresholds) - len(drawn))
-    return {name: [*(curve(similarities, each) for each in drawn), *nothing] for name, curve in _CURVES.items()}
+    computed = [threshold for threshold in thresholds if similarities.total(threshold) > _LEAST]
+    nothing = [None] * (len(thresholds) - len(computed))
+    return {name: [*(curve(similarities, each) for each in computed), *nothing] for name, curve in _CURVES.items()}
 
 
-def _densities(told: Mapping[str, Similarities]) -> list[Line]:
+def _densities(similarities_by_name: Mapping[str, Similarities]) -> list[Line]:
     return [
         Line(f"{sign}, {name}", CENTRES.tolist(), density(CENTRES).tolist())
-        for name, each in told.items()
-        for sign, density in (("f₊", each.positive), ("f₋", each.negative))
+        for name, similarities in similarities_by_name.items()
+        for sign, density in (("f₊", similarities.positive), ("f₋", similarities.negative))
     ]
 
 
-def _posteriors(told: Mapping[str, Similarities]) -> list[Line]:
+def _posteriors(similarities_by_name: Mapping[str, Similarities]) -> list[Line]:
     lines = []
-    for name, each in told.items():
-        positive, negative = each.positive(CENTRES), each.negative(CENTRES)
-        known = positive + negative > 0
-        posterior = positive[known] / (positive + negative)[known]
-        lines.append(Line(name, CENTRES[known].tolist(), posterior.tolist()))
+    for name, similarities in similarities_by_name.items():
+        positive, negative = similarities.positive(CENTRES), similarities.negative(CENTRES)
+        is_defined = positive + negative > 0
+        posterior = positive[is_defined] / (positive + negative)[is_defined]
+        lines.append(Line(name, CENTRES[is_defined].tolist(), posterior.tolist()))
     return lines
 
 
-def _drawn(thresholds: Sequence[float], curves: Mapping[str, Mapping[str, Sequence[Any]]], *names: str) -> list[Line]:
+def _curve_lines(
+    thresholds: Sequence[float], curves: Mapping[str, Mapping[str, Sequence[Any]]], *names: str
+) -> list[Line]:
     lines = []
-    for of, curve in curves.items():
+    for label, curve in curves.items():
         for name in names:
-            known = [value for value in curve[name] if value is not None]
-            lines.append(Line(f"{name}, {of}", thresholds[: len(known)], known))
+            values = [value for value in curve[name] if value is not None]
+            lines.append(Line(f"{name}, {label}", thresholds[: len(values)], values))
     return lines

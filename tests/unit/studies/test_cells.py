@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from studies.cells import finished
+from studies.cells import load_or_make
 
 
 def test_made_once(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "cell.json"
-    assert finished(path, lambda: {"auc": 0.75, "many": [1, 2]}) == {"auc": 0.75, "many": [1, 2]}
-    assert finished(path, lambda: {"auc": 0.0}) == {"auc": 0.75, "many": [1, 2]}
+    assert load_or_make(path, lambda: {"auc": 0.75, "many": [1, 2]}) == {"auc": 0.75, "many": [1, 2]}
+    assert load_or_make(path, lambda: {"auc": 0.0}) == {"auc": 0.75, "many": [1, 2]}
 
 
 def test_what_failed_leaves_nothing_and_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "cell.json"
     with pytest.raises(ZeroDivisionError):
-        finished(path, lambda: {"auc": 1 / 0})
+        load_or_make(path, lambda: {"auc": 1 / 0})
     with pytest.raises(TypeError):
-        finished(path, lambda: {"auc": object()})
+        load_or_make(path, lambda: {"auc": object()})
     assert not path.exists()
-    assert finished(path, lambda: {"auc": 0.5}) == {"auc": 0.5}
+    assert load_or_make(path, lambda: {"auc": 0.5}) == {"auc": 0.5}

@@ -17,7 +17,7 @@ from studies.gpu import payload, readme
 from studies.gpu.__main__ import gpu
 from studies.gpu.collect import collect
 from studies.gpu.jobs import JOBS
-from studies.gpu.metrics import thinned
+from studies.gpu.metrics import thin_metrics
 from studies.gpu.results import read_results, write_results
 from studies.gpu.returned import CELLS, PART, archive, export, restore
 from studies.gpu.setting import Setting
@@ -74,7 +74,7 @@ def test_unknown_job_is_refused(tmp_path: Path) -> None:
 def test_metrics_are_thinned_by_step(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     write_metrics(path, 1500)
-    steps = [json.loads(line)["step"] for line in thinned(path, 1500)]
+    steps = [json.loads(line)["step"] for line in thin_metrics(path, 1500)]
     assert steps == [*range(8, 1500, 8), 1500]
 
 
@@ -82,8 +82,8 @@ def test_metrics_that_were_thinned_before_thin_to_the_same(tmp_path: Path) -> No
     path, other = tmp_path / "metrics.jsonl", tmp_path / "other.jsonl"
     write_metrics(path, 1500)
     lines = path.read_text().splitlines()
-    other.write_text("\n".join([*thinned(path, 700), *lines[700:]]) + "\n")
-    assert thinned(other, 1500) == thinned(path, 1500)
+    other.write_text("\n".join([*thin_metrics(path, 700), *lines[700:]]) + "\n")
+    assert thin_metrics(other, 1500) == thin_metrics(path, 1500)
 
 
 def test_unfinished_run_comes_back_in_parts_and_continues(setting: Setting, tmp_path: Path) -> None:

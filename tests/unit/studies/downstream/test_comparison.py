@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from studies.downstream.comparison import over_seeds, over_splits, told_apart
+from studies.downstream.comparison import describe_intervals, over_seeds, over_splits
 
 
 def test_one_seed_against_a_hand_computation() -> None:
@@ -75,4 +75,4 @@ def test_equal_arms_do_not_differ() -> None:
 
 def test_only_intervals_are_counted() -> None:
     told = [over_splits([values], 0.0) for values in ([0.1, 0.11, 0.12], [-0.1, 0.1, 0.0], [0.1, 0.1, 0.1])]
-    assert told_apart(told).startswith("0 is outside 1 of these 2 intervals")
+    assert describe_intervals(told).startswith("0 is outside 1 of these 2 intervals")

@@ -21,7 +21,7 @@ from studies.downstream.comparison import over_splits
 from studies.downstream.evidence_report import ARMS, CONTRASTS, SETS, Cells, pooled, report
 from studies.downstream.far import far
 from studies.downstream.few import LABELLED, few
-from studies.downstream.heldout import retrieved
+from studies.downstream.heldout import measure_retrieval
 from studies.downstream.probe import probe
 
 
@@ -152,7 +152,7 @@ def test_held_out_anchors_are_the_last_and_were_not_trained_on() -> None:
     twins = Epoch(np.repeat(items[:, None], 3, axis=1).astype(np.int32), np.empty((0, 0), np.int32))
     torch.manual_seed(0)
     encoder = make_encoder(Model(layers=2, width=8))
-    found = retrieved(encoder, MemorySource(corpus, config.draws, [twins]), config, used=100)
+    found = measure_retrieval(encoder, MemorySource(corpus, config.draws, [twins]), config, used=100)
     assert found["anchors"] == 96  # 25 batches of 8, of which 13 hold one of the first 100
     order = np.arange(size)
     np.random.default_rng((2, 0)).shuffle(order)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.split import Split
-from studies.downstream.probe import CLASS_GRID, GRID, morgan, probe, probe_classes, standardised
+from studies.downstream.probe import CLASS_GRID, GRID, morgan, probe, probe_classes, standardize
 
 SPLIT = Split(np.arange(120), np.arange(120, 160), np.arange(160, 200))
 
@@ -49,13 +49,13 @@ def test_as_scikit_learn_by_hand(features: NDArray[np.float32], labels: NDArray[
         _, on_valid, on_test = np.mean(areas, axis=0)
         if on_valid > best:
             best, expected = on_valid, on_test
-    found = probe(standardised(features, train), labels, SPLIT)
+    found = probe(standardize(features, train), labels, SPLIT)
     assert (found.auc, found.valid_auc) == pytest.approx((expected, best), abs=1e-6)
     assert found.omitted == 0
 
 
 def test_standardised_over_the_training_rows(features: NDArray[np.float32]) -> None:
-    found = standardised(features, SPLIT.train)
+    found = standardize(features, SPLIT.train)
     np.testing.assert_allclose(found[:120].mean(0), 0, atol=1e-6)
     np.testing.assert_allclose(found[:120].std(0), 1, atol=1e-6)
     assert abs(found[120:].mean(0)).max() > 0.01
@@ -64,7 +64,7 @@ def test_standardised_over_the_training_rows(features: NDArray[np.float32]) -> N
 def test_test_labels_choose_nothing(features: NDArray[np.float32], labels: NDArray[np.int8]) -> None:
     other = labels.copy()
     other[160:, 0] = 1 - other[160:, 0]
-    given = standardised(features, SPLIT.train)
+    given = standardize(features, SPLIT.train)
     one, two = probe(given, labels[:, :1], SPLIT), probe(given, other[:, :1], SPLIT)
     assert (one.strength, one.valid_auc) == (two.strength, two.valid_auc)
     assert one.auc == pytest.approx(1 - two.auc)
@@ -77,7 +77,7 @@ def test_sparse_features_are_as_dense(features: NDArray[np.float32], labels: NDA
 
 def test_classes_as_scikit_learn_by_hand(features: NDArray[np.float32]) -> None:
     """Three classes, chosen by accuracy on validation, the first of several; test labels choose nothing."""
-    given = standardised(features, SPLIT.train)
+    given = standardize(features, SPLIT.train)
     noisy = given[:, :3] + np.random.default_rng(3).normal(size=(200, 3))
     labels = noisy.argmax(1)
     train, valid, test = SPLIT
@@ -99,7 +99,7 @@ def test_a_task_of_one_class_is_left_out(features: NDArray[np.float32], labels: 
     """In train it cannot be learned, in test not scored."""
     more = np.concatenate([labels, labels[:, :1]], axis=1)
     more[getattr(SPLIT, part), 2] = 1
-    given = standardised(features, SPLIT.train)
+    given = standardize(features, SPLIT.train)
     found = probe(given, more, SPLIT)
     assert found.omitted == pytest.approx(1 / 3)
     if part == "train":

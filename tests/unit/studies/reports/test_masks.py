@@ -51,7 +51,7 @@ def test_bins_of_steps_over_seeds() -> None:
         1: apart((0, [2], [1]), (1, [1], [2]), (400, [2], [1]), (401, [1], [2])),
     }
 
-    made = masks.told([Measured(Masking(score="kl"), known)], training([400, 800]), 20)
+    made = masks.build_report([Measured(Masking(score="kl"), known)], training([400, 800]), 20)
     assert made.seeds == [0, 1]
     (kind,) = made.measured["masks"]
     early, late = kind["bins"]

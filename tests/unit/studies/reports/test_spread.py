@@ -18,7 +18,7 @@ from graphkin.trainer.pretraining.pretrain import Trainer
 from studies.reports.clusters import clustered_mean
 from studies.reports.spread import (
     Distances,
-    Kept,
+    RunState,
     distances,
     epochs,
     masked_distance,
@@ -125,7 +125,7 @@ def test_a_run_that_was_killed_goes_on(chains: Corpus, tmp_path: Path) -> None:
     config, told = masking(3, times=2, seed=1), list[int]()
     expected = measure(config, chains, tmp_path / "whole.pt", "cpu", lambda _: None)
     trainer = Trainer(config, Assembler(chains, "cpu"))
-    next(epochs(config, chains, trainer, Kept(tmp_path / "killed.pt", trainer)))
+    next(epochs(config, chains, trainer, RunState(tmp_path / "killed.pt", trainer)))
     found = measure(config, chains, tmp_path / "killed.pt", "cpu", told.append)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
