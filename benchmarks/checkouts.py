@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.command import COLLECTION, OWN, served, stored
+from benchmarks.command import COLLECTION, OWN, build_store, served
 from benchmarks.data import molecules
 from benchmarks.http import Ask, block, positives_asks
 
@@ -44,14 +44,14 @@ def queries(lines: Sequence[str]) -> dict[str, Blocks]:
         lines: the stored molecules. Each line begins with a SMILES.
     """
     random = np.random.default_rng(0)
-    stored = [line.split()[0] for line in lines]
-    items = int(_ITEMS * len(stored))
+    stored_smiles = [line.split()[0] for line in lines]
+    items = int(_ITEMS * len(stored_smiles))
     shuffled = random.permutation(items)
     neighbors: list[Ask] = [
         ("GET", f"{_BASE}/items/{id}/neighbors?limit=50", None, {}) for id in random.integers(0, items, _NEIGHBORS)
     ]
-    searches = [_search(smiles) for smiles in stored[:_SEARCHES]]
-    chains = [_LABEL + smiles for smiles in stored if smiles.startswith("CC")]
+    searches = [_search(smiles) for smiles in stored_smiles[:_SEARCHES]]
+    chains = [_LABEL + smiles for smiles in stored_smiles if smiles.startswith("CC")]
     blocks: dict[str, Blocks] = {
         "neighbors of one item, 50 at most": _same(neighbors),
         "search, top 10 of the whole collection": _same(searches),
@@ -128,7 +128,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         trees = [options.other.resolve(), OWN]
         stores = [
-            stored(tree, Path(folder) / side, options.molecules, "--threshold", str(options.threshold))
+            build_store(tree, Path(folder) / side, options.molecules, "--threshold", str(options.threshold))
             for tree, side in zip(trees, ("other", "ours"), strict=True)
         ]
         for _ in range(options.starts):

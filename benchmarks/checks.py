@@ -38,22 +38,22 @@ def timed(store: Store, collection: str) -> dict[str, float]:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("store", type=Path)
-    arguments.add_argument("collection")
-    given = arguments.parse_args()
-    with open_store(given.store) as store:
-        with store.open(given.collection) as generation:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("collection")
+    options = parser.parse_args()
+    with open_store(options.store) as store:
+        with store.open(options.collection) as generation:
             csr.flaw(generation.graph())  # compiled
             size = generation.size
-        runs = [timed(store, given.collection) for _ in range(10)]
-        folder = given.store / "collections" / given.collection / store.collection(given.collection).current
-    read = sum(file.stat().st_size for file in folder.iterdir())
+        runs = [timed(store, options.collection) for _ in range(10)]
+        folder = options.store / "collections" / options.collection / store.collection(options.collection).current
+    byte_count = sum(file.stat().st_size for file in folder.iterdir())
     best = {name: min(run[name] for run in runs) for name in runs[0]}
-    print(f"{size:,} items, {read / 1e6:.1f} MB")
+    print(f"{size:,} items, {byte_count / 1e6:.1f} MB")
     for name, seconds in best.items():
         print(f"  {name:13} {1000 * seconds:8.2f} ms")
-    print(f"  SHA-256 of all: {read / best['scrub'] / 1e9:.2f} GB/s")
+    print(f"  SHA-256 of all: {byte_count / best['scrub'] / 1e9:.2f} GB/s")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def free_port() -> int:
     return port
 
 
-def stored(tree: Path, cache: Path, count: int, *options: str) -> Path:
+def build_store(tree: Path, cache: Path, count: int, *options: str) -> Path:
     """Return a store of `count` molecules created by a checkout. It is reused from the cache if it exists."""
     store = cache / "-".join([tree.name, str(count), *(option.strip("-") for option in options)])
     if not store.is_dir():
@@ -42,10 +42,10 @@ def stored(tree: Path, cache: Path, count: int, *options: str) -> Path:
         with tempfile.TemporaryDirectory(dir=cache) as folder:
             label, path = smiles_file(Path(folder), count)
             print(f"ingesting {label}", file=sys.stderr)
-            made = Path(folder) / "store"
-            command = graphkin("ingest", "molecules", path, "--store", made, "--collection", COLLECTION, *options)
+            draft = Path(folder) / "store"
+            command = graphkin("ingest", "molecules", path, "--store", draft, "--collection", COLLECTION, *options)
             subprocess.run(command, check=True, stdout=sys.stderr, cwd=tree, env=_environment(tree))
-            made.rename(store)
+            draft.rename(store)
     return store
 
 

@@ -55,11 +55,11 @@ def main() -> None:
     for threshold in options.threshold:
         bits.join(threshold)  # compiles
         seconds, pairs, multiplied = bits.join(threshold)
-        every = bits.size * (bits.size - 1) / 2
+        pair_count = bits.size * (bits.size - 1) / 2
         operations = 2 * bits.width * multiplied / seconds
         print(
-            f"τ {threshold}: {pairs:,} pairs in {seconds:.3f} s, {1e12 * seconds / every:.2f} ps a pair; "
-            f"{multiplied / every:.2f} of all were multiplied, at {operations / 1e12:,.0f} Top/s",
+            f"τ {threshold}: {pairs:,} pairs in {seconds:.3f} s, {1e12 * seconds / pair_count:.2f} ps a pair; "
+            f"{multiplied / pair_count:.2f} of all were multiplied, at {operations / 1e12:,.0f} Top/s",
             flush=True,
         )
 
@@ -74,10 +74,10 @@ def _write(file: Path, molecules: int, thresholds: Sequence[float]) -> None:
     list(similar_pairs(words[:1000], 0.5, 1))
     for threshold in thresholds:
         begin = time.process_time()
-        pairs = sum(len(found) for found in similar_pairs(words, threshold, 1))
+        pairs = sum(len(block) for block in similar_pairs(words, threshold, 1))
         seconds = time.process_time() - begin
-        every = len(words) * (len(words) - 1) / 2
-        print(f"τ {threshold}: {pairs:,} pairs, {1e12 * seconds / every:.0f} ps of processor time a pair")
+        pair_count = len(words) * (len(words) - 1) / 2
+        print(f"τ {threshold}: {pairs:,} pairs, {1e12 * seconds / pair_count:.0f} ps of processor time a pair")
 
 
 class Bits:

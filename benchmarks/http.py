@@ -111,8 +111,8 @@ def compare(
     for number in range(blocks):
         pair = [(0, ours, asks), (1, bare, plain)]
         measured = dict.fromkeys((0, 1), 0.0)
-        for which, connection, wanted in pair if number % 2 == 0 else reversed(pair):
-            measured[which] = block(connection, wanted)
+        for side, connection, requests in pair if number % 2 == 0 else reversed(pair):
+            measured[side] = block(connection, requests)
         times.append((measured[0], measured[1]))
     rate, floor = (per * len(asks) / statistics.median(column) for column in zip(*times, strict=True))
     ratio = statistics.median(bare_time / our_time for our_time, bare_time in times)
@@ -155,11 +155,11 @@ def main() -> None:
             compare("neighbours of one item, 50 at most", ours, bare, near, options.blocks, 1)
             queries = [line.split()[0] for line in molecules(options.molecules)[1]][: options.requests // 10]
             json_headers = {"Content-Type": "application/json"}
-            found: list[Ask] = [
+            searches: list[Ask] = [
                 ("POST", f"{base}/search", json.dumps({"smiles": smiles, "limit": 10}), json_headers)
                 for smiles in queries
             ]
-            compare("search, top 10 of the whole collection", ours, bare, found, options.blocks, 1)
+            compare("search, top 10 of the whole collection", ours, bare, searches, options.blocks, 1)
             for size in (256, 1024, 4096):
                 asks = positives_asks(base, size, max(options.requests * 64 // size, 10), items, random)
                 compare(f"positive sets, Arrow, batches of {size}", ours, bare, asks, options.blocks, size)

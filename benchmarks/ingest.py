@@ -36,13 +36,13 @@ def parse_and_fingerprint(records: pa.RecordBatch) -> int:
 
 def every_rdkit_call(records: pa.RecordBatch) -> int:
     reader, fingerprinter = MoleculeReader(MoleculeRecipe()), Fingerprinter(MoleculeRecipe().fingerprint)
-    done = 0
+    count = 0
     for text in records["text"].to_pylist():
         molecule = reader.read(text, "smiles")
         fingerprinter.packed(molecule)
         reader.describe(molecule)
-        done += 1
-    return done
+        count += 1
+    return count
 
 
 def timed_pool(work: Callable[[pa.RecordBatch], int], chunks: list[pa.RecordBatch], workers: int) -> float:
@@ -76,16 +76,18 @@ def main() -> None:
         runs = []
         for _ in range(options.repeat):
             floor = timed_pool(parse_and_fingerprint, chunks, options.workers)
-            own = timed_pool(every_rdkit_call, chunks, options.workers)
+            rdkit_seconds = timed_pool(every_rdkit_call, chunks, options.workers)
             total, stages = timed_ingest(path, options.workers)
-            rest = total - own - stages["join"] - stages["compile"]
-            runs.append((total, floor, own, stages["join"], stages["compile"], rest / own))
-    total, floor, own, join, compiled, overhead = (statistics.median(column) for column in zip(*runs, strict=True))
+            rest = total - rdkit_seconds - stages["join"] - stages["compile"]
+            runs.append((total, floor, rdkit_seconds, stages["join"], stages["compile"], rest / rdkit_seconds))
+    total, floor, rdkit_seconds, join, compiled, overhead = (
+        statistics.median(column) for column in zip(*runs, strict=True)
+    )
     print(f"{label}, {options.workers} workers, median of {options.repeat}")
     print(f"  ingest                     {total:6.2f} s  {records / total:8,.0f} molecules/s")
     print(f"  floor: parse + fingerprint {floor:6.2f} s  {records / floor:8,.0f} molecules/s")
     print(f"  ingest / floor             {total / floor:6.2f}")
-    print(f"  RDKit's own                {own:6.2f} s")
+    print(f"  RDKit's own                {rdkit_seconds:6.2f} s")
     print(f"  join                       {join:6.2f} s    JIT compilation {compiled:.2f} s")
     print(f"  everything else            {overhead:6.1%} of RDKit's own")
 

@@ -55,8 +55,8 @@ def ours(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
     words = sample.words()
     list(similar_pairs(words[:1000], threshold, 1))
     begin = time.perf_counter()
-    found = sum(len(pairs) for pairs in similar_pairs(words, threshold, workers))
-    return time.perf_counter() - begin, found
+    pair_count = sum(len(pairs) for pairs in similar_pairs(words, threshold, workers))
+    return time.perf_counter() - begin, pair_count
 
 
 def naive(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
@@ -67,21 +67,21 @@ def naive(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
         least = minimum_common(threshold, 2 * int(popcounts[-1]))
         starts = range(0, len(words), 1024)
         with ThreadPoolExecutor(workers) as pool:
-            found = list(pool.map(lambda start: _blocked(words, popcounts, least, start, start + 1024), starts))
-        left, right, shared = (np.concatenate(column) for column in zip(*found, strict=True))
+            blocks = list(pool.map(lambda start: _blocked(words, popcounts, least, start, start + 1024), starts))
+        left, right, shared = (np.concatenate(column) for column in zip(*blocks, strict=True))
         order[left], order[right], shared / (popcounts[left] + popcounts[right] - shared)
         return len(left)
 
     words = sample.words()
     join(words[:1000])
     begin = time.perf_counter()
-    found = join(words)
-    return time.perf_counter() - begin, found
+    pair_count = join(words)
+    return time.perf_counter() - begin, pair_count
 
 
 @kernel
 def _blocked(words: UInt64, popcounts: Int64, least: Int64, start: int, stop: int) -> tuple[Int32, Int32, Int32]:
-    stop, room, found = min(stop, len(words)), 1024, 0
+    stop, room, pair_count = min(stop, len(words)), 1024, 0
     left, right, shared = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
     for tile in range(start, len(words), 512):
         for row in range(start, stop):
@@ -92,13 +92,13 @@ def _blocked(words: UInt64, popcounts: Int64, least: Int64, start: int, stop: in
                 count = common(words, row, other)
                 if count < fewest:
                     continue
-                if found == room:
+                if pair_count == room:
                     room *= 2
                     left, right = np.append(left, np.empty_like(left)), np.append(right, np.empty_like(right))
                     shared = np.append(shared, np.empty_like(shared))
-                left[found], right[found], shared[found] = row, other, count
-                found += 1
-    return left[:found], right[:found], shared[:found]
+                left[pair_count], right[pair_count], shared[pair_count] = row, other, count
+                pair_count += 1
+    return left[:pair_count], right[:pair_count], shared[:pair_count]
 
 
 def fpsim2(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
@@ -112,8 +112,8 @@ def fpsim2(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
         create_db_file(rows, path, "smiles", "Morgan", {"radius": 2, "fpSize": 2048})
         engine = FPSim2Engine(path)
         begin = time.perf_counter()
-        found = engine.symmetric_distance_matrix(threshold, n_workers=workers)
-        return time.perf_counter() - begin, found.nnz // 2
+        matrix = engine.symmetric_distance_matrix(threshold, n_workers=workers)
+        return time.perf_counter() - begin, matrix.nnz // 2
 
 
 def fingerprint(smiles: list[str]) -> bytes:

@@ -22,24 +22,24 @@ class Memory(NamedTuple):
 
 
 def memory(pid: int | None) -> Memory:
-    told = _told(pid, psutil.Process.memory_info)
-    return Memory(sum(each.rss for each in told), sum(each.rss - each.shared for each in told))
+    infos = _read_each(pid, psutil.Process.memory_info)
+    return Memory(sum(each.rss for each in infos), sum(each.rss - each.shared for each in infos))
 
 
 def proportional(pid: int | None) -> int:
     """Return the proportional set size in bytes: shared memory divided by the number of its processes."""
-    return sum(each.pss for each in _told(pid, psutil.Process.memory_full_info))
+    return sum(each.pss for each in _read_each(pid, psutil.Process.memory_full_info))
 
 
 def descriptors(pid: int | None) -> int:
     """Return the number of open files, sockets and pipes."""
-    return sum(_told(pid, psutil.Process.num_fds))
+    return sum(_read_each(pid, psutil.Process.num_fds))
 
 
 def processor_seconds(pid: int | None) -> float:
     """Return user and system time of all threads, including children that ended and were waited for."""
-    told = _told(pid, psutil.Process.cpu_times)
-    return sum(each.user + each.system + each.children_user + each.children_system for each in told)
+    times = _read_each(pid, psutil.Process.cpu_times)
+    return sum(each.user + each.system + each.children_user + each.children_system for each in times)
 
 
 def family(pid: int | None) -> list[psutil.Process]:
@@ -53,10 +53,10 @@ def family(pid: int | None) -> list[psutil.Process]:
         return []
 
 
-def _told(pid: int | None, tell: Callable[[psutil.Process], T]) -> list[T]:
+def _read_each(pid: int | None, read: Callable[[psutil.Process], T]) -> list[T]:
     """Return the values of all members of a family that do not end in the meantime."""
-    told = []
+    values = []
     for process in family(pid):
         with suppress(psutil.NoSuchProcess):
-            told.append(tell(process))
-    return told
+            values.append(read(process))
+    return values

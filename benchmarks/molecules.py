@@ -215,8 +215,8 @@ def _opened(text: str, *closures: int) -> Core:
         labels[neighbor] = f"{labels.get(neighbor, '')}%{closure}"
     for index, label in labels.items():
         Chem.SetSupplementalSmilesLabel(fragment.GetAtomWithIdx(index), label)
-    kept = [atom.GetIdx() for atom in fragment.GetAtoms() if atom.GetAtomicNum()]
-    return Core(Chem.MolFragmentToSmiles(fragment, kept), tuple(atom.GetIsotope() for atom in cut))
+    atoms = [atom.GetIdx() for atom in fragment.GetAtoms() if atom.GetAtomicNum()]
+    return Core(Chem.MolFragmentToSmiles(fragment, atoms), tuple(atom.GetIsotope() for atom in cut))
 
 
 def _joined(one: Core, other: Core) -> Core | None:

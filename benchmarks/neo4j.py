@@ -90,18 +90,18 @@ def measure_import(source: Generation, folder: Path) -> None:
     home.mkdir()
     begin = time.perf_counter()
     _, *arguments = write_import(source, files, in_turn(source))
-    written = time.perf_counter() - begin
+    write_seconds = time.perf_counter() - begin
     places = {"NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
     command = ["java", "-cp", str(JARS / "*"), "org.neo4j.cli.AdminTool", *arguments]
     subprocess.run(command, cwd=files, env={**os.environ, **places}, check=True, stdout=subprocess.DEVNULL)
-    imported = time.perf_counter() - begin - written
+    imported = time.perf_counter() - begin - write_seconds
     with served(home) as url:
         begin = time.perf_counter()
         with open_store(url) as store, store.open(source.collection) as generation:
             ready = time.perf_counter() - begin
             same = all(map(np.array_equal, edges_of(source), edges_of(generation)))
     print("  the importer, into a new database")
-    print(f"    files {written:.1f} s, import {imported:.1f} s, indexes at the first connection {ready:.1f} s")
+    print(f"    files {write_seconds:.1f} s, import {imported:.1f} s, indexes at the first connection {ready:.1f} s")
     print(f"    edges {'equal' if same else 'DIFFER'}")
 
 
@@ -144,10 +144,10 @@ def measure_positives(generation: Generation, rounds: int) -> None:
 def measure_neighbors(remote: Generation, embedded: Generation, queries: int, rounds: int) -> None:
     ids = np.random.default_rng(0).integers(0, embedded.size, queries).tolist()
 
-    def asked(generation: Generation) -> Callable[[int], object]:
+    def query_all(generation: Generation) -> Callable[[int], object]:
         return lambda _: [generation.neighbors(id, limit=_PAGE) for id in ids]
 
-    rates = [queries / seconds for seconds in in_turns(rounds, asked(remote), asked(embedded))]
+    rates = [queries / seconds for seconds in in_turns(rounds, query_all(remote), query_all(embedded))]
     print(f"  neighbours of one item, {_PAGE} at most, one query after the other")
     print(f"    {'Neo4j':30} {rates[0]:12,.0f}/s")
     print(f"    {'embedded':30} {rates[1]:12,.0f}/s")

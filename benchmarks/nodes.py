@@ -31,7 +31,7 @@ NODES = Path(__file__).parents[2] / "shared" / "data" / "nodes"
 SOURCES = ("facebook", "github", "twitch_de", "twitch_fr")
 
 
-def ingested(store: str, workers: int) -> tuple[Manifest, float, int]:
+def run_ingest(store: str, workers: int) -> tuple[Manifest, float, int]:
     """Return the manifest, the seconds, and the peak MiB of this process and its workers.
 
     Every worker counts as much as the largest one.
@@ -41,7 +41,7 @@ def ingested(store: str, workers: int) -> tuple[Manifest, float, int]:
     begin = time.perf_counter()
     with open_store(store, create=True) as opened:
         manifest = ingest(opened, "nodes", files, resolve_nodes(), IngestOptions(workers=workers, labels=labels))
-    peaks = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    peaks = (resource.getrusage(whom).ru_maxrss for whom in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     own, child = peaks
     return manifest, time.perf_counter() - begin, (own + workers * child) // 1024
 
@@ -55,18 +55,18 @@ def read(path: str) -> tuple[int, float, int]:
     return edges, time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def by_source(generation: Generation) -> None:
+def print_by_source(generation: Generation) -> None:
     graph, degree = generation.graph(), generation.column("degree")
     names = [text for batch in generation.columns(["graph"]) for text in batch["graph"].to_pylist()]
-    sources, which = np.unique(names, return_inverse=True)
+    sources, source_of = np.unique(names, return_inverse=True)
     order = np.argsort([names.index(source) for source in sources])
     owner = np.repeat(np.arange(graph.nodes), graph.degrees())
     print(f"  {'source':12}{'nodes':>9}{'degree':>9}{'neighbours':>12}{'isolated':>10}{'similarity':>12}")
     for name, source in zip(SOURCES, order.tolist(), strict=True):
-        own = which == source
-        isolated, similarity = (graph.degrees()[own] == 0).mean(), graph.similarity[own[owner]].mean()
-        near = graph.degrees()[own].mean()
-        print(f"  {name:12}{own.sum():9,}{degree[own].mean():9.1f}{near:12.1f}{isolated:10.2%}{similarity:12.4f}")
+        is_own = source_of == source
+        isolated, similarity = (graph.degrees()[is_own] == 0).mean(), graph.similarity[is_own[owner]].mean()
+        near = graph.degrees()[is_own].mean()
+        print(f"  {name:12}{is_own.sum():9,}{degree[is_own].mean():9.1f}{near:12.1f}{isolated:10.2%}{similarity:12.4f}")
 
 
 def main() -> None:
@@ -79,13 +79,13 @@ def main() -> None:
     alone = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "store")
-        manifest, seconds, peak = alone.submit(ingested, store, options.workers).result()
+        manifest, seconds, peak = alone.submit(run_ingest, store, options.workers).result()
         print(
             f"{manifest.counts.kept:,} nodes, {manifest.edges:,} edges of the hierarchy, {seconds:.1f} s, {peak:,} MiB"
         )
         print(f"  {manifest.times}")
         with open_store(store) as opened, opened.open("nodes") as generation:
-            by_source(generation)
+            print_by_source(generation)
         path = Path(folder) / "random.edgelist"
         ends = np.random.default_rng(0).integers(0, options.edges // 10, (options.edges, 2))
         with path.open("w") as file:

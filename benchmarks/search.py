@@ -34,11 +34,11 @@ from graphkin.store.base import Generation
 
 Search = Callable[[str, float | None, int], object]  # SMILES, threshold, limit
 
-ASKED: dict[str, tuple[float | None, int]] = {"similarity ≥ 0.7": (0.7, 1000), "the 10 most similar": (None, 10)}
+SEARCHES: dict[str, tuple[float | None, int]] = {"similarity ≥ 0.7": (0.7, 1000), "the 10 most similar": (None, 10)}
 
 
 def report(name: str, search: Search, queries: list[str]) -> None:
-    for label, (threshold, limit) in ASKED.items():
+    for label, (threshold, limit) in SEARCHES.items():
         search(queries[0], threshold, limit)
         seconds = []
         for smiles in queries:
@@ -56,26 +56,27 @@ def in_process(generation: Generation) -> Search:
 
 def batch(generation: Generation, queries: list[str], alone: int) -> None:
     recipe, searched = MoleculeRecipe.model_validate(generation.manifest.recipe), MoleculeSearch(generation)
-    _, limit = ASKED["the 10 most similar"]
+    _, limit = SEARCHES["the 10 most similar"]
     begin = time.perf_counter()
-    read = [read_structure(recipe, smiles=smiles) for smiles in queries]
-    reading = (time.perf_counter() - begin) / len(read)
-    Matches.gathered(searched.search_all(read[:1], None, limit, 1))
+    parsed = [read_structure(recipe, smiles=smiles) for smiles in queries]
+    reading = (time.perf_counter() - begin) / len(parsed)
+    Matches.gathered(searched.search_all(parsed[:1], None, limit, 1))
     begin = time.perf_counter()
-    hits = [searched.search(query, None, limit) for query in read[:alone]]
+    hits = [searched.search(query, None, limit) for query in parsed[:alone]]
     single = (time.perf_counter() - begin) / len(hits)
     for threads in sorted({1, os.cpu_count() or 1}):
         begin = time.perf_counter()
-        found = Matches.gathered(searched.search_all(read, None, limit, threads))
-        together = (time.perf_counter() - begin) / len(read)
-        for number, own in enumerate(hits):
-            mine = found.query == number
+        matches = Matches.gathered(searched.search_all(parsed, None, limit, threads))
+        together = (time.perf_counter() - begin) / len(parsed)
+        for number, single_hits in enumerate(hits):
+            mine = matches.query == number
             if not (
-                np.array_equal(found.ids[mine], own.ids) and np.array_equal(found.similarity[mine], own.similarity)
+                np.array_equal(matches.ids[mine], single_hits.ids)
+                and np.array_equal(matches.similarity[mine], single_hits.similarity)
             ):
                 raise SystemExit(f"query {number} finds something else than alone")
         name, label = f"batch, {threads} thr.", f"the {limit} most similar"
-        print(f"  {name:14} {label:24} {1000 * together:9.3f} ms each of {len(read):,}: ", end="")
+        print(f"  {name:14} {label:24} {1000 * together:9.3f} ms each of {len(parsed):,}: ", end="")
         print(
             f"{single / together:.1f} x single searches, {(single + reading) / (together + reading):.1f} x with reading"
         )
@@ -126,11 +127,11 @@ def main() -> None:
     ):
         many = min(max(options.batch, options.queries), generation.size)
         ids = np.random.default_rng(0).choice(generation.size, many, replace=False)
-        asked = list(generation.structures(ids.astype(np.int32)))
-        queries = asked[: options.queries]
+        structures = list(generation.structures(ids.astype(np.int32)))
+        queries = structures[: options.queries]
         print(f"{generation.size:,} molecules, {len(queries)} queries: median, 99th percentile")
         report("in process", in_process(generation), queries)
-        batch(generation, asked[: options.batch], len(queries))
+        batch(generation, structures[: options.batch], len(queries))
         over_http(options.store, options.collection, Path(folder), queries)
         if options.no_fpsim2 or not find_spec("FPSim2"):
             print("  FPSim2 is left out" + ("" if options.no_fpsim2 else ": it is not installed"))

@@ -53,13 +53,13 @@ def main() -> None:
         with served(lambda: create_app(Settings(**settings))) as ours:
             wait(ours)
             print(f"{label}; load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
-            print(f"  {'all described':32} {asked(ours, '[U]')[0]:7.2f} s")
+            print(f"  {'all described':32} {query_pattern(ours, '[U]')[0]:7.2f} s")
             for pattern in PATTERNS:
-                taken, total = asked(ours, pattern)
-                print(f"  {pattern:32} {taken:7.2f} s {total:9,}", flush=True)
+                seconds, total = query_pattern(ours, pattern)
+                print(f"  {pattern:32} {seconds:7.2f} s {total:9,}", flush=True)
 
 
-def asked(connection: http.client.HTTPConnection, pattern: str) -> tuple[float, int]:
+def query_pattern(connection: http.client.HTTPConnection, pattern: str) -> tuple[float, int]:
     """Return the seconds until the server answers, including retries, and the number of molecules with the pattern."""
     body = json.dumps({"substructure": pattern, "limit": 100})
     ask = ("POST", "/v1/collections/benchmark/items/query", body, {"Content-Type": "application/json"})

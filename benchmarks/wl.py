@@ -86,11 +86,11 @@ def _measured(join: Callable[..., Pairs], count: int, workers: int) -> Measured:
     return Measured(seconds, pairs, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def difference(some: Pairs, all: Pairs, count: int) -> float:
+def difference(pairs: Pairs, reference: Pairs, count: int) -> float:
     """Return the largest difference of similarities from those of all pairs."""
     whole = np.zeros((count, count))
-    whole[all.left, all.right] = all.similarity
-    return float(np.abs(whole[some.left, some.right] - some.similarity).max())
+    whole[reference.left, reference.right] = reference.similarity
+    return float(np.abs(whole[pairs.left, pairs.right] - pairs.similarity).max())
 
 
 def compare(count: int, workers: int) -> None:
@@ -98,9 +98,9 @@ def compare(count: int, workers: int) -> None:
     print(f"{count:,} graphs")
     print(_line("GraKeL, all pairs", theirs, ""))
     for label, join in (("ours, candidates of the exact rule", ours), ("ours, all pairs", all_pairs)):
-        found = measure(join, count, workers)
-        worst = difference(found.pairs, theirs.pairs, count)
-        print(_line(label, found, f"{theirs.seconds / found.seconds:6.1f} x as fast, differs by {worst:.0e}"))
+        result = measure(join, count, workers)
+        worst = difference(result.pairs, theirs.pairs, count)
+        print(_line(label, result, f"{theirs.seconds / result.seconds:6.1f} x as fast, differs by {worst:.0e}"))
 
 
 def _line(label: str, measured: Measured, rest: str) -> str:

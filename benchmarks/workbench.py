@@ -26,7 +26,7 @@ from rdkit import Chem
 
 from benchmarks.data import molecules
 from benchmarks.http import reply, served, wait
-from benchmarks.substructures import PATTERNS, asked
+from benchmarks.substructures import PATTERNS, query_pattern
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
@@ -57,40 +57,44 @@ def main() -> None:
         with served(lambda: create_app(Settings(**settings))) as api:
             wait(api)
             print(f"{len(stored):,} of {source}; load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
-            print(f"all described for substructures                {asked(api, '[U]')[0]:7.2f} s")
-            took = {pattern: asked(api, pattern)[0] for pattern in PATTERNS}
+            print(f"all described for substructures                {query_pattern(api, '[U]')[0]:7.2f} s")
+            took = {pattern: query_pattern(api, pattern)[0] for pattern in PATTERNS}
             for pattern in PATTERNS:
-                told(f"substructure {pattern}", took[pattern], 1)
+                print_figure(f"substructure {pattern}", took[pattern], 1)
             for by in ("sali", "difference"):
                 begin = time.perf_counter()
                 path = f"/v1/collections/benchmark/cliffs?property=molwt&by={by}&min_similarity=0.4"
                 total = json.loads(reply(api, ("GET", path, None, {})))["total"]
-                told(f"cliffs by {by}, the first of {total:,}", time.perf_counter() - begin, 2)
+                print_figure(f"cliffs by {by}, the first of {total:,}", time.perf_counter() - begin, 2)
             with sync_playwright() as playwright:
                 arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
-                found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-                browser = playwright.chromium.launch(executable_path=found, args=arguments)
+                browser_path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+                browser = playwright.chromium.launch(executable_path=browser_path, args=arguments)
                 page = browser.new_page()
                 page.set_default_timeout(120_000)
                 url = f"http://{api.host}:{api.port}/?collection=benchmark"
-                for which in ("first", "again"):
-                    told(f"{PASTED} pasted structures on the page, {which}", looked_up(page, url, stored, others), 3)
+                for attempt in ("first", "again"):
+                    print_figure(
+                        f"{PASTED} pasted structures on the page, {attempt}",
+                        look_up_seconds(page, url, stored, others),
+                        3,
+                    )
                 members, clicks = series(page, url)
                 print(f"a series of {members:,} as an SD file: {clicks} clicks (at most 4)")
                 browser.close()
 
 
-def told(what: str, seconds: float, most: float) -> None:
-    print(f"{what:46} {seconds:7.2f} s (under {most} s{'' if seconds < most else ': NOT'})", flush=True)
+def print_figure(label: str, seconds: float, limit: float) -> None:
+    print(f"{label:46} {seconds:7.2f} s (under {limit} s{'' if seconds < limit else ': NOT'})", flush=True)
 
 
-def looked_up(page: Page, url: str, stored: list[str], others: list[str]) -> float:
+def look_up_seconds(page: Page, url: str, stored: list[str], others: list[str]) -> float:
     """Return the seconds from the click until the page shows the results of all structures."""
     step = len(stored) // STORED
-    known = [line.split()[0] for line in stored[::step][:STORED]]
+    stored_smiles = [line.split()[0] for line in stored[::step][:STORED]]
     new = [line.split()[0] for line in others[: PASTED - STORED - GARBAGE]]
     page.goto(f"{url}&part=list")
-    page.get_by_role("textbox", name="Paste SMILES").fill("\n".join([*known, *new, *["c1ccc("] * GARBAGE]))
+    page.get_by_role("textbox", name="Paste SMILES").fill("\n".join([*stored_smiles, *new, *["c1ccc("] * GARBAGE]))
     begin = time.perf_counter()
     page.get_by_role("button", name="Look up").click()
     page.get_by_role("status").filter(has_text=f"{GARBAGE} unreadable").wait_for()
@@ -104,9 +108,9 @@ def series(page: Page, url: str) -> tuple[int, int]:
     """
     clicks = 0
 
-    def click(what: Locator) -> None:
+    def click(target: Locator) -> None:
         nonlocal clicks
-        what.click()
+        target.click()
         clicks += 1
 
     page.goto(url)

@@ -21,7 +21,7 @@ from random import Random
 
 import uvloop
 
-from benchmarks.command import COLLECTION, OWN, Address, ready, served, stored
+from benchmarks.command import COLLECTION, OWN, Address, build_store, ready, served
 from benchmarks.data import molecules
 from benchmarks.machine import processor_seconds
 from tests.rigs.load import mixed
@@ -40,7 +40,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         label, lines = molecules(options.molecules)
-        store = stored(OWN, Path(folder), options.molecules)
+        store = build_store(OWN, Path(folder), options.molecules)
         servers = [running.enter_context(_served(store, number)) for number in (1, options.workers)]
         for address, _ in servers:
             _turn(address, None, options, 1.0)  # warms up
@@ -50,15 +50,15 @@ def main() -> None:
         print("| processes | neighbours and searches /s | processor time of the servers | of the users | failed |")
         print("|---|---|---|---|---|")
         for number in range(2 * options.rounds):
-            for which in (0, 1) if number % 2 == 0 else (1, 0):
-                address, pid = servers[which]
+            for side in (0, 1) if number % 2 == 0 else (1, 0):
+                address, pid = servers[side]
                 rate, server, own, failed = _turn(address, pid, options, options.seconds)
-                rates[which].append(rate)
+                rates[side].append(rate)
                 print(
-                    f"| {(1, options.workers)[which]} | {rate:,.0f} | {server:.2f} | {own:.2f} | {failed} |", flush=True
+                    f"| {(1, options.workers)[side]} | {rate:,.0f} | {server:.2f} | {own:.2f} | {failed} |", flush=True
                 )
-        one, more = (statistics.median(each) for each in rates)
-        print(f"medians: {one:,.0f}/s and {more:,.0f}/s, {more / one:.2f} times")
+        single, several = (statistics.median(each) for each in rates)
+        print(f"medians: {single:,.0f}/s and {several:,.0f}/s, {several / single:.2f} times")
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def _turn(
         return "asked", (mix.search if random.random() < options.searches else mix.neighbors)(random)
 
     users = Users(address, draw, options.users, seed="0")
-    server, own = processor_seconds(pid), time.process_time()
+    server, user_time = processor_seconds(pid), time.process_time()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(users.work(seconds))
     answered = sum(each.outcome == "answered" for each in users.log)
@@ -89,7 +89,7 @@ def _turn(
     return (
         answered / seconds,
         (processor_seconds(pid) - server) / seconds,
-        (time.process_time() - own) / seconds,
+        (time.process_time() - user_time) / seconds,
         failed,
     )
 

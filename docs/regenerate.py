@@ -13,8 +13,8 @@ MARK = "<!-- From here on made by `make docs`. -->\n"
 
 def page() -> str:
     """Return the page: its hand-written text up to the mark, followed by the help of every command."""
-    written, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
-    return written + MARK + "".join(_sections(graphkin, "graphkin", None))
+    text, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
+    return text + MARK + "".join(_sections(graphkin, "graphkin", None))
 
 
 def _sections(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
@@ -25,9 +25,9 @@ def _sections(command: click.Command, name: str, parent: click.Context | None) -
     sections = [f"\n## {context.command_path}\n\n```\n{command.get_help(context)}\n```\n"]
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
-            found = command.get_command(context, child)
-            if found is not None:
-                sections += _sections(found, child, context)
+            subcommand = command.get_command(context, child)
+            if subcommand is not None:
+                sections += _sections(subcommand, child, context)
     return sections
 
 

@@ -31,8 +31,8 @@ def take(url: str, path: Path) -> None:
     """Save the page in `STATE` as a PNG."""
     with sync_playwright() as playwright:
         arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
-        found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=found, args=arguments)
+        browser_path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=browser_path, args=arguments)
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
         page.goto(f"{url}/?{urlencode(STATE)}")
         _settle(page)
@@ -48,12 +48,12 @@ def _settle(page: Page) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        store, taken = Path(folder) / "store", Path(folder) / "page.png"
+        store, screenshot = Path(folder) / "store", Path(folder) / "page.png"
         with open_store(store, create=True) as opened:
             ingest(opened, "nci", [str(MOLECULES)], resolve())
         with Server(Settings(store=store, port=0)).running() as url:
-            take(url, taken)
-        Image.open(taken).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE).save(PICTURE, optimize=True)
+            take(url, screenshot)
+        Image.open(screenshot).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE).save(PICTURE, optimize=True)
     print(f"{PICTURE}: {PICTURE.stat().st_size:,} bytes")
 
 

@@ -40,7 +40,7 @@ def synchronous(path: Path) -> str:
         return PACKAGE
     with TemporaryDirectory() as folder:
         unasync.unasync_files([str(path)], [unasync.Rule(f"{path.parent}/", f"{folder}/", NAMES)])
-        made = Path(folder, path.name).read_text(encoding="utf-8")
+        code = Path(folder, path.name).read_text(encoding="utf-8")
     for tidied in (["check", "--fix", "--unsafe-fixes", "--select", "I,UP028"], ["format"]):
         command = [
             str(Path(sys.executable).with_name("ruff")),
@@ -50,16 +50,16 @@ def synchronous(path: Path) -> str:
             str(TARGET / path.name),
             "-",
         ]
-        made = subprocess.run(command, input=made, check=True, capture_output=True, text=True).stdout
-    return HEAD.format(name=path.name) + made
+        code = subprocess.run(command, input=code, check=True, capture_output=True, text=True).stdout
+    return HEAD.format(name=path.name) + code
 
 
 def main() -> None:
-    made = {TARGET / path.name: synchronous(path) for path in sorted(SOURCE.glob("*.py"))}
+    modules = {TARGET / path.name: synchronous(path) for path in sorted(SOURCE.glob("*.py"))}
     if "--check" in sys.argv:
         there = {path: path.read_text(encoding="utf-8") for path in TARGET.glob("*.py")}
-        sys.exit(None if made == there else "graphkin/client/synchronous/ is not what asynchronous/ makes")
-    for path, text in made.items():
+        sys.exit(None if modules == there else "graphkin/client/synchronous/ is not what asynchronous/ makes")
+    for path, text in modules.items():
         path.write_text(text, encoding="utf-8")
 
 

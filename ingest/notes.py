@@ -46,8 +46,8 @@ def notes_of_differing(differing: DifferingValues) -> list[str]:
     if not differing.counts:
         return []
     counts = ", ".join(f"{count:,} of {name}" for name, count in differing.counts.items())
-    which = "values of repeated items differ from those of the first record, which are kept"
-    return [f"{which}: {counts} (`graphkin info --differing` lists the first 100)"]
+    sentence = "values of repeated items differ from those of the first record, which are kept"
+    return [f"{sentence}: {counts} (`graphkin info --differing` lists the first 100)"]
 
 
 def notes_of_changes(before: Provenance, after: Provenance) -> list[str]:

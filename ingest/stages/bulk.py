@@ -23,14 +23,14 @@ def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage
     Raises:
         InvalidInput, StoreError: as `Runner.run` raises them.
     """
-    where = absolute(location), generation.collection, generation.id
+    location_key = absolute(location), generation.collection, generation.id
 
     def run(name: str, task: PartTask[T], tasks: int) -> list[T]:
         with stage(name, tasks, "parts") as advance:
-            return runner.run(name, partial(_on, where, task), range(tasks), advance)
+            return runner.run(name, partial(_on, location_key, task), range(tasks), advance)
 
     return run
 
 
-def _on(where: Where, task: PartTask[T], number: int, again: bool) -> T:  # noqa: ARG001 - no part crashes its process
-    return task(kept_open(*where), number)
+def _on(location_key: Where, task: PartTask[T], number: int, again: bool) -> T:  # noqa: ARG001 - no part crashes its process
+    return task(kept_open(*location_key), number)

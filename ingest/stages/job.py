@@ -146,8 +146,8 @@ class Job:
         Raises:
             FileNotFoundError: the task has not finished.
         """
-        said: dict[str, Any] = json.loads(self.place.read(self.name(stage, task, ".json")))
-        return said
+        result_of_task: dict[str, Any] = json.loads(self.place.read(self.name(stage, task, ".json")))
+        return result_of_task
 
     def save_result(self, stage: str, task: int, result: Mapping[str, Any]) -> None:
         """Save the result of a task, which marks it as finished.

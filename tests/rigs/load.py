@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 import uvloop
 
-from benchmarks.command import COLLECTION, OWN, Address, served, stored
+from benchmarks.command import COLLECTION, OWN, Address, build_store, served
 from benchmarks.machine import memory, processor_seconds
 from tests.rigs.exchange import Connection
 from tests.rigs.load_report import Phase, Results, report
@@ -62,7 +62,7 @@ def main() -> None:
         results = measured((url.hostname or "", url.port or 80), options.pid, options)
     else:
         tree = options.tree.resolve()
-        with served(tree, stored(tree, options.cache, options.molecules)) as (address, pid):
+        with served(tree, build_store(tree, options.cache, options.molecules)) as (address, pid):
             results = measured(address, pid, options)
     print(report(results))
     if options.json:
