@@ -206,7 +206,7 @@ class OlderItems:
             lambda: np.empty((0, 0), np.uint64),
         )
 
-    def described(self) -> Iterator[tuple[bytes, bytes]]:
+    def fingerprints_by_digest(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the digest and the packed fingerprint of each item."""
         for place, bits in enumerate(self.fingerprints()):
             yield self.digests[_DIGEST * place : _DIGEST * (place + 1)], bits.tobytes()
@@ -265,7 +265,7 @@ class ItemTable:
         self._batches = []
         before = len(self.older)
         item_of, first = collapse(items["digest"], self.older.digests)
-        require_numbered(before + len(first))
+        require_enough_ids(before + len(first))
         self.differing = self._differing(items, item_of, first)
         names = collect_names(items["name"], item_of, before + len(first))
         self._add_names(names.slice(0, before))
@@ -314,7 +314,7 @@ class ItemTable:
         self.added_names = pa.record_batch([ids[more], added], schema=ADDED_NAMES)
 
 
-def require_numbered(items: int) -> None:
+def require_enough_ids(items: int) -> None:
     """Raise `InvalidInput` for more items than there are ids."""
     if items > MAX_ID + 1:
         raise InvalidInput(

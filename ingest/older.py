@@ -108,7 +108,7 @@ class OlderLists:
         lists = self._open_pairs(touched, more)
         is_kept = self._is_kept(lists, place, new.take(is_added))
         stays[is_added] |= is_kept[len(lists.place) :]
-        added, removed = new.take(stays), self._evicted(lists, is_kept[: len(lists.place)])
+        added, removed = new.take(stays), self._find_evicted(lists, is_kept[: len(lists.place)])
         dropped = lost + new.ends(len(self.tie)) + removed.ends(len(self.tie)) - added.ends(len(self.tie))
         dropped[: self.graph.nodes] += self.dropped
         return Changes(iter([added.edges()]), removed.edges(), dropped)
@@ -125,17 +125,17 @@ class OlderLists:
         """
         place, new = (lists.place[:0], Pairs.concatenate([])) if place is None or new is None else (place, new)
         owner, partner = np.append(lists.owner, new.left), np.append(lists.partner, new.right)
-        similarity = np.append(self._recomputed(lists), new.similarity)
+        similarity = np.append(self._recompute(lists), new.similarity)
         rank = all_mixed(self.tie[owner], self.tie[partner])
         return among_best(np.append(lists.place, place), similarity, rank, lists.room)
 
-    def _recomputed(self, lists: _OpenPairs) -> Float64:
+    def _recompute(self, lists: _OpenPairs) -> Float64:
         """Return (P,) float64 similarities of the pairs. A pair in the lists of both ends is computed once."""
         left, right = np.minimum(lists.owner, lists.partner), np.maximum(lists.owner, lists.partner)
         _, first, again = np.unique(csr.pair_keys(left, right), return_index=True, return_inverse=True)
         return recompute_similarities(self.similarities, left[first], right[first], self.threads)[again]
 
-    def _evicted(self, lists: _OpenPairs, is_kept: Bool) -> Pairs:
+    def _find_evicted(self, lists: _OpenPairs, is_kept: Bool) -> Pairs:
         """Return the stored pairs, each once, that one item evicts and the other end does not keep."""
         owner, partner, similarity = lists.owner[~is_kept], lists.partner[~is_kept], lists.similarity[~is_kept]
         above = self.last.copy()

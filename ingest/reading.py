@@ -100,7 +100,7 @@ def parse_sources(
     """
     table = ItemTable(older)
     column = kind.agreeing(recipe)
-    review = {} if column is None else {"reviewed": Agreement(column, older.described()).review}
+    review = {} if column is None else {"reviewed": Agreement(column, older.fingerprints_by_digest()).review}
     total = sum(source.bytes_total or 0 for source in sources) or None
     with clock.stage("parse", total, "B") as advance:
         reported = 0

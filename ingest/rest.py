@@ -68,10 +68,10 @@ class RemainingEdges:
             selection.add(Pairs(left[stays], right[stays], pairs.similarity[stays]))
         selection.add(StoredPairs(self.graph, rest.similarities, threads).pairs_of(self._searched, self._capped))
         edges, _ = selection.finish()
-        added = edges.take(~self._stored(edges))
+        added = edges.take(~self._is_stored(edges))
         return added.edges(), dropped - added.ends(items)
 
-    def _stored(self, pairs: Pairs) -> Bool:
+    def _is_stored(self, pairs: Pairs) -> Bool:
         """Return (P,) whether each pair of searched items is already an edge."""
         owner, neighbor, similarity = csr.rows(self.graph, self._searched, np.float32(0))
         return csr.membership_mask(

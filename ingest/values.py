@@ -38,15 +38,15 @@ class ReadColumn:
         bare = pc.utf8_trim_whitespace(texts)
         plain = pc.match_substring_regex(bare, _NUMBER)
         if pc.all(plain, min_count=0).as_py():
-            numbers = _parsed(bare)
+            numbers = _parse_numbers(bare)
             if pc.all(pc.is_finite(numbers), min_count=0).as_py():
                 count = len(texts) - texts.null_count
                 shortest = numbers.cast(pa.string()).equals(texts)
                 return cls(numbers, ColumnValues(numbers=count, missing=0, censored=0, texts=0), shortest)
-        return cls._mixed(texts, bare, _mask(plain))
+        return cls._from_mixed_texts(texts, bare, _mask(plain))
 
     @classmethod
-    def _mixed(cls, texts: pa.Array, bare: pa.Array, plain: Mask) -> "ReadColumn":
+    def _from_mixed_texts(cls, texts: pa.Array, bare: pa.Array, plain: Mask) -> "ReadColumn":
         """Read texts of which some are not plain finite numbers."""
         present = texts.is_valid().to_numpy(zero_copy_only=False)
         numbers, is_number = _finite(bare, plain)
@@ -75,14 +75,14 @@ class ReadColumn:
         return cls(column, ColumnValues(**counts, example=example), shortest=False)
 
 
-def _parsed(bare: pa.Array) -> pa.Array:
+def _parse_numbers(bare: pa.Array) -> pa.Array:
     return pc.utf8_ltrim(bare, "+").cast(pa.float64())
 
 
 def _finite(bare: pa.Array, plain: Mask) -> tuple[Float64, Mask]:
     """Return the finite numbers among texts, 0 elsewhere, and a mask of where they are. `plain` marks plain numbers."""
     numbers, positions = np.zeros(len(bare)), np.flatnonzero(plain)
-    numbers[positions] = _parsed(bare.take(pa.array(positions))).to_numpy(zero_copy_only=False)
+    numbers[positions] = _parse_numbers(bare.take(pa.array(positions))).to_numpy(zero_copy_only=False)
     is_finite = plain & np.isfinite(numbers)
     return numbers, is_finite
 

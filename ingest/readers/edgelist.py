@@ -58,13 +58,13 @@ def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = 
         if len(rest) > MAX_RECORD:
             raise InvalidInput(f"{path} is no edge list", given=f"a line of more than {MAX_RECORD:,} bytes")
         if newline:
-            yield _parsed(head + newline, line, comment)
+            yield _parse_block(head + newline, line, comment)
             line += head.count(b"\n") + 1
     if rest:
-        yield _parsed(rest + b"\n", line, comment)
+        yield _parse_block(rest + b"\n", line, comment)
 
 
-def _parsed(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
+def _parse_block(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
     block, faults = _blank_invalid_lines(block, first_line)
     content = np.frombuffer(block, np.uint8)
     newline = content == _NEWLINE

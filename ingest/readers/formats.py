@@ -160,10 +160,10 @@ def _batches(
     content = resources.enter_context(pa.OSFile(path)) if seekable else spool_to_disk(stream, resources)
     columns = (column, options.name_column, chosen_by, options.fingerprint_column)
     parquet = ParquetRecords(path, content, *columns, writing)
-    return _followed(batches(parquet), raw, bytes_total, parquet.rows)
+    return _hash_alongside(batches(parquet), raw, bytes_total, parquet.rows)
 
 
-def _followed(
+def _hash_alongside(
     batches: Iterator[pa.RecordBatch], raw: Raw, bytes_total: int | None, rows: int
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches, and hash the raw bytes at the same pace as the rows are read."""

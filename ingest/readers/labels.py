@@ -35,7 +35,7 @@ class Labels:
         entry = self._labels.get(name)
         return None if entry is None else entry[1]
 
-    def unused(self, network: Network) -> Iterator[Record]:
+    def unused_records(self, network: Network) -> Iterator[Record]:
         """Yield rejected records for labels of unknown nodes and for lines that cannot be read."""
         node_names = set(network.names.to_pylist())
         strange = (

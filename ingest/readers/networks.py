@@ -149,7 +149,7 @@ class Reading:
         for line, text, why in self.faults:
             yield faulty_record(line, text, why)
         if labels is not None:
-            yield from labels.unused(self.network)
+            yield from labels.unused_records(self.network)
 
 
 def _node_records(reading: Reading, recipe: NodeRecipe, labels: Labels | None) -> Iterator[Record]:
@@ -180,16 +180,16 @@ def read_network(
             yield Reading.from_blocks(path, _table(path, stream, DELIMITERS[format], columns))
         case "mtx":
             count, blocks = read_matrix_market(path, stream)
-            yield Reading.from_blocks(path, blocks, _numbered(range(1, count + 1)))
+            yield Reading.from_blocks(path, blocks, _number_nodes(range(1, count + 1)))
         case "npz":
             count, edges, labels = read_npz(path, stream)
-            reading = Reading.from_blocks(path, [edges], _numbered(range(count)))
+            reading = Reading.from_blocks(path, [edges], _number_nodes(range(count)))
             yield replace(reading, network=replace(reading.network, labels=labels))
         case "graphml":
             yield from _graphml(path, stream)
 
 
-def _numbered(names: range) -> _Nodes:
+def _number_nodes(names: range) -> _Nodes:
     return _Nodes({str(name): number for number, name in enumerate(names)}, [*range(1, len(names) + 1)])
 
 

@@ -67,7 +67,7 @@ class ParquetRecords:
         with self._file:
             number = 0
             for batch in self._file.iter_batches(batch_size=self._rows_at_once()):
-                cells = [*map(_encoded, batch.columns)]
+                cells = [*map(_encode_column, batch.columns)]
                 for at in self._binary:
                     cells[at] = _hexadecimal(batch.column(at))
                 for row in zip(*cells, strict=True):
@@ -115,12 +115,12 @@ _HOLD: Mapping[str, tuple[str, str, Callable[[pa.DataType], bool]]] = {
 """Content of a structure column by writing: its name and accepted types for error messages, and a test of a type."""
 
 
-def _encoded(column: pa.Array) -> list[bytes | None]:
+def _encode_column(column: pa.Array) -> list[bytes | None]:
     """Return the values of a column as UTF-8 text."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
-        return _shared(column)
+        return _encode_dictionary(column)
     if pa.types.is_nested(column.type):
         values = column.to_pylist()
         return [None if v is None else json.dumps(v, ensure_ascii=False, default=str).encode() for v in values]
@@ -138,8 +138,8 @@ def _hexadecimal(column: pa.Array) -> list[bytes | None]:
     return [None if value is None else value.hex().encode() for value in column.to_pylist()]
 
 
-def _shared(column: pa.DictionaryArray) -> list[bytes | None]:
+def _encode_dictionary(column: pa.DictionaryArray) -> list[bytes | None]:
     """Return the values of a dictionary column as UTF-8 text, with each distinct value encoded once and shared."""
     used = column.indices.drop_null().unique()
-    values = dict(zip(used.to_pylist(), _encoded(column.dictionary.take(used)), strict=True))
+    values = dict(zip(used.to_pylist(), _encode_column(column.dictionary.take(used)), strict=True))
     return [values.get(place) for place in column.indices.to_pylist()]

@@ -46,11 +46,11 @@ def read_tu(path: str) -> Iterator[Record]:
 
 def _edge_files(path: str) -> list[Any]:
     """Return the edge files of a folder and of its subfolders, without the hidden ones that macOS adds to archives."""
-    files = _packed(path) if zipfile.is_zipfile(path) else [*Path(path).glob("*"), *Path(path).glob("*/*")]
+    files = _archive_files(path) if zipfile.is_zipfile(path) else [*Path(path).glob("*"), *Path(path).glob("*/*")]
     return sorted((file for file in files if file.name.endswith(_EDGES) and not file.name.startswith(".")), key=str)
 
 
-def _packed(path: str) -> list[zipfile.Path]:
+def _archive_files(path: str) -> list[zipfile.Path]:
     """Return the files of an archive and of its top-level folders.
 
     Raises:
@@ -91,10 +91,12 @@ class _Collection:
         """(V,) the graph of each node, in the order of the file, from 0."""
         (graph,) = self._numbers("graph_indicator", columns=1).T
         if not len(graph) or graph.min() < 1:
-            raise self._damaged("graph_indicator", "it names no graph, or one below 1")
+            raise self._damage_error("graph_indicator", "it names no graph, or one below 1")
         highest = max(len(graph), *map(len, self._properties.values()), 0)
         if graph.max() > highest:
-            raise self._damaged("graph_indicator", f"it names graph {graph.max()}, but there are {highest} at most")
+            raise self._damage_error(
+                "graph_indicator", f"it names graph {graph.max()}, but there are {highest} at most"
+            )
         return graph - 1
 
     @cached_property
@@ -111,7 +113,9 @@ class _Collection:
         graphs = int(self._indicator.max()) + 1
         for key, values in self._properties.items():
             if len(values) < graphs:
-                raise self._damaged("graph_indicator", f"it names graph {graphs}, but only {len(values)} have a {key}")
+                raise self._damage_error(
+                    "graph_indicator", f"it names graph {graphs}, but only {len(values)} have a {key}"
+                )
             graphs = max(graphs, len(values))
         return graphs
 
@@ -124,7 +128,7 @@ class _Collection:
         ends = self._numbers("A", columns=2) - 1
         is_known = (ends >= 0) & (ends < len(self._indicator))
         if (none := ~is_known.any(axis=1)).any():
-            raise self._damaged("A", f"line {np.argmax(none) + 1} joins nodes that graph_indicator does not have")
+            raise self._damage_error("A", f"line {np.argmax(none) + 1} joins nodes that graph_indicator does not have")
         place = np.empty(len(self._indicator), np.int64)
         place[self._line_of_node - 1] = np.arange(len(place))
         return np.where(is_known, place[np.where(is_known, ends, 0)], -1), np.asarray(is_known.all(axis=1))
@@ -162,7 +166,7 @@ class _Collection:
             return None
         labels = self._numbers("node_labels")
         if len(labels) != len(self._indicator):
-            raise self._damaged("node_labels", f"{len(labels)} lines for {len(self._indicator)} nodes")
+            raise self._damage_error("node_labels", f"{len(labels)} lines for {len(self._indicator)} nodes")
         labels = labels[self._line_of_node - 1]
         return labels[:, 0] if labels.shape[1] == 1 else np.array([" ".join(map(str, row)) for row in labels.tolist()])
 
@@ -192,11 +196,11 @@ class _Collection:
         try:
             table = csv.read_csv(io.BytesIO(data), csv.ReadOptions(use_threads=False, autogenerate_column_names=True))
         except pa.ArrowInvalid as error:
-            raise self._damaged(ending, str(error)) from error
+            raise self._damage_error(ending, str(error)) from error
         if columns is not None and table.num_columns != columns:
-            raise self._damaged(ending, f"{table.num_columns} columns, not {columns}")
+            raise self._damage_error(ending, f"{table.num_columns} columns, not {columns}")
         if not all(pa.types.is_integer(column.type) and not column.null_count for column in table.columns):
-            raise self._damaged(ending, "it holds something else than whole numbers")
+            raise self._damage_error(ending, "it holds something else than whole numbers")
         return np.stack(table.columns, axis=1)
 
     def _data(self, ending: str) -> bytes:
@@ -206,8 +210,8 @@ class _Collection:
         try:
             data: bytes = file.read_bytes()
         except RuntimeError as error:  # encrypted, or compressed by an unsupported method
-            raise self._damaged(ending, str(error)) from error
+            raise self._damage_error(ending, str(error)) from error
         return data
 
-    def _damaged(self, ending: str, why: str) -> InvalidInput:
+    def _damage_error(self, ending: str, why: str) -> InvalidInput:
         return InvalidInput(f"{self.path}: {self.name}_{ending}.txt is damaged: {why}")

@@ -76,7 +76,7 @@ class Spark(Runner):
     def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
         self._context.setJobDescription(stage)
         try:
-            with self._watched(len(numbers), advance):
+            with self._report_progress(len(numbers), advance):
                 results = self._context.parallelize(numbers, len(numbers)).map(_catch_refusals(task)).collect()
         except Exception as error:  # raised by Java
             lines = str(error).splitlines()
@@ -90,7 +90,7 @@ class Spark(Runner):
         return [each for each in results if not isinstance(each, _RefusedInput)]
 
     @contextmanager
-    def _watched(self, tasks: int, advance: Advance) -> Iterator[None]:
+    def _report_progress(self, tasks: int, advance: Advance) -> Iterator[None]:
         """Report the progress of `tasks` tasks while the block runs them.
 
         Nothing else may run on the application meanwhile.

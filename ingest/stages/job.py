@@ -98,10 +98,10 @@ class Job:
         return f"{WORK}/{self.key}/{stage}/{task:06d}{suffix}"
 
     def write(self, stage: str, task: int, table: pa.Table) -> None:
-        self.place.write(self.name(stage, task), _encoded(table))
+        self.place.write(self.name(stage, task), _encode(table))
 
     def read(self, stage: str, task: int) -> pa.Table:
-        return _decoded(self.place.read(self.name(stage, task)))
+        return _decode(self.place.read(self.name(stage, task)))
 
     def write_arrays(self, stage: str, task: int, **arrays: NDArray[Any]) -> None:
         sink = io.BytesIO()
@@ -121,7 +121,7 @@ class Job:
         ends = np.searchsorted(to[order], np.arange(tasks + 1))
         sorted_rows = rows.take(pa.array(order))
         sections = [
-            _encoded(sorted_rows.slice(begin, end - begin)) if end > begin else b""
+            _encode(sorted_rows.slice(begin, end - begin)) if end > begin else b""
             for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         ]
         places = np.cumsum([8 * (tasks + 1), *map(len, sections)]).astype("<i8")
@@ -133,7 +133,7 @@ class Job:
             name = self.name(stage, task)
             start, stop = np.frombuffer(self.place.read_range(name, 8 * to, 8 * to + 16), "<i8").tolist()
             if stop > start:
-                yield _decoded(self.place.read_range(name, start, stop))
+                yield _decode(self.place.read_range(name, start, stop))
 
     def finished_tasks(self, stage: str) -> set[int]:
         """Return the finished tasks of a stage."""
@@ -161,13 +161,13 @@ def key_of(*made_from: Any) -> str:
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _encoded(table: pa.Table) -> bytes:
+def _encode(table: pa.Table) -> bytes:
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as stream:
         stream.write_table(table)
     return sink.getvalue()
 
 
-def _decoded(content: bytes) -> pa.Table:
+def _decode(content: bytes) -> pa.Table:
     with pa.ipc.open_stream(content) as stream:
         return stream.read_all()

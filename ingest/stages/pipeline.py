@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.items import require_numbered
+from graphkin.ingest.items import require_enough_ids
 from graphkin.ingest.notes import notes, report_notes
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress
@@ -68,7 +68,7 @@ def ingest(
     release = job.place.claim()
     try:
         _prepare(job)
-        return _published(runner, job, collection, Clock(progress or Progress()))
+        return _run_and_publish(runner, job, collection, Clock(progress or Progress()))
     except (FileNotFoundError, StoreError) as error:
         if MANIFEST not in job.place.names():
             raise
@@ -78,7 +78,7 @@ def ingest(
         release()
 
 
-def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manifest:
+def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) -> Manifest:
     """Run all stages, and publish their output."""
     kind, recipe, sizes = job.kind, job.recipe, job.sizes
     engine = Engine(runner, job, clock)
@@ -99,7 +99,7 @@ def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manif
         clock.progress.note(missing_names_note(properties))
     starts = np.cumsum([0, *(each["kept"] for each in item_results)])
     size = int(starts[-1])
-    require_numbered(size)
+    require_enough_ids(size)
     rendered = engine.run("render", partial(items.render, starts, properties), -(-size // sizes.rows))
     part_results += rendered
     shards = -(-size // sizes.owners)
@@ -122,9 +122,9 @@ def _published(runner: Runner, job: Job, collection: str, clock: Clock) -> Manif
         edges=sum(each["edges"] for each in shard_results),
         dropped=sum(each["dropped"] for each in shard_results) // 2,
         histograms=histograms(
-            _summed(each["degrees"] for each in shard_results),
+            _sum_histograms(each["degrees"] for each in shard_results),
             steps_from(recipe.threshold),
-            _summed(each["similar"] for each in shard_results),
+            _sum_histograms(each["similar"] for each in shard_results),
         ),
         clock=clock,
     )
@@ -211,7 +211,7 @@ def _parts(results: Iterable[dict[str, Any]]) -> dict[Group, list[Part]]:
     return parts
 
 
-def _summed(counts: Iterable[list[int]]) -> Int64:
+def _sum_histograms(counts: Iterable[list[int]]) -> Int64:
     """Return the sum of histograms of different lengths."""
     histograms_to_sum = list(counts)
     total = np.zeros(max(map(len, histograms_to_sum)), np.int64)

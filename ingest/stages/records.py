@@ -62,7 +62,7 @@ def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
 def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -> dict[str, Any]:
     """Describe the records of a part, and scatter digests and names to the tasks that merge equal items."""
     number, name, writing = parts[part]
-    parsed = _parsed(job, [Chunk(name, writing, batch) for batch in job.read("records", number).to_batches()])
+    parsed = _parse_chunks(job, [Chunk(name, writing, batch) for batch in job.read("records", number).to_batches()])
     items = pa.Table.from_batches([chunk.items for chunk in parsed])
     rejections = pa.Table.from_batches([chunk.rejections for chunk in parsed])
     job.write("parsed", part, items)
@@ -75,7 +75,7 @@ def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -
     return {"read": len(items) + len(rejections), "rejected": len(rejections)}
 
 
-def _parsed(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
+def _parse_chunks(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
     """Parse chunks in this process, or in worker processes if an earlier try lost its process.
 
     The worker processes reject a record that crashes them.
