@@ -21,7 +21,7 @@ USES: dict[str, Callable[[Generation], object]] = {
 }
 
 
-def timed(store: Store, collection: str) -> dict[str, float]:
+def time_uses(store: Store, collection: str) -> dict[str, float]:
     """Return the seconds of opening, of each first use, and of a complete scrub instead."""
     begin = perf_counter()
     with store.open(collection) as generation:
@@ -46,7 +46,7 @@ def main() -> None:
         with store.open(options.collection) as generation:
             csr.flaw(generation.graph())  # compiled
             size = generation.size
-        runs = [timed(store, options.collection) for _ in range(10)]
+        runs = [time_uses(store, options.collection) for _ in range(10)]
         folder = options.store / "collections" / options.collection / store.collection(options.collection).current
     byte_count = sum(file.stat().st_size for file in folder.iterdir())
     best = {name: min(run[name] for run in runs) for name in runs[0]}

@@ -81,7 +81,7 @@ def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[OnlineSo
         yield source
 
 
-def ingested(folder: Path, count: int, threshold: float) -> str:
+def ingest_molecules(folder: Path, count: int, threshold: float) -> str:
     label, path = smiles_file(folder, count)
     with open_store(folder / "store", create=True) as store:
         ingest(store, "benchmark", [str(path)], resolve(threshold=threshold))
@@ -101,7 +101,7 @@ def rate(config: PretrainConfig, source: Source, epoch: int, train: Callable[[Dr
 
 
 def compare(folder: Path, molecules: int, pairs: int) -> None:
-    label = ingested(folder, molecules, _THRESHOLD)
+    label = ingest_molecules(folder, molecules, _THRESHOLD)
     config = PretrainConfig.of("hgc-fo", batch_size=64)
     with online(config, folder, "before") as before:
         corpus = before.corpus()
@@ -125,7 +125,7 @@ def compare(folder: Path, molecules: int, pairs: int) -> None:
 
 
 def feed(folder: Path, molecules: int) -> None:
-    label = ingested(folder, molecules, _FED_THRESHOLD)
+    label = ingest_molecules(folder, molecules, _FED_THRESHOLD)
     print(f"{label}, batch 256, no model, {torch.get_num_threads()} threads; anchors a second, epoch by epoch")
     for strategy in ("hgc-fo", "hgc-ho"):
         config = PretrainConfig.of(strategy)

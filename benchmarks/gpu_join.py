@@ -65,11 +65,11 @@ def main() -> None:
 
 
 def _write(file: Path, molecules: int, thresholds: Sequence[float]) -> None:
-    from benchmarks.join import prepared
+    from benchmarks.join import prepare_sample
     from graphkin.similarity.join import similar_pairs
 
     with TemporaryDirectory() as folder:
-        words = prepared(Path(folder), molecules, os.cpu_count() or 1).words()
+        words = prepare_sample(Path(folder), molecules, os.cpu_count() or 1).words()
     np.savez_compressed(file, words=words)
     list(similar_pairs(words[:1000], 0.5, 1))
     for threshold in thresholds:

@@ -121,7 +121,7 @@ def fingerprint(smiles: list[str]) -> bytes:
     return b"".join(fingerprinter.packed(reader.read(text, "smiles")) for text in smiles)
 
 
-def prepared(folder: Path, count: int, workers: int) -> Sample:
+def prepare_sample(folder: Path, count: int, workers: int) -> Sample:
     source, smiles = _moses(count) if count > _ZINC250K else molecules(count)
     path = folder / f"{len(smiles)}.npy"
     chunks = [smiles[start : start + 2000] for start in range(0, len(smiles), 2000)]
@@ -180,10 +180,10 @@ def main() -> None:
         print("FPSim2 is not installed and is left out: pip install FPSim2")
     print(f"Tanimoto ≥ {options.threshold}, {options.workers} workers", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        sample = prepared(Path(folder), options.molecules, options.workers)
+        sample = prepare_sample(Path(folder), options.molecules, options.workers)
         seconds = together(sample, others, options.threshold, options.workers)
         for count in options.alone:
-            alone = prepared(Path(folder), count, options.workers)
+            alone = prepare_sample(Path(folder), count, options.workers)
             whole = count == _ZINC250K
             if whole and options.in_full:
                 together(alone, others, options.threshold, options.workers)

@@ -91,13 +91,13 @@ class Library:
             for points, limit in ((1, _ENDS), (2, _LINKS), (3, _HUBS))
         )
         pairs = product(
-            [_opened(text, 90, _JOINT) for text in links[:_PAIRED]],
-            [_opened(text, _JOINT, 91) for text in links[:_PAIRED]],
+            [_open_cuts(text, 90, _JOINT) for text in links[:_PAIRED]],
+            [_open_cuts(text, _JOINT, 91) for text in links[:_PAIRED]],
         )
         cores = (
-            [_opened(text, 90, 91) for text in links],
-            [joined for pair in pairs if (joined := _joined(*pair))],
-            [_opened(text, 90, 91, 92) for text in hubs],
+            [_open_cuts(text, 90, 91) for text in links],
+            [joined for pair in pairs if (joined := _join_links(*pair))],
+            [_open_cuts(text, 90, 91, 92) for text in hubs],
         )
         rng = np.random.default_rng(seed)
         table = _Ends(ends)
@@ -160,7 +160,7 @@ class _Ends:
     def __init__(self, ends: Sequence[str]) -> None:
         self.texts: list[str] = []
         self._places: dict[tuple[int, int], tuple[int, int]] = {}
-        opened = [[_opened(text, 90 + point) for text in ends[point::3]] for point in range(3)]
+        opened = [[_open_cuts(text, 90 + point) for text in ends[point::3]] for point in range(3)]
         for point, environment in product(range(3), {pair[0] for pair in _JOINED}):
             begin = len(self.texts)
             self.texts += [text for text, (own,) in opened[point] if (environment, own) in _JOINED]
@@ -205,7 +205,7 @@ def _is_usual(fragment: Chem.Mol) -> bool:
     )
 
 
-def _opened(text: str, *closures: int) -> Core:
+def _open_cuts(text: str, *closures: int) -> Core:
     """Write the fragment with these ring closures in place of its dummy atoms."""
     fragment = Chem.MolFromSmiles(text)
     cut = [atom for atom in fragment.GetAtoms() if atom.GetAtomicNum() == 0]
@@ -219,7 +219,7 @@ def _opened(text: str, *closures: int) -> Core:
     return Core(Chem.MolFragmentToSmiles(fragment, atoms), tuple(atom.GetIsotope() for atom in cut))
 
 
-def _joined(one: Core, other: Core) -> Core | None:
+def _join_links(one: Core, other: Core) -> Core | None:
     """Return two links in a row, or None if BRICS would not join them."""
     if (one.environments[1], other.environments[0]) not in _JOINED:
         return None

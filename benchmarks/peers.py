@@ -37,11 +37,11 @@ def measure(join: Join, *arguments: Any, tries: int = TRIES) -> Measured:
     for crashes in range(tries):
         try:
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-                return pool.submit(_measured, join, *arguments).result()._replace(crashes=crashes)
+                return pool.submit(_measure_here, join, *arguments).result()._replace(crashes=crashes)
         except BrokenProcessPool:
             continue
     raise Crashed(f"crashed in {tries} of {tries} tries")
 
 
-def _measured(join: Join, *arguments: Any) -> Measured:
+def _measure_here(join: Join, *arguments: Any) -> Measured:
     return Measured(*join(*arguments), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

@@ -74,10 +74,10 @@ def grakel(graphs: list[Structure], workers: int) -> Pairs:  # noqa: ARG001 - on
 def measure(join: Callable[..., Pairs], count: int, workers: int) -> Measured:
     """Measure `join` in a process of its own."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(_measured, join, count, workers).result()
+        return pool.submit(_measure_here, join, count, workers).result()
 
 
-def _measured(join: Callable[..., Pairs], count: int, workers: int) -> Measured:
+def _measure_here(join: Callable[..., Pairs], count: int, workers: int) -> Measured:
     graphs = structures(count)
     join(graphs[:_COMPILED_WITH], workers)
     begin = time.perf_counter()

@@ -33,7 +33,7 @@ _runs = click.option("--runs", type=click.IntRange(1), default=3, help="Runs, ea
 _seed = click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the first run.")
 
 
-def _sampled(command: Command) -> Command:
+def _sampling_options(command: Command) -> Command:
     """Add --targets, --runs and --seed, which choose the random items of a report."""
     return _targets(_runs(_seed(command)))
 
@@ -48,7 +48,7 @@ def report() -> None:
 
 @report.command()
 @options.reading
-@_sampled
+@_sampling_options
 @click.option("--max-hops", type=click.IntRange(1), default=6, help="Hops to go.")
 @_output
 def hops(max_hops: int, targets: int, runs: int, seed: int, **where: Any) -> None:
@@ -64,7 +64,7 @@ def hops(max_hops: int, targets: int, runs: int, seed: int, **where: Any) -> Non
 
 @report.command()
 @options.reading
-@_sampled
+@_sampling_options
 @click.option(
     "--samples",
     type=click.IntRange(1, 64),
@@ -86,7 +86,7 @@ def orders(samples: tuple[int, ...], targets: int, runs: int, seed: int, **where
 
 @report.command()
 @options.reading
-@_sampled
+@_sampling_options
 @click.option(
     "--threshold",
     "thresholds",
@@ -130,7 +130,7 @@ def theory(same: str | None, targets: int, seed: int, **where: Any) -> None:
 
 @report.command()
 @options.reading
-@_sampled
+@_sampling_options
 @_output
 def augmentations(targets: int, runs: int, seed: int, **where: Any) -> None:
     """Damaged copies: legality and similarity (figures 1, 5 and 6, tables 13 to 15)."""
@@ -214,7 +214,7 @@ def _write(
     name = str(context.info_name)
     with open_generation(store_location, collection, generation) as opened:
         report_made = make(opened)
-        contents = files(name, report_made, Origin.of(opened, _command(context)))
+        contents = files(name, report_made, Origin.from_generation(opened, _command(context)))
     _keep(contents, output)
     click.echo("\n\n".join(map(table, report_made.tables)))
     click.echo(f"\n{', '.join(str(output / file) for file in contents)}")

@@ -47,7 +47,7 @@ from studies.downstream.few import few
 from studies.downstream.heldout import measure_retrieval
 from studies.downstream.pretraining import over_all_atoms, run_pretraining
 from studies.downstream.probe import Features, morgan, probe, standardize
-from studies.downstream.results import DATA, dataset, untrained
+from studies.downstream.results import DATA, dataset, untrained_encoder
 from studies.downstream.scaffold import random_scaffold_split
 
 _MOLECULES = 249_456
@@ -116,7 +116,7 @@ class Options:
 
 
 @contextmanager
-def served(options: Options, collections: Set[str]) -> Iterator[str]:
+def serve(options: Options, collections: Set[str]) -> Iterator[str]:
     """Serve a store with these collections, ingesting those that are missing, and yield the URL."""
     from graphkin.api.serve import Server
     from graphkin.api.settings import Settings
@@ -181,7 +181,7 @@ def measure_arm(options: Options, name: str, seed: int, url: str) -> Cell:
         cell["pretraining"] = train(options, name, seed, url)
         encoder = load_encoder(options.run(name, seed)).encoder
     elif name == "untrained":
-        encoder = untrained(seed)
+        encoder = untrained_encoder(seed)
     if encoder is not None:
         cell["heldout"] = _heldout(encoder, options, seed, url)
     cell["sets"] = {each: score_arm(encoder, each, options.splits) for each in SETS}
@@ -227,7 +227,7 @@ def read_cells(options: Options, parts: list[Part]) -> dict[Part, Cell]:
 
 def measure(options: Options, parts: list[Part], processes: int) -> None:
     """Measure the missing parts, `processes` at a time."""
-    parts = [each for each in parts if not options.cell(*each).exists()]
+    parts = [part for part in parts if not options.cell(*part).exists()]
     if not parts:
         return
     if not DATA.is_dir():
@@ -235,10 +235,10 @@ def measure(options: Options, parts: list[Part], processes: int) -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     collections = {*COLLECTIONS, *(TRAINED[arm].collection for arm, _ in parts if arm in TRAINED)}
     with ExitStack() as stack:
-        url = stack.enter_context(served(options, collections))
+        url = stack.enter_context(serve(options, collections))
         pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
-        for each in as_completed([pool.submit(_measure_cell, options, arm, seed, url) for arm, seed in parts]):
-            each.result()
+        for future in as_completed([pool.submit(_measure_cell, options, arm, seed, url) for arm, seed in parts]):
+            future.result()
 
 
 def _measure_cell(options: Options, arm: str, seed: int, url: str) -> None:

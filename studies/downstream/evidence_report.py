@@ -50,7 +50,7 @@ class Pooled(NamedTuple):
     seeds: int
 
 
-def pooled(cells: Cells, treatment: str, control: str, score: str = "probe") -> Pooled | None:
+def pool_contrast(cells: Cells, treatment: str, control: str, score: str = "probe") -> Pooled | None:
     """Pool a contrast over all sets, for the seeds that both arms have. Return None if there are none.
 
     A set's variance is that of `over_splits`. The mean is that of a random-effects model (Paule and Mandel, 1982). Its
@@ -81,12 +81,12 @@ def _contrasts(cells: Cells) -> Iterator[str]:
         yield ""
         yield f"| exact minus | seeds | {' | '.join(SETS.values())} | all five | Holm's p |"
         yield f"|---|---|{'---|' * len(SETS)}---|---|"
-        results = {pair: pooled(cells, *pair, score) for pair in CONTRASTS}
-        complete = {pair: each for pair, each in results.items() if each is not None}
-        adjusted = multipletests([each.p for each in complete.values()], method="holm")[1] if complete else []
-        for (pair, each), p in zip(complete.items(), adjusted, strict=True):
-            yield f"| {ARMS[pair[1]]} | {each.seeds} | {' | '.join(_columns(each))} | {p:.3f} |"
-        missing = [ARMS[control] for (_, control), each in results.items() if each is None]
+        results = {pair: pool_contrast(cells, *pair, score) for pair in CONTRASTS}
+        complete = {pair: contrast for pair, contrast in results.items() if contrast is not None}
+        adjusted = multipletests([contrast.p for contrast in complete.values()], method="holm")[1] if complete else []
+        for (pair, contrast), p in zip(complete.items(), adjusted, strict=True):
+            yield f"| {ARMS[pair[1]]} | {contrast.seeds} | {' | '.join(_columns(contrast))} | {p:.3f} |"
+        missing = [ARMS[control] for (_, control), contrast in results.items() if contrast is None]
         if missing:
             yield ""
             yield f"Not measured yet: {', '.join(missing)}."
@@ -94,8 +94,8 @@ def _contrasts(cells: Cells) -> Iterator[str]:
 
 
 def _columns(contrast: Pooled) -> Iterator[str]:
-    for each in contrast.sets.values():
-        yield f"{each.mean:+.4f} ± {each.error:.4f}"
+    for difference in contrast.sets.values():
+        yield f"{difference.mean:+.4f} ± {difference.error:.4f}"
     yield f"{contrast.mean:+.4f} [{contrast.low:+.4f}, {contrast.high:+.4f}]"
 
 

@@ -11,7 +11,7 @@ from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import Strategy
 from studies.cells import Cell, minutes
 from studies.downstream.comparison import Difference, describe_intervals, over_splits
-from studies.downstream.report import counted
+from studies.downstream.report import count_of
 
 PRETRAINED: tuple[Strategy, ...] = ("hgc-fo", "hgc-ho")
 ARMS = {"random": "scratch", "hgc-fo": "HGC(FO)", "hgc-ho": "HGC(HO)"}
@@ -91,7 +91,7 @@ def _setting(results: GraphResults, title: str, transductive: bool) -> Iterator[
     yield f"## {title}"
     yield ""
     yield (
-        f"Accuracy (micro-F1) on {folds} of {FOLDS} stratified folds, paired, {counted(seeds, 'seed')}; "
+        f"Accuracy (micro-F1) on {folds} of {FOLDS} stratified folds, paired, {count_of(seeds, 'seed')}; "
         f"{results.steps:,} steps of pre-training at batch 32{' in bfloat16' if results.bf16 else ''}, "
         f"{results.epochs} epochs of fine-tuning. Mean ± standard "
         "deviation over the folds; differences ± standard error [95 % interval], corrected for overlapping training "
@@ -161,7 +161,7 @@ def _times(results: GraphResults) -> Iterator[str]:
     yield ""
     yield (
         "Minutes by the clock, and in brackets those of processor time, in sum. Training folds only: "
-        f"{counted(len(results.own), 'fold')}; scratch is fine-tuned once for both."
+        f"{count_of(len(results.own), 'fold')}; scratch is fine-tuned once for both."
     )
     yield ""
     yield "| part | arm | transductive | training folds only |"

@@ -107,7 +107,7 @@ def dataset(name: str) -> TuDataset:
 
 
 @contextmanager
-def served(options: Options) -> Iterator[str]:
+def serve(options: Options) -> Iterator[str]:
     """Serve the store, and yield the URL."""
     settings = Settings(store=options.work / "store", port=0, cache_dir=options.work / "server-cache")
     with Server(settings).running() as url:
@@ -237,7 +237,7 @@ def measure(options: Options, own: int, seeds: Sequence[int]) -> GraphResults:
         path = options.work / "look-alikes" / f"{name}.json"
         results.look_alikes[name] = load_or_make(path, partial(look_alikes, dataset(name)))
     with ExitStack() as stack:
-        url = cache(lambda: stack.enter_context(served(options)))
+        url = cache(lambda: stack.enter_context(serve(options)))
         for without in settings:
             path = options.work / "ingest" / f"{_collection_name(without)}.json"
             results.ingest[without] = load_or_make(path, partial(ingest_collection, options, without))

@@ -12,7 +12,7 @@ from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import LEARNED_BY, Strategy
 from studies.cells import Cell, minutes
 from studies.downstream.comparison import Difference, describe_intervals, over_splits
-from studies.downstream.report import counted
+from studies.downstream.report import count_of
 
 PRETRAINED: tuple[Strategy, ...] = ("gcc", "hgc-fo", "hgc-ho")
 ENCODERS = {"random": "scratch", "gcc": "GCC", "hgc-fo": "HGC(FO)", "hgc-ho": "HGC(HO)"}
@@ -66,7 +66,7 @@ def report(results: NodeResults) -> str:
 
 
 def _scores(results: NodeResults) -> Iterator[str]:
-    seeds = counted(len(results.seeds), "seed")
+    seeds = count_of(len(results.seeds), "seed")
     yield "## US-Airport"
     yield ""
     yield (

@@ -103,7 +103,7 @@ def airports() -> NodeDataset:
 
 
 @contextmanager
-def served(options: Options) -> Iterator[str]:
+def serve(options: Options) -> Iterator[str]:
     """Serve the store, and yield the URL."""
     settings = Settings(store=options.store, port=0, cache_dir=options.work / "server-cache")
     with Server(settings).running() as url:
@@ -119,7 +119,7 @@ def ingest_collection(options: Options) -> Cell:
     if code:
         raise SystemExit(code)
     seconds = stopwatch.read()["seconds"]
-    with served(options) as url, source_of(options, PretrainConfig.of("hgc-fo", kind="node"), url) as source:
+    with serve(options) as url, source_of(options, PretrainConfig.of("hgc-fo", kind="node"), url) as source:
         edges, links = len(source.edges()), len(source.links())
         return {"nodes": source.generation.size, "edges": edges, "links": links, "seconds": seconds}
 
@@ -146,7 +146,7 @@ def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> En
     return result
 
 
-def frozen(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Cell:
+def score_frozen(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Cell:
     """Return the scores on all folds."""
     data, stopwatch = airports(), Stopwatch()
     match arm:
@@ -191,10 +191,10 @@ def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
     options.work.mkdir(parents=True, exist_ok=True)
     results.ingest.update(load_or_make(options.ingest(), partial(ingest_collection, options)))
     with ExitStack() as stack:
-        url = cache(lambda: stack.enter_context(served(options)))
+        url = cache(lambda: stack.enter_context(serve(options)))
         for arm in ("majority", "degree"):
             path = options.cell("frozen", arm)
-            results.frozen[arm, 0] = load_or_make(path, partial(frozen, options, arm, 0, url))
+            results.frozen[arm, 0] = load_or_make(path, partial(score_frozen, options, arm, 0, url))
         for seed in seeds:
             for strategy in PRETRAINED:
                 path = options.cell("pretraining", strategy, seed)
@@ -202,7 +202,7 @@ def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
                 results.pretraining[strategy, seed] = load_or_make(path, make)
             for arm in ENCODERS:
                 path = options.cell("frozen", arm, seed)
-                results.frozen[arm, seed] = load_or_make(path, partial(frozen, options, arm, seed, url))
+                results.frozen[arm, seed] = load_or_make(path, partial(score_frozen, options, arm, seed, url))
             for fold in range(FOLDS):
                 for arm in ENCODERS:
                     path = options.cell(f"finetune-{options.epochs}", arm, seed, fold)

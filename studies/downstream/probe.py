@@ -91,7 +91,9 @@ def probe_classes(features: Features, labels: NDArray[np.int64], split: Split) -
 
     No part may be empty, and train must have at least two classes.
     """
-    hits = np.stack([model.predict(features) == labels for model in _fitted(features, labels, split.train, CLASS_GRID)])
+    hits = np.stack(
+        [model.predict(features) == labels for model in _fit_models(features, labels, split.train, CLASS_GRID)]
+    )
     valid, test = hits[:, split.valid].mean(1), hits[:, split.test].mean(1)
     best = int(np.argmax(valid))
     return ClassScore(float(test[best]), float(valid[best]), CLASS_GRID[best])
@@ -100,10 +102,10 @@ def probe_classes(features: Features, labels: NDArray[np.int64], split: Split) -
 def _scores(features: Features, labels: NDArray[np.int8], split: Split) -> NDArray[np.float64]:
     """Return (G, N) log odds of all rows after training with each strength of `GRID`."""
     rows = split.train[labels[split.train] >= 0]
-    return np.stack([model.decision_function(features) for model in _fitted(features, labels, rows, GRID)])
+    return np.stack([model.decision_function(features) for model in _fit_models(features, labels, rows, GRID)])
 
 
-def _fitted(
+def _fit_models(
     features: Features, labels: NDArray[np.integer[Any]], rows: NDArray[np.int64], grid: Sequence[float]
 ) -> Iterator[LogisticRegression]:
     """Yield one model trained on the rows with each strength in turn. The caller must use it before the next."""

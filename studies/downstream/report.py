@@ -75,7 +75,7 @@ def _probes(results: Results) -> Iterator[str]:
     yield ""
     yield (
         f"Test ROC-AUC of logistic regression on frozen embeddings, {splits} random scaffold re-splits, paired, "
-        f"{counted(seeds, 'pre-training seed')}. "
+        f"{count_of(seeds, 'pre-training seed')}. "
         "Mean ± standard deviation over the re-splits; differences ± standard error [95 % interval], corrected for "
         f"overlapping training sets (Nadeau and Bengio, 2003), {spread}. Bold: 0 is outside."
     )
@@ -112,7 +112,7 @@ def _finetuning(results: Results) -> Iterator[str]:
     yield "## Fine-tuning"
     yield ""
     yield (
-        f"Test ROC-AUC on the scaffold split, {results.epochs} epochs, {counted(len(results.seeds), 'seed')}, each of "
+        f"Test ROC-AUC on the scaffold split, {results.epochs} epochs, {count_of(len(results.seeds), 'seed')}, each of "
         "pre-training and fine-tuning alike. Differences ± standard error [95 % interval] over the seeds: they say "
         "nothing of other splits."
     )
@@ -171,5 +171,5 @@ def _row(name: str, arm: str, scores: str, differences: dict[str, Difference]) -
     return f"| {' | '.join([_SETS[name], _ARMS[arm], scores, *columns])} |"
 
 
-def counted(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"

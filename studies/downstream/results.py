@@ -98,7 +98,7 @@ class Options:
 
 
 @contextmanager
-def served(options: Options) -> Iterator[Place]:
+def serve(options: Options) -> Iterator[Place]:
     """Serve the molecules to pre-train on, ingesting them if they are missing."""
     from graphkin.api.serve import Server
     from graphkin.api.settings import Settings
@@ -134,7 +134,7 @@ def dataset(name: str) -> tuple[Dataset, list[str]]:
 
 
 @cache
-def untrained(seed: int) -> Encoder:
+def untrained_encoder(seed: int) -> Encoder:
     """Return the calibrated initial weights of a pre-training seed."""
     torch.manual_seed(seed)
     encoder = make_encoder(Model())
@@ -150,7 +150,7 @@ def run_probe(options: Options, name: str, arm: str, seed: int) -> Cell:
     if arm == "morgan":
         features = morgan(data.smiles)
     else:
-        encoder = untrained(seed) if arm == "random" else load_encoder(options.run(arm, seed)).encoder
+        encoder = untrained_encoder(seed) if arm == "random" else load_encoder(options.run(arm, seed)).encoder
         features = embed(encoder, data.corpus)
     splits = [random_scaffold_split(groups, number) for number in range(options.splits)]
     features_by_split = (features if arm == "morgan" else standardize(features, split.train) for split in splits)
@@ -176,7 +176,7 @@ def measure(options: Options, seeds: list[int]) -> Results:
     """Measure everything, seed by seed. Finished parts are only read."""
     results = Results(options.steps, _BATCH, options.epochs, options.bf16, {}, {}, {})
     with ExitStack() as stack:
-        place = cache(lambda: stack.enter_context(served(options)))
+        place = cache(lambda: stack.enter_context(serve(options)))
         for seed in seeds:
             for arm in PRETRAINED:
                 make = partial(train_encoder, options, arm, seed, place)

@@ -37,11 +37,11 @@ from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from studies.cells import Cell, Stopwatch, load_or_make
 from studies.downstream.calibration import calibrate
-from studies.downstream.evidence import COLLECTIONS, TRAINED, Options, Part, served, single_threaded, train
+from studies.downstream.evidence import COLLECTIONS, TRAINED, Options, Part, serve, single_threaded, train
 from studies.downstream.graph_report import FINETUNED, SETS
 from studies.downstream.graph_results import CALIBRATION, dataset
 from studies.downstream.probe import probe_classes, standardize
-from studies.downstream.results import DATA, untrained
+from studies.downstream.results import DATA, untrained_encoder
 from studies.downstream.transfer_report import ARMS, report
 
 _SUPERVISED = "s-context-pred"
@@ -55,10 +55,10 @@ def measure_arm(options: Options, arm: str, seed: int, url: str, epochs: int, fo
     if arm == _SUPERVISED:
         _supervise(options, seed)
     encoder = _encoder(options, arm, seed)
-    frozen = {name: _frozen(encoder, name) for name in SETS}
+    frozen = {name: _probe_frozen(encoder, name) for name in SETS}
     learned = arm in (_SUPERVISED, *TRAINED)
     start = Start.of(options.run(arm, seed)) if learned else Start(Model())
-    tuned = {} if arm == "calibrated" else {name: _finetuned(start, name, seed, epochs, folds) for name in FINETUNED}
+    tuned = {} if arm == "calibrated" else {name: _fine_tune(start, name, seed, epochs, folds) for name in FINETUNED}
     return {"arm": arm, "seed": seed, "frozen": frozen, "finetuned": tuned, "epochs": epochs, **stopwatch.read()}
 
 
@@ -77,7 +77,7 @@ def _encoder(options: Options, arm: str, seed: int) -> Encoder:
     if arm in (_SUPERVISED, *TRAINED):
         return load_encoder(options.run(arm, seed)).encoder
     if arm == "untrained":
-        return untrained(seed)
+        return untrained_encoder(seed)
     torch.manual_seed(seed)
     encoder = make_encoder(Model())
     corpus = Corpus.concatenate("all", [dataset(name).corpus for name in SETS])
@@ -85,7 +85,7 @@ def _encoder(options: Options, arm: str, seed: int) -> Encoder:
     return encoder
 
 
-def _frozen(encoder: Encoder, name: str) -> list[float]:
+def _probe_frozen(encoder: Encoder, name: str) -> list[float]:
     """Return the accuracy on each fold."""
     data = dataset(name)
     vectors = embed(encoder, data.corpus)
@@ -93,7 +93,7 @@ def _frozen(encoder: Encoder, name: str) -> list[float]:
     return [probe_classes(standardize(vectors, split.train), data.labels, split).accuracy for split in splits]
 
 
-def _finetuned(start: Start, name: str, seed: int, epochs: int, folds: int) -> list[float]:
+def _fine_tune(start: Start, name: str, seed: int, epochs: int, folds: int) -> list[float]:
     """Return the accuracy on each of the first folds, at the epoch that is best on validation."""
     data = dataset(name)
     runs = [
@@ -104,16 +104,16 @@ def _finetuned(start: Start, name: str, seed: int, epochs: int, folds: int) -> l
 
 
 def measure(options: Options, parts: list[Part], processes: int, epochs: int, folds: int) -> dict[Part, Cell]:
-    missing = [each for each in parts if not _cell(options, *each).exists()]
+    missing = [part for part in parts if not _cell(options, *part).exists()]
     if missing:
         with ExitStack() as stack:
-            url = stack.enter_context(served(options, COLLECTIONS))
+            url = stack.enter_context(serve(options, COLLECTIONS))
             pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
-            for each in as_completed(
+            for future in as_completed(
                 [pool.submit(_measure_cell, options, *part, url, epochs, folds) for part in missing]
             ):
-                each.result()
-    return {each: load_or_make(_cell(options, *each), dict) for each in parts}
+                future.result()
+    return {part: load_or_make(_cell(options, *part), dict) for part in parts}
 
 
 def _cell(options: Options, arm: str, seed: int) -> Path:

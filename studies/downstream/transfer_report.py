@@ -7,7 +7,7 @@ import numpy as np
 from studies.cells import Cell
 from studies.downstream.comparison import over_splits
 from studies.downstream.graph_report import FINETUNED, SETS, TEST_SHARE
-from studies.downstream.report import counted
+from studies.downstream.report import count_of
 
 ARMS: Mapping[str, str] = {
     "untrained": "initial weights",
@@ -27,7 +27,7 @@ Cells = Mapping[tuple[str, int], Cell]
 
 def report(cells: Cells) -> str:
     seeds = sorted({seed for _, seed in cells})
-    lines = [f"Accuracy on stratified folds, paired, {counted(len(seeds), 'seed')}. Bold: 0 is outside.", ""]
+    lines = [f"Accuracy on stratified folds, paired, {count_of(len(seeds), 'seed')}. Bold: 0 is outside.", ""]
     lines += [*_table(cells, "frozen", SETS), "", *_table(cells, "finetuned", FINETUNED), ""]
     return "\n".join(lines)
 

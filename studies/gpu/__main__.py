@@ -78,9 +78,9 @@ def collect(folder: Path) -> None:
     job = collect(folder)
     readme.PAGE.write_text(readme.page(), encoding="utf-8")
     click.echo(f"merged the results of {job}")
-    for each in JOBS.values():
-        progress = readme.state(each)
-        click.echo(f"{each.name}: {progress.missing} of {progress.of} are left")
+    for remaining_job in JOBS.values():
+        progress = readme.state(remaining_job)
+        click.echo(f"{remaining_job.name}: {progress.missing} of {progress.of} are left")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from studies.downstream.evidence import (
 )
 from studies.downstream.evidence_report import SETS
 from studies.downstream.heldout import measure_retrieval
-from studies.downstream.results import untrained
+from studies.downstream.results import untrained_encoder
 from studies.gpu.molecules import molecules_file
 from studies.gpu.results import Cells, read_results
 from studies.gpu.setting import Parts, Piece, Setting
@@ -154,6 +154,6 @@ def _score(setting: Setting, unit: Unit, part: str) -> Cell:
 
 def _encoder(setting: Setting, unit: Unit) -> Encoder:
     if unit.arm not in TRAINED:
-        return untrained(unit.seed)
+        return untrained_encoder(unit.seed)
     model = _config(setting, TRAINED[unit.arm], unit.seed).as_json()["model"]
     return read_encoder(setting.encoder("plan1", unit.name), model)

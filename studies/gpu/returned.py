@@ -122,7 +122,7 @@ def _export_runs(job: str, setting: Setting, output: Path, files: int, room: int
     limit = min(files * PART, room)
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
-        for folder in _unfinished(job, setting):
+        for folder in _unfinished_runs(job, setting):
             members = _members(folder)
             if members and content.tell() + sum(map(len, members.values())) + 2**20 > limit:
                 print(f"no room for the checkpoint of {folder.name} in what comes back", flush=True)
@@ -143,7 +143,7 @@ def _export_runs(job: str, setting: Setting, output: Path, files: int, room: int
             path.unlink()
 
 
-def _unfinished(job: str, setting: Setting) -> Iterator[Path]:
+def _unfinished_runs(job: str, setting: Setting) -> Iterator[Path]:
     """Yield the folders of runs without an encoder, those with the most steps first."""
     folders = [path for path in (setting.work / job / "runs").glob("*") if not setting.encoder(job, path.name).exists()]
     steps = {path: newest.name for path in folders if (newest := newest_checkpoint(path)) is not None}

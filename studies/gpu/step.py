@@ -65,22 +65,22 @@ def measure(setting: Setting, piece: Piece) -> Parts:
     config = shrunk(config, 1) if setting.tiny else config
     for part in piece.parts:
         if part == "step":
-            yield part, _timed(setting, config, lengths)
+            yield part, _time_steps(setting, config, lengths)
         elif part == "losses":
             yield part, {"losses": _losses(setting, strategy, lengths, setting.device)}
         else:
             losses = _losses(setting, strategy, lengths, "cpu")
-            yield part, {**_compared(setting, strategy, losses), "losses": losses}
+            yield part, {**_compare_losses(setting, strategy, losses), "losses": losses}
 
 
-def _timed(setting: Setting, config: PretrainConfig, lengths: Lengths) -> Cell:
+def _time_steps(setting: Setting, config: PretrainConfig, lengths: Lengths) -> Cell:
     short, long = lengths.timed
     _seconds(setting, config, short)
     seconds = (_seconds(setting, config, long) - _seconds(setting, config, short)) / (long - short)
     cell: Cell = {"batch": config.draws.batch_size, "ms": 1e3 * seconds}
     if setting.device == "cuda":
         cell["peak_gib"] = torch.cuda.max_memory_allocated() / 2**30
-    first, second = (_profiled(setting, config, steps) for steps in lengths.profiled)
+    first, second = (_profile_steps(setting, config, steps) for steps in lengths.profiled)
     count = lengths.profiled[1] - lengths.profiled[0]
     per_step = {name: (second[name] - first[name]) / count for name in first}
     cell |= per_step
@@ -94,7 +94,7 @@ def _seconds(setting: Setting, config: PretrainConfig, steps: int) -> float:
     return perf_counter() - begin
 
 
-def _profiled(setting: Setting, config: PretrainConfig, steps: int) -> Cell:
+def _profile_steps(setting: Setting, config: PretrainConfig, steps: int) -> Cell:
     """Return the device's kernels and their milliseconds, launches from the host, and operations."""
     cuda = setting.device == "cuda"
     with profile(activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]) as profiler:
@@ -115,7 +115,7 @@ def _losses(setting: Setting, strategy: Strategy, lengths: Lengths, device: str)
     return _run(setting, replace(config, max_steps=lengths.parity), device)
 
 
-def _compared(setting: Setting, strategy: str, losses: list[float]) -> Cell:
+def _compare_losses(setting: Setting, strategy: str, losses: list[float]) -> Cell:
     other_losses = cells_of(setting, "step").get((strategy, "losses"))
     if other_losses is None:
         return {}

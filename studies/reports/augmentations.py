@@ -93,7 +93,7 @@ def report(generation: Generation, targets: int, runs: int, seed: int) -> Report
             "targets": min(targets, generation.size),
             "first_order_similarity": first_order,
             "copies": [
-                {**asdict(damage), **_measured(spreads[damage], runs)} for damage, runs in results_by_damage.items()
+                {**asdict(damage), **_as_json(spreads[damage], runs)} for damage, runs in results_by_damage.items()
             ],
         },
         charts=_charts(spreads, first_order, chemistry),
@@ -116,10 +116,10 @@ def _run(generation: Generation, damages: Sequence[Damage], targets: int, seed: 
 
 def _spreads(runs: Sequence[Mapping[str, float]]) -> Figures:
     names = {name: None for run in runs for name in run}  # a run without legal copies lacks their figures
-    return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
+    return {name: Spread.from_values([run[name] for run in runs if name in run]) for name in names}
 
 
-def _measured(spreads: Figures, runs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+def _as_json(spreads: Figures, runs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     return {
         name: {**asdict(spread), "runs": [run[name] for run in runs if name in run]} for name, spread in spreads.items()
     }
@@ -152,7 +152,9 @@ def _charts(spreads: Mapping[Damage, Figures], first_order: float | None, chemis
 def _lines(name: str, spreads: Mapping[Damage, Figures]) -> list[Line]:
     """Return a line for every way except walks, which have no ratio."""
     ways = dict.fromkeys(damage.way for damage in spreads if damage.ratio)
-    return [Line.of(way, _STRENGTHS[way], [spreads[damage][name] for damage in _damages_of(way)]) for way in ways]
+    return [
+        Line.from_spreads(way, _STRENGTHS[way], [spreads[damage][name] for damage in _damages_of(way)]) for way in ways
+    ]
 
 
 def _tables(spreads: Mapping[Damage, Figures], targets: int, chemistry: bool) -> list[Table]:

@@ -25,7 +25,7 @@ def classes(generation: Generation, same: str | None) -> tuple[str, Int64]:
         Conflict: there is no such property.
     """
     if same is None and generation.manifest.structure == "smiles":
-        return "the Bemis-Murcko scaffold", _coded(map(_scaffold, generation.structures()))
+        return "the Bemis-Murcko scaffold", _encode(map(_scaffold, generation.structures()))
     name = same or _LABEL
     if name not in generation.manifest.properties:
         raise Conflict(
@@ -36,14 +36,14 @@ def classes(generation: Generation, same: str | None) -> tuple[str, Int64]:
         )
     title = titles(generation.manifest.properties)[name]
     values = (value for batch in generation.columns([title]) for value in numbers(batch[title]).to_pylist())
-    return f"the property {name!r}", _coded(values)
+    return f"the property {name!r}", _encode(values)
 
 
 def _scaffold(smiles: str) -> str | None:
     return MurckoScaffoldSmiles(smiles) or None  # type: ignore[no-untyped-call]
 
 
-def _coded(values: Iterable[str | float | None]) -> Int64:
+def _encode(values: Iterable[str | float | None]) -> Int64:
     """Return equal numbers for equal values, and -1 for None."""
     encoded = pa.array(values).dictionary_encode().indices
     return encoded.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -50,7 +50,7 @@ class Damage:
     ratio: float = 0.0
     restart: float = RESTART
 
-    def of(self, corpus: Corpus, turn: int, key: Key) -> AugmentedGraphs:
+    def apply(self, corpus: Corpus, turn: int, key: Key) -> AugmentedGraphs:
         """Return one view of every graph. For a mask, it holds the atoms that are not masked.
 
         `turn` distinguishes several views of the same item.
@@ -93,7 +93,7 @@ class Copies:
     chemistry: Chemistry | None = None
 
     @classmethod
-    def of(cls, similarity: Similarity, items: int, chemistry: Chemistry | None = None) -> "Copies":
+    def from_similarity(cls, similarity: Similarity, items: int, chemistry: Chemistry | None = None) -> "Copies":
         """Compute the similarities. `similarity` numbers the items, then their first views, then their second views."""
         item, *copies = np.arange(3 * items, dtype=np.int32).reshape(3, -1)
         target = np.stack([similarity(item, copy) for copy in copies])
@@ -142,7 +142,7 @@ class MoleculeSample(Sample):
         self._corpus = featurize([*generation.structures(ids)], generation.id)
 
     def copies(self, damage: Damage, key: Key) -> Copies:
-        views = [*chain.from_iterable(molecules(self._damaged(damage, turn, key)) for turn in range(_COPIES))]
+        views = [*chain.from_iterable(molecules(self._damage(damage, turn, key)) for turn in range(_COPIES))]
         with rdBase.BlockLogs():
             parsed = [Chem.MolFromSmiles(Chem.MolToSmiles(each)) for each in views]
         packed = [
@@ -151,10 +151,10 @@ class MoleculeSample(Sample):
         bits = np.concatenate([self._fingerprints, self._fingerprinter.unpack(b"".join(packed))])
         legal = np.array([parsed_view is not None for parsed_view in parsed]).reshape(_COPIES, -1)
         aromatic = np.array([_is_aromatic(view) for view in views]).reshape(_COPIES, -1)
-        return Copies.of(tanimoto(bits), self._corpus.size, Chemistry(legal, aromatic))
+        return Copies.from_similarity(tanimoto(bits), self._corpus.size, Chemistry(legal, aromatic))
 
-    def _damaged(self, damage: Damage, turn: int, key: Key) -> Corpus:
-        remainder = damage.of(self._corpus, turn, key)
+    def _damage(self, damage: Damage, turn: int, key: Key) -> Corpus:
+        remainder = damage.apply(self._corpus, turn, key)
         if damage.way != "mask":
             return remainder.corpus()
         masked = np.ones(len(self._corpus.atom_type), np.bool_)
@@ -191,9 +191,9 @@ class GraphSample(Sample):
         self._corpus = featurize_graphs(texts, generation.id)
 
     def copies(self, damage: Damage, key: Key) -> Copies:
-        views = [self._structures(damage.of(self._corpus, turn, key)) for turn in range(_COPIES)]
+        views = [self._structures(damage.apply(self._corpus, turn, key)) for turn in range(_COPIES)]
         features = [self._features, *(Features.of(each, self._recipe) for each in views)]
-        return Copies.of(Features.concatenate(features).similarities, self._corpus.size)
+        return Copies.from_similarity(Features.concatenate(features).similarities, self._corpus.size)
 
     def _structures(self, remainder: AugmentedGraphs) -> list[Structure]:
         begin = np.cumsum(remainder.atom_counts) - remainder.atom_counts
@@ -201,9 +201,9 @@ class GraphSample(Sample):
         edges = np.stack([remainder.target, remainder.source], axis=1)[once] - begin[owner[once], None]
         parts = np.split(edges, np.cumsum(np.bincount(owner[once], minlength=len(begin)))[:-1])
         atoms = np.split(remainder.atoms, begin[1:])
-        return [Structure(len(nodes), part, self._labelled(nodes)) for nodes, part in zip(atoms, parts, strict=True)]
+        return [Structure(len(nodes), part, self._node_labels(nodes)) for nodes, part in zip(atoms, parts, strict=True)]
 
-    def _labelled(self, atoms: NDArray[np.int64]) -> Sequence[str] | Sequence[int] | None:
+    def _node_labels(self, atoms: NDArray[np.int64]) -> Sequence[str] | Sequence[int] | None:
         return [self._labels[atom] for atom in atoms] if self._labels else None
 
 

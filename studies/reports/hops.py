@@ -33,8 +33,8 @@ def report(generation: Generation, targets: int, runs: int, seed: int, max_hops:
     hops_by_run = [by_hop(generation, search, None, targets, max_hops, each) for each in seeds]
     apart = [_random_mean(generation, search, targets, each) for each in seeds]
     hops = sorted({hop.hop for run in hops_by_run for hop in run})
-    spreads = {hop: Spread.of([result.mean for result in _at(hop, hops_by_run)]) for hop in hops}
-    level = Spread.of(apart)
+    spreads = {hop: Spread.from_values([result.mean for result in _at(hop, hops_by_run)]) for hop in hops}
+    level = Spread.from_values(apart)
     return Report(
         title="Similarity against exact hops",
         seeds=seeds,
@@ -48,7 +48,7 @@ def report(generation: Generation, targets: int, runs: int, seed: int, max_hops:
                 "Similarity against exact hops",
                 "hops between the two",
                 "mean similarity",
-                [Line.of(f"mean of {runs} runs, ± 1 deviation", hops, list(spreads.values()))],
+                [Line.from_spreads(f"mean of {runs} runs, ± 1 deviation", hops, list(spreads.values()))],
                 [Level("random pairs", level.mean)],
             )
         ],

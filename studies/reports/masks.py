@@ -17,7 +17,7 @@ from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.masking import LossOver, Masking, Score
 from studies.reports.clusters import Estimate, clustered_mean
 from studies.reports.report import Chart, Level, Line, Report, Row, Table, spread_of
-from studies.reports.spread import Distances, joined, measure
+from studies.reports.spread import Distances, concatenate, measure
 
 Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]
 
@@ -108,12 +108,12 @@ def report(
         )
     corpus = _corpus(generation, molecules, seed)
     distances: dict[Masking, dict[int, Distances]] = {masking: {} for masking in masks}
-    for each, masking in product(range(seed, seed + runs), masks):
-        path = training.path(generation, masking, each, corpus.size)
-        name = f"{masking.score}, T = {masking.times}, loss over {masking.loss}, seed {each}"
+    for run_seed, masking in product(range(seed, seed + runs), masks):
+        path = training.path(generation, masking, run_seed, corpus.size)
+        name = f"{masking.score}, T = {masking.times}, loss over {masking.loss}, seed {run_seed}"
         with stage(name, training.ends[-1], "steps") as advance:
-            config = training.config(masking, each)
-            distances[masking][each] = measure(config, corpus, path, training.device, advance)
+            config = training.config(masking, run_seed)
+            distances[masking][run_seed] = measure(config, corpus, path, training.device, advance)
     return build_report([Measured(masking, by_seed) for masking, by_seed in distances.items()], training, corpus.size)
 
 
@@ -178,7 +178,7 @@ def _table(measured: Sequence[Measured], training: Training, molecules: int) -> 
     rows: list[Row] = []
     for result in measured:
         for first, last, runs in _bins(result, training.ends):
-            whole = joined([*runs.values()])
+            whole = concatenate([*runs.values()])
             differences = [str(_difference(distances)) for distances in (whole, *runs.values())]
             settings = result.masking
             rows.append(
@@ -202,7 +202,7 @@ def _chart(measured: Sequence[Measured], ends: Sequence[int]) -> Chart:
             spread_of([_difference(distances).mean for distances in runs.values()])
             for _, _, runs in _bins(result, ends)
         ]
-        lines.append(Line.of(result.name, ends, spreads))
+        lines.append(Line.from_spreads(result.name, ends, spreads))
     return Chart("AdaM's masks minus uniform ones", "step", "difference in bonds", lines, [Level("uniform", 0.0)])
 
 

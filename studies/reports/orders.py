@@ -156,7 +156,10 @@ def _chart(
     spreads: Mapping[tuple[PolicyName, int], Mapping[str, Spread | None]],
     published: Mapping[PolicyName, Mapping[str, Spread]],
 ) -> Chart:
-    lines = [Line.of(_title(order), samples, [spreads[order, sample][name] for sample in samples]) for order in _ORDERS]
+    lines = [
+        Line.from_spreads(_title(order), samples, [spreads[order, sample][name] for sample in samples])
+        for order in _ORDERS
+    ]
     levels = [Level(f"{_title(order)}, published", row[name].mean) for order, row in published.items()]
     y_label = "share of pairs" if name == "joined" else "mean similarity"
     return Chart(_MEASURES[name].capitalize(), "draws for a target", y_label, lines, levels)

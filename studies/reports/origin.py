@@ -25,7 +25,7 @@ class Origin:
     graphkin: str
 
     @classmethod
-    def of(cls, generation: Generation, command: str) -> "Origin":
+    def from_generation(cls, generation: Generation, command: str) -> "Origin":
         manifest = generation.manifest
         return cls(
             collection=generation.collection,

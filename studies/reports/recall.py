@@ -38,7 +38,7 @@ def report(generation: Generation, targets: int, thresholds: Sequence[float], ru
     }
 
     def chart(title: str, y_label: str, names: Mapping[str, str], logarithmic: bool = False) -> Chart:
-        lines = [Line.of(label, measured, spreads[name]) for label, name in names.items()]
+        lines = [Line.from_spreads(label, measured, spreads[name]) for label, name in names.items()]
         return Chart(title, "threshold", y_label, lines, logarithmic=logarithmic)
 
     return Report(

@@ -14,7 +14,7 @@ class Spread:
     deviation: float | None
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
+    def from_values(cls, values: Sequence[float]) -> "Spread":
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
 
     def __str__(self) -> str:
@@ -24,7 +24,7 @@ class Spread:
 def spread_of(values: Sequence[float | None]) -> Spread | None:
     """Return the spread of the runs that have a value, None if no run has one."""
     present = [value for value in values if value is not None]
-    return Spread.of(present) if present else None
+    return Spread.from_values(present) if present else None
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Line:
     deviation: Sequence[float] | None = None
 
     @classmethod
-    def of(cls, label: str, x: Sequence[float], spreads: Sequence[Spread | None]) -> "Line":
+    def from_spreads(cls, label: str, x: Sequence[float], spreads: Sequence[Spread | None]) -> "Line":
         """Return a line through the means, with their deviations. Points without a mean are left out."""
         points = [(place, spread) for place, spread in zip(x, spreads, strict=True) if spread is not None]
         deviations = [spread.deviation for _, spread in points if spread.deviation is not None]

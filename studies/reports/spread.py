@@ -46,7 +46,7 @@ class Distances(NamedTuple):
         return Distances(self.step[there], self.molecule[there], self.adaptive[there], self.uniform[there])
 
 
-def joined(parts: Sequence[Distances]) -> Distances:
+def concatenate(parts: Sequence[Distances]) -> Distances:
     return Distances(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -68,7 +68,7 @@ def measure(
     advance(state.steps)
     for steps in epochs(config, corpus, trainer, state):
         advance(steps)
-    return joined(state.distances)
+    return concatenate(state.distances)
 
 
 def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, state: "RunState") -> Iterator[int]:
@@ -91,7 +91,7 @@ def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, state: "Run
             rate = learning_rate(config.optimization, step, steps, plan.steps, len(draw.anchors))
             trainer.step(step, rate, draw, clock)
             parts.append(distances(step, masked.batch, draw.anchors, generator))
-        state.add(joined(parts), len(parts), plan.steps)
+        state.add(concatenate(parts), len(parts), plan.steps)
         yield len(parts)
 
 

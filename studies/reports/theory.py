@@ -50,7 +50,7 @@ def report(generation: Generation, targets: int, same: str | None, seed: int) ->
         Conflict: there are no classes, no pair or every pair has one class, or the generation cannot be searched.
     """
     criterion, class_of = classes(generation, same)
-    count, positive, negative = _counted(generation, class_of, targets, seed)
+    count, positive, negative = _count_similarities(generation, class_of, targets, seed)
     if not positive.any() or not negative.any():
         raise Conflict(
             "these targets have no true positives, or nothing else",
@@ -60,7 +60,7 @@ def report(generation: Generation, targets: int, same: str | None, seed: int) ->
         )
     numbers = float(positive.sum() / count), float(negative.sum() / count)
     histograms = Histogram(positive), Histogram(negative)
-    fits = _fitted(histograms[0]), _fitted(histograms[1])
+    fits = _fit(histograms[0]), _fit(histograms[1])
     similarities_by_name = {"counted": Similarities(*histograms, *numbers), "fitted": Similarities(*fits, *numbers)}
     thresholds = [step / BINS for step in range(int(np.flatnonzero(positive + negative)[-1]) + 1)]
     curves = {name: _curves(each, thresholds) for name, each in similarities_by_name.items()}
@@ -114,7 +114,7 @@ def report(generation: Generation, targets: int, same: str | None, seed: int) ->
     )
 
 
-def _counted(generation: Generation, class_of: Int64, targets: int, seed: int) -> tuple[int, Int64, Int64]:
+def _count_similarities(generation: Generation, class_of: Int64, targets: int, seed: int) -> tuple[int, Int64, Int64]:
     """Return the number of random targets, and (BINS,) histograms of similarity within and between classes."""
     search = kind_of(generation).search(generation)
     classified = np.flatnonzero(class_of >= 0)
@@ -128,7 +128,7 @@ def _counted(generation: Generation, class_of: Int64, targets: int, seed: int) -
     return len(sample), positive, negative
 
 
-def _fitted(counted: Histogram) -> TruncatedNormal:
+def _fit(counted: Histogram) -> TruncatedNormal:
     return TruncatedNormal.fitted(counted.mean, counted.deviation)
 
 

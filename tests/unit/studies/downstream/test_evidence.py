@@ -18,7 +18,7 @@ from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from studies.downstream.comparison import over_splits
-from studies.downstream.evidence_report import ARMS, CONTRASTS, SETS, Cells, pooled, report
+from studies.downstream.evidence_report import ARMS, CONTRASTS, SETS, Cells, pool_contrast, report
 from studies.downstream.far import far
 from studies.downstream.few import LABELLED, few
 from studies.downstream.heldout import measure_retrieval
@@ -50,7 +50,7 @@ def cells(effect: float = 0.02, seeds: int = 3) -> Cells:
 def test_a_contrast_is_the_random_effects_mean_over_sets() -> None:
     """Weights at the heterogeneity for which Paule and Mandel's statistic is what is expected of it."""
     made = cells()
-    found = pooled(made, "exact", "shuffled")
+    found = pool_contrast(made, "exact", "shuffled")
     assert found is not None
     differences = {}
     for name in SETS:
@@ -84,7 +84,7 @@ def test_a_contrast_is_the_random_effects_mean_over_sets() -> None:
 def test_what_is_not_measured_yet_is_said() -> None:
     made = {key: cell for key, cell in cells().items() if key[0] != "window" and key != ("augmented", 2)}
     text = report(made)
-    assert pooled(made, "exact", "window") is None
+    assert pool_contrast(made, "exact", "window") is None
     assert "Not measured yet: window." in text
     row = next(line for line in text.splitlines() if line.startswith("| damaged copies | 2 |"))
     assert row.count("|") == 10

@@ -54,7 +54,7 @@ def test_molecules(
     assert line.y == [told["drop-edges", ratio]["between"]["mean"] for ratio in line.x]
 
     rows: dict[tuple[Any, ...], Any] = {tuple(row[:2]): row[2:] for row in made.tables[0].rows}
-    assert rows["none", None][:1] == (Spread.of(told["drop-nodes", 0.0]["legal"]["runs"]),)
+    assert rows["none", None][:1] == (Spread.from_values(told["drop-nodes", 0.0]["legal"]["runs"]),)
     assert rows["none", None][-2:] == rows["subgraph", "0.10"][-2:] == (None, None)
     assert rows["drop-edges", "0.25"][-2:] == (0.0224, 0.2736)
     assert rows["mask", "0.10"][-2:] == (0.014, 0.472)

@@ -72,7 +72,7 @@ def test_molecules(
     bits, legal = [], []
     with rdBase.BlockLogs():
         for turn in range(2):
-            left = damage.of(corpus, turn, KEY)
+            left = damage.apply(corpus, turn, KEY)
             made = [edited(text, way, *kept(left, item)) for item, text in enumerate(smiles)]
             read = [Chem.MolFromSmiles(Chem.MolToSmiles(each)) for each in made]
             legal.append([each is not None for each in read])
@@ -109,7 +109,7 @@ def test_figures_of_molecules(generation: Callable[..., Generation]) -> None:
 def test_so_many_are_left_out(ratio: float, left_out: int) -> None:
     """Of ten atoms: floor(10 p) + 1, though of ten there is one left always."""
     corpus = featurize(["C" * 10], "")
-    assert Damage("drop-nodes", ratio).of(corpus, 0, KEY).atom_counts.tolist() == [10 - left_out]
+    assert Damage("drop-nodes", ratio).apply(corpus, 0, KEY).atom_counts.tolist() == [10 - left_out]
 
 
 GRAPHS = [nx.gnp_random_graph(6 + seed, 0.4, seed=seed) for seed in range(12)]
@@ -157,7 +157,7 @@ def test_graphs(graphs: Callable[..., Generation], way: Way, labels: str) -> Non
     copies = GraphSample(whole, ids).copies(damage, KEY)
     corpus, made = featurize_graphs([*whole.structures(ids)], ""), []
     for turn in range(2):
-        left = damage.of(corpus, turn, KEY)
+        left = damage.apply(corpus, turn, KEY)
         for item, id in enumerate(ids):
             nodes, edges = kept(left, item)
             own = nx.empty_graph(sorted(nodes))

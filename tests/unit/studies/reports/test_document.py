@@ -13,11 +13,13 @@ from studies.reports.report import Chart, Level, Line, Report, Spread, Table
 ORIGIN = Origin(
     "c", "0f" * 32, "molecule", 1234, 7, {"threshold": 0.4}, "python -m studies.report x --store a$b$c", "0.2.0"
 )
-SPREADS = [Spread.of([0.25, 0.75]), Spread.of([0.5, 0.5])]
+SPREADS = [Spread.from_values([0.25, 0.75]), Spread.from_values([0.5, 0.5])]
 
 
 def report() -> Report:
-    chart = Chart("rises", "hops", "similarity", [Line.of("measured", [1, 2], SPREADS)], [Level("random", 0.1)])
+    chart = Chart(
+        "rises", "hops", "similarity", [Line.from_spreads("measured", [1, 2], SPREADS)], [Level("random", 0.1)]
+    )
     other = Chart("falls", "ratio", "legal", [Line("molecules", [0.1, 0.2], [1.0, 0.5])])
     table = Table("Numbers", ["what", "how much"], [["a", 1234], ["b", 0.5], ["c", None], ["d", SPREADS[0]]])
     return Report("A title", [3, 4], {"mean": 0.5}, [chart, other], [table], ["A note."])
@@ -53,6 +55,6 @@ def test_the_same_report_gives_the_same_bytes() -> None:
 
 @pytest.mark.parametrize("values", [[0.2, 0.3, 0.7], [1, 5], [0.5]])
 def test_spread(values: list[float]) -> None:
-    spread = Spread.of(values)
+    spread = Spread.from_values(values)
     assert spread.mean == pytest.approx(np.mean(values))
     assert spread.deviation == (pytest.approx(np.std(values, ddof=1)) if len(values) > 1 else None)
