@@ -337,7 +337,7 @@ def ranked(values: Float32 | Float64 | UInt64, count: int, rank: int) -> float |
 
 @kernel
 def _of_full_items(left: Int32, right: Int32, items: int, top_k: int, empty: Places) -> tuple[Int64, Places]:
-    """Return `starts` and `own`: item i has the pairs own[starts[i] : starts[i + 1]], in order.
+    """Return `starts` and `pair_ids`: item i has the pairs pair_ids[starts[i] : starts[i + 1]], in order.
 
     Items with fewer than top_k pairs get none.
     """

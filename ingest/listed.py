@@ -45,7 +45,7 @@ class _Line:
     Attributes:
         number: 1-based line number.
         text: the line without its line end.
-        wanted: the name or canonical SMILES to look up, None for a line that cannot be read.
+        key: the name or canonical SMILES to look up, None for a line that cannot be read.
         fault: why the line cannot be read.
     """
 

@@ -161,7 +161,7 @@ class OlderLists:
 def _last_pairs(
     indptr: Int64, indices: Int32, similarity: Float32, items: Int32, more: Int64, last: Float32, top_k: int
 ) -> tuple[Float32, Int64, Int64, Int32, Float32]:
-    """Compute above, room, place, partner and similarity of `_Open`.
+    """Compute above, room, place, partner and similarity of `_OpenPairs`.
 
     `more` is the number of new pairs of each item, and counts as at least 1. `last` is the similarity of the last pair
     that each item keeps.

@@ -27,7 +27,7 @@ class StoredPairs:
     threads: int
 
     def pairs_of(self, items: Int32, excluded: Bool) -> Pairs:
-        """Return the pairs of some items, each once, without those whose other end is in `known`."""
+        """Return the pairs of some items, each once, without those whose other end is in `excluded`."""
         owner, neighbor, _ = csr.rows(self.graph, items, np.float32(0))
         is_selected = np.zeros(len(excluded), np.bool_)
         is_selected[items] = True

@@ -98,7 +98,7 @@ def _parse_chunks(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
 def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the stage has one task
     """Write the rejected records of all parts in the layout of the Parquet export."""
     lake_parts: list[Part] = []
-    filling = tables(
+    filling = table_buffer(
         lambda rows: lake_parts.append(write_table(job.place, job.run, "rejections", len(lake_parts), rows))
     )
     for part in range(parts):

@@ -116,7 +116,7 @@ def _setting(results: GraphResults, title: str, transductive: bool) -> Iterator[
 
 
 def _row(name: str, method: str, arm: str, scores: dict[str, Scores], collected: list[Difference], rc_f1: str) -> str:
-    """Return a row of the table, and append its differences to `told`, each pair of arms once."""
+    """Return a row of the table, and append its differences to `collected`, each pair of arms once."""
     references = _AGAINST[: [*ARMS].index(arm)]
     differences = [over_splits(scores[arm] - scores[reference], TEST_SHARE) for reference in references]
     collected += differences

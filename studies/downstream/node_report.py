@@ -92,7 +92,7 @@ def _scores(results: NodeResults) -> Iterator[str]:
 
 
 def _row(method: str, arm: str, scores: dict[str, Scores], collected: list[Difference]) -> str:
-    """Return a row of the table, and append its differences to `told`, each pair of arms once."""
+    """Return a row of the table, and append its differences to `collected`, each pair of arms once."""
     before = [*ARMS][: [*ARMS].index(arm)]
     references = [each for each in _AGAINST if each in before]
     differences = [over_splits(scores[arm] - scores[reference], _TEST_SHARE) for reference in references]

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from graphkin.store.records import Float64, Int64
 
 BINS = 100
-CENTRES = (np.arange(BINS) + 0.5) / BINS
+CENTERS = (np.arange(BINS) + 0.5) / BINS
 
 
 class Density(Protocol):
@@ -76,11 +76,11 @@ class Histogram:
 
     @property
     def mean(self) -> float:
-        return float(np.average(CENTRES, weights=self.counts))
+        return float(np.average(CENTERS, weights=self.counts))
 
     @property
     def deviation(self) -> float:
-        return float(np.average((CENTRES - self.mean) ** 2, weights=self.counts) ** 0.5)
+        return float(np.average((CENTERS - self.mean) ** 2, weights=self.counts) ** 0.5)
 
     def __call__(self, x: Float64) -> Float64:
         return self.counts[_bins(x)] * (BINS / self.counts.sum())

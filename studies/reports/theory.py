@@ -10,7 +10,7 @@ from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation
 from graphkin.store.records import Int64
 from studies.reports.classes import classes
-from studies.reports.densities import BINS, CENTRES, Histogram, TruncatedNormal, counts_of
+from studies.reports.densities import BINS, CENTERS, Histogram, TruncatedNormal, counts_of
 from studies.reports.report import Chart, Line, Report, Table
 from studies.reports.risk import Similarities, rising_posterior
 
@@ -141,7 +141,7 @@ def _curves(similarities: Similarities, thresholds: Sequence[float]) -> dict[str
 
 def _densities(similarities_by_name: Mapping[str, Similarities]) -> list[Line]:
     return [
-        Line(f"{sign}, {name}", CENTRES.tolist(), density(CENTRES).tolist())
+        Line(f"{sign}, {name}", CENTERS.tolist(), density(CENTERS).tolist())
         for name, similarities in similarities_by_name.items()
         for sign, density in (("f₊", similarities.positive), ("f₋", similarities.negative))
     ]
@@ -150,10 +150,10 @@ def _densities(similarities_by_name: Mapping[str, Similarities]) -> list[Line]:
 def _posteriors(similarities_by_name: Mapping[str, Similarities]) -> list[Line]:
     lines = []
     for name, similarities in similarities_by_name.items():
-        positive, negative = similarities.positive(CENTRES), similarities.negative(CENTRES)
+        positive, negative = similarities.positive(CENTERS), similarities.negative(CENTERS)
         is_defined = positive + negative > 0
         posterior = positive[is_defined] / (positive + negative)[is_defined]
-        lines.append(Line(name, CENTRES[is_defined].tolist(), posterior.tolist()))
+        lines.append(Line(name, CENTERS[is_defined].tolist(), posterior.tolist()))
     return lines
 
 
