@@ -1,7 +1,7 @@
 import type { Client } from "../api/client";
 import type { Item, SimilarItem } from "../api/replies";
 import type { Reading } from "../find/reading";
-import type { Compared } from "../look/pointed.svelte";
+import type { ComparedItem } from "../look/item";
 
 export const MOST_NODES = 1000;
 export const MOST_EDGES = 5000; // drawn: the most similar
@@ -24,7 +24,7 @@ export interface Node {
 }
 
 /** A node as it is compared with the query, which is null itself. */
-export function compared(nodes: Node[], place: number | null): Compared | null {
+export function compared(nodes: Node[], place: number | null): ComparedItem | null {
   const node = place ? nodes[place] : undefined;
   return node?.item ? { item: node.item, similarity: node.similarity } : null;
 }

@@ -2,7 +2,7 @@ import type { Client } from "../api/client";
 import type { Item, Kind } from "../api/replies";
 import { type Reading, read } from "../find/reading";
 import { exactly } from "../look/item";
-import type { Compared } from "../look/pointed.svelte";
+import type { ComparedItem } from "../look/item";
 import { layout, type Point } from "./layout";
 import { around, type Neighbourhood } from "./neighbourhood";
 
@@ -27,7 +27,7 @@ export interface Wanted {
 export interface Route {
   from: Item;
   to: Item;
-  steps: Compared[];
+  steps: ComparedItem[];
 }
 
 /** A neighbourhood, where its nodes are, and a path through it. */

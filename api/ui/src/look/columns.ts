@@ -1,5 +1,5 @@
 import type { Manifest } from "../api/replies";
-import type { Compared } from "./pointed.svelte";
+import type { ComparedItem } from "./item";
 
 export const FIRST = 4; // columns of properties, unless others are chosen
 const DECIMALS = 4; // that somebody wrote: what was computed has more
@@ -11,7 +11,7 @@ export interface Column {
   numeric: boolean;
   /** What the API calls it where it is sorted by it. */
   by: string;
-  value: (hit: Compared) => unknown;
+  value: (hit: ComparedItem) => unknown;
 }
 
 const SIMILARITY: Column = {
@@ -63,7 +63,7 @@ export function columnsOf(properties: PropertyKinds, chosen: string[] | null, co
       title: name,
       numeric: properties[name] === "number",
       by: called.get(name) ?? name,
-      value: (hit: Compared) => hit.item.properties[name] ?? null,
+      value: (hit: ComparedItem) => hit.item.properties[name] ?? null,
     })),
   ];
 }

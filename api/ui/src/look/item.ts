@@ -1,5 +1,11 @@
 import type { Item } from "../api/replies";
 
+/** An item and its similarity to the query; null if the similarity graph has no edge between them. */
+export interface ComparedItem {
+  item: Item;
+  similarity: number | null;
+}
+
 /** What to call an item: its first name, its SMILES, or its id. */
 export function title(item: Item): string {
   return nameOf(item) ?? item.smiles ?? `item ${item.id}`;

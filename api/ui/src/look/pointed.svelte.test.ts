@@ -2,7 +2,8 @@ import { flushSync } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Address, START } from "../address";
 import { navigation } from "../navigation.svelte";
-import { type Compared, Pointed } from "./pointed.svelte";
+import type { ComparedItem } from "./item";
+import { Pointed } from "./pointed.svelte";
 
 /** As in a browser, which units have none of. */
 vi.mock("../navigation.svelte", () => {
@@ -15,7 +16,7 @@ vi.mock("../navigation.svelte", () => {
   return { navigation: new Navigation() };
 });
 
-function compared(id: number, smiles: string | null): Compared {
+function compared(id: number, smiles: string | null): ComparedItem {
   const item = { id, smiles, names: [], inchikey: null, properties: {}, degree: 0, dropped: null };
   return { item, similarity: 0.5 };
 }

@@ -1,46 +1,39 @@
-import type { Item } from "../api/replies";
 import { navigation } from "../navigation.svelte";
-import { exactly } from "./item";
+import { type ComparedItem, exactly } from "./item";
 
 const PAUSE = 120; // ms that the pointer rests on an item before it is enlarged
-
-/** An item, and how similar it is to the query; null if the hierarchy has no edge between them. */
-export interface Compared {
-  item: Item;
-  similarity: number | null;
-}
 
 /**
  * Which item is compared with the query, in all views alike: the one pointed at, else the one that the address says.
  * Where views list the query too, it is null: to choose it is to choose none.
  */
 export class Pointed {
-  private met: ReadonlyMap<string, Compared> = $state.raw(new Map());
-  private hovered: Compared | null = $state.raw(null);
-  private last: Compared | null = $state.raw(null);
+  private met: ReadonlyMap<string, ComparedItem> = $state.raw(new Map());
+  private hovered: ComparedItem | null = $state.raw(null);
+  private last: ComparedItem | null = $state.raw(null);
   private timer = 0;
 
   /** Null also until what the address says has been met. */
-  readonly chosen: Compared | null = $derived(this.met.get(navigation.address.chosen ?? "") ?? null);
-  readonly item: Compared | null = $derived(this.hovered ?? this.chosen);
+  readonly chosen: ComparedItem | null = $derived(this.met.get(navigation.address.chosen ?? "") ?? null);
+  readonly item: ComparedItem | null = $derived(this.hovered ?? this.chosen);
 
-  is(hit: Compared | null): boolean {
+  is(hit: ComparedItem | null): boolean {
     return hit !== null && hit.item.id === this.chosen?.item.id;
   }
 
   /** So that the address need say no more of it than its structure. */
-  meet(hit: Compared): void {
+  meet(hit: ComparedItem): void {
     this.met = new Map(this.met).set(exactly(hit.item), hit);
   }
 
   /** Null where it is no longer at any. */
-  at(hit: Compared | null): void {
+  at(hit: ComparedItem | null): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.hovered = hit), PAUSE);
   }
 
   /** Or, if it is chosen already, none. */
-  choose(hit: Compared): void {
+  choose(hit: ComparedItem): void {
     const text = exactly(hit.item);
     this.meet(hit);
     this.last = hit;
@@ -54,12 +47,12 @@ export class Pointed {
   }
 
   /** For the row, tile or entry of an item. */
-  hover(hit: Compared | null) {
+  hover(hit: ComparedItem | null) {
     return { onpointerenter: () => this.at(hit), onpointerleave: () => this.at(null) };
   }
 
   /** For the `<button class="item">` that an item is chosen by. */
-  button(hit: Compared | null) {
+  button(hit: ComparedItem | null) {
     return {
       "aria-pressed": hit && this.is(hit),
       onclick: () => (hit === null ? this.clear() : this.choose(hit)),
@@ -73,7 +66,7 @@ export class Pointed {
   }
 
   /** The one row of a list that the Tab key comes to: where the focus was last, else the first. Keys go on from it. */
-  stop(hits: (Compared | null)[]): number {
+  stop(hits: (ComparedItem | null)[]): number {
     return Math.max(0, hits.findIndex((hit) => hit?.item.id === this.last?.item.id));
   }
 }

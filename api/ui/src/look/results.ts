@@ -6,7 +6,7 @@ import { asked as filtered } from "../filter/conditions";
 import type { Reading } from "../find/reading";
 import type { Paged } from "../paged";
 import { type Column, order, type PropertyKinds } from "./columns";
-import type { Compared } from "./pointed.svelte";
+import type { ComparedItem } from "./item";
 
 /** What the API is asked for: which items, which of these pass, and in which order. */
 export type Asked = components["schemas"]["QueryFields"];
@@ -16,7 +16,7 @@ const FURTHER = 1000; // as many as one reply holds
 
 /** What was found so far, in order. */
 export interface Found extends Paged<Found> {
-  hits: Compared[];
+  hits: ComparedItem[];
   /** How many there are. */
   total: number;
 }
@@ -29,7 +29,7 @@ export function ask(client: Client, asked: Asked, signal: AbortSignal): Promise<
 async function page(
   client: Client,
   asked: Asked,
-  before: Compared[],
+  before: ComparedItem[],
   cursor: string | null,
   signal: AbortSignal,
 ): Promise<Found> {
@@ -43,7 +43,7 @@ async function page(
   };
 }
 
-function hit({ similarity, ...item }: QueryPage["items"][number]): Compared {
+function hit({ similarity, ...item }: QueryPage["items"][number]): ComparedItem {
   return { item, similarity };
 }
 
