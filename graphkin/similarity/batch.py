@@ -1,4 +1,4 @@
-"""Exact search for many fingerprints at once: by the kernel of the join, with a threshold of each query's own."""
+"""Exact batch search: many query fingerprints against one collection, with a separate threshold for each query."""
 
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
@@ -15,21 +15,31 @@ from graphkin.store.base import rounded
 from graphkin.store.records import Float32, Int32, Int64, UInt64
 
 LEAST = 1e-6
-"""Below any similarity of fingerprints that share a bit."""
+"""A lower bound on the similarity of two fingerprints that share at least one bit."""
 
-_ROWS = (1024, 5000)  # queries of a task, at least and at most: many, so that planes are read from memory once for them
-_TILES = 8  # searched at once: their planes stay in the processor's cache while all groups of queries go through them
-_HELD = 1_000_000  # hits that are held before the best of them are chosen
-_STEPS = 20  # groups by threshold within [0, 1]
-_FLOORS = (0.3, 0.15)  # where thresholds begin; queries that find too little begin again at the next
+_ROWS = (1024, 5000)  # fewest and most queries of a task; many queries share one read of the planes from memory
+_TILES = 8  # tiles per scan: their planes stay in the processor's cache while every group of queries uses them
+_HELD = 1_000_000  # hits collected before they are reduced to the best
+_STEPS = 20  # number of threshold groups in [0, 1]
+_FLOORS = (0.3, 0.15)  # starting thresholds; a query with too few hits starts again at the next one
 
 
 class BatchPlan:
-    """The search for words (Q, W) uint64, which are rows, among the items of `planes`, which are columns.
+    """Exact search for Q query fingerprints, the rows, among the items of `planes`, the columns.
 
-    Queries are sorted by popcount, and a block of them is a task. It goes through the tiles from those of like popcount
-    outwards, by ranges that double. Each query's threshold rises to the similarity of the last of its `limit` best.
-    Whoever finds fewer than that, although nobody asked for a threshold, is searched for by `alone`, by its number.
+    Queries are sorted by popcount and cut into blocks; each block is one task. A task scans the tiles of the index in
+    ranges that double in width, starting at the tiles whose popcounts are closest to those of its queries. The
+    threshold of a query rises to the similarity of the last of its `limit` best hits.
+
+    Without `min_similarity`, a query that has fewer than `limit` hits above the lowest starting threshold is searched
+    individually by `alone`.
+
+    Args:
+        planes: Bit-sliced fingerprints of the items.
+        words: (Q, W) uint64 packed fingerprints of the queries.
+        min_similarity: Lowest similarity of a hit, or None for no threshold.
+        limit: Maximum number of hits per query.
+        alone: Searches for one query, by its row number in `words`.
     """
 
     def __init__(
@@ -49,7 +59,7 @@ class BatchPlan:
         self._order = np.argsort(self._popcounts, kind="stable").astype(np.int32)
 
     def matches(self, threads: int) -> Generator[Matches]:
-        """Those of each task, in the order of the tasks, whatever the number of threads."""
+        """Yield the matches of each task in task order. The order does not depend on the number of threads."""
         fewest, most = _ROWS
         rounds = -(-len(self._order) // (threads * most))
         rows = max(-(-len(self._order) // (threads * max(rounds, 1))), fewest)
@@ -58,7 +68,7 @@ class BatchPlan:
 
     @property
     def _floors(self) -> list[tuple[float, int]]:
-        """Where thresholds begin, and how many hits above that a query must have to be done with."""
+        """Starting thresholds, each with the number of hits above it that completes a query."""
         higher = [(floor, self._limit) for floor in _FLOORS if self._least is None or floor > self._least]
         return higher if self._least is None else [*higher, (self._least, 0)]
 
@@ -75,11 +85,11 @@ class BatchPlan:
         return Matches.gathered(parts)
 
     def _best(self, queries: Int32, floor: np.float32) -> Matches:
-        """Of some queries, by popcount: `query` is their place among these."""
+        """Return the best hits of `queries` (sorted by popcount); `query` in the result is an index into `queries`."""
         best = _Best(self._planes, self._words[queries], self._popcounts[queries], floor, self._limit)
         tiles = len(self._planes.lacking)
         home = int(np.searchsorted(self._planes.popcounts, self._popcounts[queries[len(queries) // 2]])) // TILE
-        step = 1  # until thresholds have risen
+        step = 1  # one tile per scan until the thresholds have risen
         for segments in _outwards(home, tiles):
             for first, stop in segments:
                 for tile in range(first, stop, step):
@@ -90,7 +100,7 @@ class BatchPlan:
 
 
 class _Group(NamedTuple):
-    """Rows of like thresholds: what the kernel needs of them, and the tiles [first, stop) that can hold hits."""
+    """Rows with similar thresholds, their input to the kernel, and the tiles [first, stop) that can hold hits."""
 
     rows: Int32
     lists: BitLists
@@ -100,7 +110,15 @@ class _Group(NamedTuple):
 
 
 class _Best:
-    """The best hits of the rows words (R, W), whose popcounts ascend, among the tiles that were scanned."""
+    """The best hits so far of R rows among the tiles that have been scanned.
+
+    Args:
+        planes: Bit-sliced fingerprints of the items.
+        words: (R, W) uint64 packed fingerprints of the queries.
+        popcounts: (R,) popcounts of the rows, ascending.
+        floor: Starting threshold of every row.
+        limit: Maximum number of hits per row.
+    """
 
     def __init__(self, planes: BitPlanes, words: UInt64, popcounts: Int64, floor: np.float32, limit: int) -> None:
         self.matches = Matches.of(0, NOTHING)
@@ -114,7 +132,7 @@ class _Best:
         self._held = 0
 
     def scan(self, first: int, stop: int) -> None:
-        """Look through the tiles [first, stop)."""
+        """Search the tiles [first, stop) for hits above each row's threshold."""
         for group in self._groups:
             begin, end = max(first, group.first), min(stop, group.stop)
             if begin < end:
@@ -135,12 +153,12 @@ class _Best:
         self._held += len(new.ids)
 
     def settle(self) -> None:
-        """Keep the best alone, and raise the thresholds to the last of them."""
+        """Keep only the `limit` best hits of each row, and raise its threshold to the similarity of the last one."""
         if not self._held:
             return
         found = Matches.gathered([self.matches, *self._new])
         order = np.lexsort((found.ids, -found.similarity, found.query))
-        rows = found.query  # sorted already
+        rows = found.query  # already sorted
         kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < self._limit
         order, rows = order[kept], rows[kept]
         self.matches = Matches(rows, found.ids[order], found.similarity[order])
@@ -151,7 +169,10 @@ class _Best:
         self._new, self._held = [], 0
 
     def _grouped(self) -> list[_Group]:
-        """The rows by threshold: each group has the lowest of its own, so that none is searched for much too widely."""
+        """Group the rows by threshold.
+
+        A group is searched with the lowest threshold of its rows, so rows in one group must have similar thresholds.
+        """
         step = np.floor(self._thresholds * _STEPS).astype(np.int32)
         return [self._group(np.flatnonzero(step == each).astype(np.int32)) for each in np.unique(step)]
 
@@ -165,7 +186,7 @@ class _Best:
 
 
 def _outwards(home: int, tiles: int) -> Iterator[list[tuple[int, int]]]:
-    """Ranges of tiles on both sides of one, each as wide as all before it together."""
+    """Yield ranges of tiles on both sides of `home`; each step doubles the width of the scanned range."""
     low = high = min(home, tiles)
     width = _TILES
     while low > 0 or high < tiles:

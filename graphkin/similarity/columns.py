@@ -1,4 +1,4 @@
-"""Columns as NumPy arrays."""
+"""Arrow columns as NumPy arrays."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ from graphkin.store.records import Float64
 
 
 def fixed_width(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
-    """A fixed-size binary column without nulls as one flat array."""
+    """Return a fixed-size binary column without nulls as one flat array of `dtype`."""
     width = column.type.byte_width
     parts = [
         np.frombuffer(chunk.buffers()[1], np.uint8)[chunk.offset * width : (chunk.offset + len(chunk)) * width]
@@ -20,14 +20,21 @@ def fixed_width(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
 
 
 def lists(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths (N,) int64 of the lists of a column without nulls, and all their values one after the other."""
+    """Return the list lengths (N,) int64 of a list column without nulls, and its concatenated values."""
     lengths = np.concatenate([np.asarray(chunk.value_lengths(), np.int64) for chunk in column.chunks])
     return lengths, np.concatenate([np.asarray(chunk.flatten()) for chunk in column.chunks])
 
 
 def numeric(generation: Generation, property: str) -> Float64:
-    """(N,) a property of every item, as exports call it, NaN where an item lacks it. Raises `InvalidInput` naming those
-    that are numbers for another."""
+    """Return (N,) values of a numeric property for every item, NaN where an item lacks it.
+
+    Args:
+        generation: The generation to read.
+        property: Name of the property as it appears in exports.
+
+    Raises:
+        InvalidInput: The items have no numeric property of this name. The error lists the numeric properties.
+    """
     kinds = generation.manifest.properties
     named = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}
     if property not in named:

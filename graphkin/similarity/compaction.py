@@ -1,4 +1,4 @@
-"""A generation that has grown written anew as one fragment."""
+"""Compaction: rewriting a generation that has grown by appends as a single fragment."""
 
 from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kinds import kind_named, recipe_of
@@ -7,12 +7,18 @@ from graphkin.store.transfer import Stage, silent, write_generation
 
 
 def compact(store: Store, collection: str, stage: Stage = silent) -> Manifest:
-    """The current generation as one ingest would have written it, its index too. It keeps its id and its readers.
+    """Rewrite the current generation, search index included, as a single ingest would have written it.
 
-    Raises what `Store.draft` and `Draft.publish` raise; the generation stays as it was then.
+    The generation keeps its id, and its readers go on. If an error is raised, the stored generation stays unchanged.
+
+    Raises:
+        GraphkinError: Any error of `Store.draft` or `Draft.publish`.
     """
     kind = kind_named(store.collection(collection).kind)
-    with store.draft(collection, kind.name) as draft, store.open(collection) as generation:  # none is published between
+    with (
+        store.draft(collection, kind.name) as draft,
+        store.open(collection) as generation,
+    ):  # no other writer can publish in between
         if len(generation.manifest.fragments) < 2:
             return generation.manifest
         write_generation(generation, draft, stage)

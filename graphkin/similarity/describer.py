@@ -1,4 +1,4 @@
-"""Reading one record: what every kind of item makes of its text, in whichever process."""
+"""The describer: the interface that turns the text of one record into a row of the item table."""
 
 import re
 from abc import ABC, abstractmethod
@@ -11,39 +11,57 @@ from graphkin.similarity.recipe import Recipe
 
 Recipe_co = TypeVar("Recipe_co", bound=Recipe, covariant=True)
 
-_PLACE = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")  # a path, or where in memory
+_PLACE = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")  # a path or a memory address
 _LONGEST = 200
 
 
 class Rejected(Exception):
-    """This record is no item we keep; the message is the reason."""
+    """The record cannot become an item; the message is the reason."""
 
 
 def broken_off(error: Exception) -> str:
-    """The reason to reject a record whose description broke off with an error that nobody expected: its kind and first
-    line, without paths and addresses."""
+    """Return the reason for rejecting a record whose description raised an unexpected error.
+
+    The reason is the error's type and the first line of its message, without paths and memory addresses.
+    """
     first = next(iter(str(error).strip().splitlines()), "")
     said = _PLACE.sub("…", first)[:_LONGEST].encode(errors="backslashreplace").decode()
     return f"could not be described: {type(error).__name__}{': ' if said else ''}{said}"
 
 
 class Describer(ABC, Generic[Recipe_co]):
-    """Turns the text of a record into a row of `schema`. Every process that reads records makes its own.
+    """Turns the text of a record into a row of `schema`.
 
-    Of the schema, `digest` (16 bytes) says which records are the same item; what has the name of a column of the item
-    table goes there.
+    Each process that reads records creates its own instance.
+
+    The `digest` column of the schema (16 bytes) identifies the item: records with equal digests are the same item.
+    Columns whose names match columns of the item table are stored there.
     """
 
     schema: pa.Schema
     key: bytes
-    """All that decides what `describe` returns."""
+    """Everything that determines the result of `describe`; part of the key of cached descriptions."""
     preload: ClassVar[Sequence[str]] = ()
-    """Modules to import, beside its own, before a process is forked for every worker."""
+    """Modules, besides its own, to import in the fork server before worker processes are forked."""
 
     @abstractmethod
     def __init__(self, recipe: Recipe_co, max_size: int) -> None:
-        """As the recipe says; items of more than `max_size` atoms or nodes are rejected."""
+        """Create a describer for `recipe`.
+
+        Args:
+            recipe: The recipe that decides how records are described.
+            max_size: Items with more atoms or nodes than this are rejected.
+        """
 
     @abstractmethod
     def describe(self, text: str, writing: str, name: str | None) -> Sequence[object]:
-        """Raises `Rejected`."""
+        """Return the row of `schema` for one record.
+
+        Args:
+            text: The structure as text.
+            writing: Notation of the text, one of `Kind.writings`.
+            name: Name of the record, if it has one.
+
+        Raises:
+            Rejected: The record cannot become an item.
+        """

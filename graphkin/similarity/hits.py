@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""Results of a search."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,14 +10,20 @@ from graphkin.store.records import Float32, Int32
 
 @dataclass(frozen=True)
 class Hits:
-    """ids (H,) int32 and similarity (H,) float32, most similar first, then id; total: how many pass, or None."""
+    """The hits of one query.
+
+    Attributes:
+        ids: (H,) int32 ids of the items.
+        similarity: (H,) float32 similarities.
+        total: Number of items that pass the threshold before the limit is applied, or None if they were not counted.
+    """
 
     ids: Int32
     similarity: Float32
     total: int | None = None
 
     def best(self, limit: int, total: int | None = None) -> "Hits":
-        """The first `limit` of them in this order."""
+        """Return the first `limit` hits, ordered by similarity (descending), then id."""
         ids, similarity = self.ids, self.similarity
         if len(ids) > limit:
             near = similarity >= np.partition(similarity, len(ids) - limit)[len(ids) - limit]
@@ -26,6 +32,7 @@ class Hits:
         return Hits(ids[order], similarity[order], total)
 
     def with_(self, others: "Hits") -> "Hits":
+        """Return these hits followed by `others`, without ordering them."""
         return Hits(np.concatenate([self.ids, others.ids]), np.concatenate([self.similarity, others.similarity]))
 
 
@@ -34,8 +41,15 @@ NOTHING = Hits(np.empty(0, np.int32), np.empty(0, np.float32))
 
 @dataclass(frozen=True)
 class Matches:
-    """What some of many queries find: query (H,) int32, the number of the one that each hit is of, ids (H,) int32 and
-    similarity (H,) float32. The hits of one query stand together, in the order of `Hits`."""
+    """The hits of several queries of a batch.
+
+    The hits of one query are contiguous and in the order of `Hits`.
+
+    Attributes:
+        query: (H,) int32 number of the query that each hit belongs to.
+        ids: (H,) int32 ids of the items.
+        similarity: (H,) float32 similarities.
+    """
 
     query: Int32
     ids: Int32
@@ -43,12 +57,12 @@ class Matches:
 
     @staticmethod
     def of(query: int, hits: Hits) -> "Matches":
-        """Those of one query."""
+        """Return the hits of one query as matches."""
         return Matches(np.full(len(hits.ids), query, np.int32), hits.ids, hits.similarity)
 
     @staticmethod
     def gathered(parts: "Iterable[Matches]") -> "Matches":
-        """All of them, by query. Each part has all hits of the queries that it has any of."""
+        """Concatenate `parts` in query order. All hits of a query must be in one part."""
         found = [Matches.of(0, NOTHING), *parts]
         query, ids, similarity = (
             np.concatenate([getattr(part, name) for part in found]) for name in ("query", "ids", "similarity")

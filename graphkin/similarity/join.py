@@ -15,13 +15,19 @@ from graphkin.similarity.threads import in_order
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
 
-_ROWS = 16 * TILE  # of a task: enough that a tile, fetched from memory, is used while it is in cache
-_TILES = 32  # of a task
+_ROWS = 16 * TILE  # rows per task: enough to reuse a tile while it is in the cache
+_TILES = 32  # tiles per task
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Unordered pairs, each once: left < right (P,) int32, similarity (P,) float64 = common / union."""
+    """Similar pairs of items; each unordered pair occurs once.
+
+    Attributes:
+        left: (P,) int32 ids, each less than the id in `right`.
+        right: (P,) int32 ids.
+        similarity: (P,) float64 similarities; common / union for fingerprints.
+    """
 
     left: Int32
     right: Int32
@@ -31,15 +37,15 @@ class Pairs:
         return len(self.left)
 
     def take(self, chosen: NDArray[np.bool_]) -> "Pairs":
-        """Some of them."""
+        """Return the pairs selected by a boolean mask."""
         return Pairs(self.left[chosen], self.right[chosen], self.similarity[chosen])
 
     def ends(self, items: int) -> Int32:
-        """(items,) of how many of them each item is an end."""
+        """Return (items,) int32, the number of pairs that each item belongs to."""
         return (np.bincount(self.left, minlength=items) + np.bincount(self.right, minlength=items)).astype(np.int32)
 
     def edges(self) -> Edges:
-        """As they are stored."""
+        """Return the pairs as edges with float32 similarities, as the store keeps them."""
         return Edges(self.left, self.right, self.similarity.astype(np.float32))
 
     @staticmethod
@@ -50,12 +56,19 @@ class Pairs:
 
 
 class JoinPlan:
-    """The join of words (N, W) uint64 at 0 < threshold ≤ 1, cut into tasks that can be run, and run again, one by one.
+    """The self-join of N fingerprints at a threshold, split into tasks that can be run, and rerun, separately.
 
-    Similarity is c / (a + b - c), decided in float64; two empty fingerprints have 0. Items are sorted by popcount, so
-    that an item meets only items that its popcount lets reach τ, and always as the smaller of the two: what it may lack
-    is then the least. The tasks, their order and what each of them finds follow from words and threshold alone.
-    `planes` are those of the words, where they exist already. Neither may change.
+    The similarity of two fingerprints with a and b set bits, c of them in common, is c / (a + b - c), computed in
+    float64. It is 0 for two empty fingerprints.
+
+    Items are sorted by popcount. An item is compared only with items whose popcounts allow a similarity ≥ τ, and always
+    as the smaller of the two, because then the number of bits that it may lack is lowest. The tasks, their order and
+    their results depend only on `words` and `threshold`.
+
+    Args:
+        words: (N, W) uint64 packed fingerprints. They must not change while the plan is in use.
+        threshold: Lowest similarity τ, 0 < τ ≤ 1.
+        planes: The bit-sliced form of `words`, if it has already been built. It must not change either.
     """
 
     def __init__(self, words: UInt64, threshold: float, planes: BitPlanes | None = None) -> None:
@@ -69,26 +82,31 @@ class JoinPlan:
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return len(self._tasks)
 
     def done(self, task: int) -> int:
-        """How many of the N items the tasks before `task` amount to, by their work."""
+        """Return the progress before `task`, in items out of N, weighted by the work of each task."""
         return int(self._done[task])
 
     def pairs(
         self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[Pairs]:
-        """One block per task from task `first` on, in order, whatever the number of threads.
+        """Yield one block of pairs per task, in task order, from task `first` on.
 
-        `advance` is told how many items a task amounts to. A few blocks are computed ahead of the one being read.
+        The order does not depend on the number of threads. A few blocks are computed ahead of the reader.
+
+        Args:
+            first: First task to run.
+            threads: Number of threads.
+            advance: Called after each task with the number of items that the task counts for.
         """
         for task, pairs in enumerate(in_order(self._calls(first), threads), first):
             advance(self.done(task + 1) - self.done(task))
             yield pairs
 
     def _calls(self, first: int) -> Iterator[Callable[[], Pairs]]:
-        """The tasks from `first` on; those of the same rows share their lists."""
+        """Yield the tasks from `first` on; tasks with the same rows share their bit lists."""
         for start, tasks in groupby(self._tasks[first:].tolist(), itemgetter(0)):
             lists = BitLists.of(self._planes, self._words, start, min(start + _ROWS, len(self._words)))
             for task in tasks:
@@ -104,10 +122,10 @@ class JoinPlan:
 
 
 class AcrossPlan:
-    """As `JoinPlan`, of the pairs alone of words (N, W) with other items, whose `planes` these are. What it finds are
-    rows of the words, left, and of the others', right.
+    """The join of N fingerprints with the items of another set, whose bit-sliced form is `planes`.
 
-    The words are rows, in tasks by popcount, each against the tiles that their popcounts let reach τ.
+    It has the interface of `JoinPlan`. In its pairs, `left` is a row of `words` and `right` a row of the other set.
+    Rows are grouped into tasks by popcount, and each task scans only the tiles whose popcounts allow a similarity ≥ τ.
     """
 
     def __init__(self, words: UInt64, threshold: float, planes: BitPlanes) -> None:
@@ -123,17 +141,17 @@ class AcrossPlan:
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return len(self._starts)
 
     def done(self, task: int) -> int:
-        """How many of the N items the tasks before `task` amount to."""
+        """Return the progress before `task`, in items out of N."""
         return min(task * _ROWS, len(self._words))
 
     def pairs(
         self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[Pairs]:
-        """One block per task from task `first` on, as `JoinPlan` does."""
+        """Yield one block of pairs per task from task `first` on; see `JoinPlan.pairs`."""
         calls = (partial(self._run, start) for start in self._starts[first:])
         for task, pairs in enumerate(in_order(calls, threads), first):
             advance(self.done(task + 1) - self.done(task))
@@ -151,9 +169,10 @@ class AcrossPlan:
 
 
 class NewerPlan:
-    """As `JoinPlan`, of the pairs alone with an item that is none of the first `older` of the words.
+    """The pairs of `JoinPlan` that contain a new item, one that is not among the first `older` rows of `words`.
 
-    The newer items are columns: so their planes alone are made, whose number does not grow with the older items.
+    The new items are the columns, so only their planes are built. Memory for planes does not grow with the number of
+    older items.
     """
 
     def __init__(self, words: UInt64, older: int, threshold: float) -> None:
@@ -164,17 +183,17 @@ class NewerPlan:
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are: those of the older items, then those among the newer."""
+        """Number of tasks: older items with new ones, then new items among themselves."""
         return self._across.tasks + self._among.tasks
 
     def done(self, task: int) -> int:
-        """How many of the items the tasks before `task` amount to."""
+        """Return the progress before `task`, in items."""
         return self._across.done(task) + self._among.done(max(task - self._across.tasks, 0))
 
     def pairs(
         self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[Pairs]:
-        """One block per task from task `first` on, as `JoinPlan` does."""
+        """Yield one block of pairs per task from task `first` on; see `JoinPlan.pairs`."""
         older = np.int32(self._older)
         for pairs in self._across.pairs(first, threads, advance):
             yield Pairs(pairs.left, pairs.right + older, pairs.similarity)
@@ -185,12 +204,12 @@ class NewerPlan:
 def similar_pairs(
     words: UInt64, threshold: float, threads: int, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[Pairs]:
-    """Every pair of rows of words (N, W) uint64 with similarity ≥ threshold: all of `JoinPlan`, in blocks."""
+    """Yield every pair of rows of `words` (N, W) uint64 with similarity ≥ threshold, in the blocks of `JoinPlan`."""
     return JoinPlan(words, threshold).pairs(0, threads, advance)
 
 
 def _tasks(popcounts: Int64, least: Int64) -> Int64:
-    """(T, 3) first row and tiles [first, stop) of each task, leaving out what popcounts keep below τ."""
+    """Return (T, 3) int64: first row and tiles [first, stop) of each task that popcounts do not rule out."""
     tiles = -(-len(popcounts) // TILE)
     tasks = []
     for start in range(0, len(popcounts), _ROWS):

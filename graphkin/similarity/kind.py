@@ -1,4 +1,4 @@
-"""Kinds of items: all that building, searching and checking a hierarchy does differently for each."""
+"""The interface of a kind of item: everything that ingest, search and verification do differently for each kind."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -22,20 +22,24 @@ from graphkin.store.identity import content_digests
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, Mask, UInt64
 
 BLOCK = 4096
-"""Items that are described together, for their substructures."""
+"""Number of consecutive items whose descriptions for substructure search are computed together."""
 
-_BLOCK = 65_536  # items that are compared at a time
+_BLOCK = 65_536  # items per comparison in search_among
 
 Advance: TypeAlias = Callable[[int], object]
-Content: TypeAlias = Any  # bytes, or an array or Arrow buffer of them
+Content: TypeAlias = Any  # bytes, an array or an Arrow buffer
 
 
 class Descriptors(ABC):
-    """What candidate rules and similarities need of every item, by id. `tie` (N,) ranks equals by their content."""
+    """Per-item data, by id, from which candidate rules and similarities are computed.
+
+    Attributes:
+        tie: (N,) uint64 hash of each item's content. It orders items that are otherwise equal.
+    """
 
     tie: UInt64
     links: Links | None = None
-    """Of the big graph whose nodes the items are, if they are nodes."""
+    """Edges of the big graph whose nodes the items are; None if the items are not nodes."""
 
     def __len__(self) -> int:
         return len(self.tie)
@@ -43,46 +47,56 @@ class Descriptors(ABC):
     @property
     @abstractmethod
     def words(self) -> UInt64:
-        """(N, W) packed fingerprints; W is 0 for items that have none."""
+        """(N, W) uint64 packed fingerprints; W is 0 for items without fingerprints."""
 
     @property
     @abstractmethod
     def content(self) -> Sequence[Content]:
-        """Everything that, with `tie` and the recipe, decides what `pairs` finds."""
+        """The data that, together with `tie` and the recipe, determines the result of `pairs`."""
 
     @abstractmethod
     def index(self) -> Mapping[str, NDArray[Any]]:
-        """Arrays by name that make searching quick."""
+        """Return the arrays of the search index by name."""
 
     @abstractmethod
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """The pairs as similar as the recipe asks, a block for every task from `begin` on, in their order.
+        """Yield the pairs that the recipe's threshold admits, one block per task, from task `begin` on.
 
-        The tasks follow from content and recipe alone. `advance` is told how many items a task amounts to.
+        Tasks run in order and depend only on `content` and the recipe.
+
+        Args:
+            begin: First task to run.
+            threads: Number of threads.
+            advance: Called with the number of items that each task counts for, including tasks before `begin`.
         """
 
     def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """Those of `pairs` with an item that is none of the first `older`, in tasks likewise."""
+        """Yield the pairs that contain an item with id ≥ `older`, in tasks as in `pairs`."""
         for pairs in self.pairs(begin, threads, advance):
             yield pairs.take(pairs.right >= older)
 
     @abstractmethod
     def similarities(self, left: Int32, right: Int32) -> Float64:
-        """(P,) of pairs of different items, the same numbers as in `pairs`."""
+        """Return (P,) similarities of pairs of different items; equal to those in `pairs`."""
 
     @abstractmethod
     def followed_by(self, newer: Self) -> Self:
-        """These items, and after them others."""
+        """Return descriptors of these items followed by those of `newer`."""
 
     @abstractmethod
     def take(self, ids: Int32) -> Self:
-        """Some of these items, in this order; no id is given twice."""
+        """Return descriptors of the items `ids`, in this order. An id must not occur twice."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A structure somebody asks about, as the recipe reads it: its text in the item table, what is compared, in arrays
-    that its kind knows, and its SMILES if it has one."""
+    """A query structure, read according to the recipe.
+
+    Attributes:
+        text: The structure as the item table would store it.
+        arrays: The data that is compared, in arrays that depend on the kind.
+        smiles: The canonical SMILES, if the structure has one.
+    """
 
     text: str
     arrays: tuple[NDArray[Any], ...]
@@ -91,8 +105,13 @@ class Query:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A substructure that somebody looks for, as its kind reads it: how it is written, its text, and a screen of bits
-    that all items have which have it."""
+    """A substructure pattern, read according to the recipe.
+
+    Attributes:
+        writing: Notation of the pattern.
+        text: The pattern in this notation.
+        screen: Packed bits that are set for every item that contains the pattern.
+    """
 
     writing: str
     text: str
@@ -100,31 +119,52 @@ class Pattern:
 
 
 class Substructures(ABC):
-    """Which items of one generation have what in them, exactly. Safe to share between threads.
+    """Exact substructure search over the items of one generation.
 
-    `BLOCK` items at a time, one block after the other in id order, are described when one of them is first asked about.
+    Items are described in blocks of `BLOCK` consecutive ids. A block is described when one of its items is first
+    needed.
+
+    Thread safety: instances may be shared between threads.
     """
 
     @abstractmethod
     def prepare(self, block: int) -> None:
-        """Describe a block now, unless this machine has it: seconds, where asking takes parts of one."""
+        """Describe a block now unless its description is cached on this machine.
+
+        This takes seconds. Matching a pattern in a described block takes fractions of a second.
+        """
 
     @abstractmethod
     def having(self, pattern: Pattern, ids: Int32, threads: int = 1) -> Mask:
-        """(n,) which of these items have it."""
+        """Return (n,) bool: which of the items `ids` contain the pattern."""
 
 
 class Search(ABC):
-    """Any structure against every item of one generation, exactly. Safe to share between threads."""
+    """Exact search: a query structure against every item of one generation.
+
+    Thread safety: instances may be shared between threads.
+    """
 
     @abstractmethod
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        """The `limit` most similar items with similarity ≥ min_similarity (as float32), uncapped by the hierarchy's
-        cap; an item equal to the query is among them. `total` is counted only with a threshold."""
+        """Return the most similar items. An item equal to the query is included.
+
+        The recipe's top-k limit does not apply.
+
+        Args:
+            query: The query structure.
+            min_similarity: Lowest similarity of a hit, compared as float32, or None for no threshold.
+            limit: Maximum number of hits.
+
+        Returns:
+            The hits. `total` is counted only if `min_similarity` is set.
+        """
 
     def search_among(self, ids: Int32, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        """What `search` finds among these items alone, each of them compared; what has nothing in common with the query
-        is not found."""
+        """Search as in `search`, but only among the items `ids`. Each of them is compared with the query.
+
+        Items with similarity 0 are never hits.
+        """
         least, found, total = rounded(min_similarity), NOTHING, 0
         for start in range(0, len(ids), _BLOCK):
             some = ids[start : start + _BLOCK]
@@ -137,31 +177,42 @@ class Search(ABC):
     def search_all(
         self, queries: Sequence[Query], min_similarity: float | None, limit: int, threads: int
     ) -> Generator[Matches]:
-        """What `search` finds for each of many queries, a few of them at a time, in any order.
+        """Search for each of many queries, and yield the matches of a few queries at a time, in any order.
 
-        Work that has not begun when reading ends is never done.
+        If the caller stops iterating, searches that have not started are never run.
         """
         calls = (partial(self.search, query, min_similarity, limit) for query in queries)
         for number, hits in enumerate(in_order(calls, threads)):
             yield Matches.of(number, hits)
 
-    def require_comparable(self, query: Query) -> None:  # noqa: B027 - most can compare whatever can be read
-        """Raises `Conflict` for a query that these items cannot be compared with."""
+    def require_comparable(self, query: Query) -> None:  # noqa: B027 - most kinds can compare every query they can read
+        """Check that the query can be compared with these items.
+
+        Raises:
+            Conflict: The query cannot be compared with these items.
+        """
 
     @abstractmethod
     def identical(self, query: Query) -> int | None:
-        """The lowest id of the items with the same structure."""
+        """Return the lowest id of the items with the same structure, or None."""
 
     def identical_all(self, queries: Sequence[Query], found: Matches) -> list[int | None]:  # noqa: ARG002
-        """`identical` of each of many queries, of which `search_all` found this."""
+        """Return `identical` of each query; `found` holds the matches that `search_all` returned for these queries."""
         return [self.identical(query) for query in queries]
 
     @abstractmethod
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        """(n,) of one item, or of any structure, with others, by default (N,) with all, itself among them."""
+        """Return (n,) similarities of an item, by its id, or of a query structure with the items `others`.
+
+        By default `others` are all items; an item's similarity with itself is included.
+        """
 
     def measured(self, measure: Measure) -> "Search":
-        """The same items, compared by another measure. Raises `Conflict` for one that does not compare such items."""
+        """Return a search over the same items by another similarity measure.
+
+        Raises:
+            Conflict: The measure does not apply to these items.
+        """
         raise Conflict(
             "the items of this collection are not compared so",
             given=measure.name,
@@ -170,75 +221,101 @@ class Search(ABC):
 
 
 class Kind(ABC, Generic[AnyRecipe]):
-    """One kind of item, compared as recipes of one type say.
+    """One kind of item and the type of its recipes.
 
-    One that is registered (`similarity.kinds`) is ingested, kept, served, searched and exported.
+    A kind that is registered in `graphkin.similarity.kinds` can be ingested, stored, served, searched and exported.
+
+    Attributes:
+        name: Unique name, in lower-case letters.
+        plural: Plural of the name, for messages.
+        recipe_type: Class of its recipes.
+        describer: Class that describes its records.
     """
 
     name: ClassVar[str]
-    """Lower-case letters."""
     plural: ClassVar[str]
     recipe_type: type[AnyRecipe]
     describer: type[Describer[AnyRecipe]]
     structure: ClassVar[Literal["smiles", "structure"]] = "structure"
-    """The column of the item table that says what an item is."""
+    """Column of the item table that holds the structure of an item."""
     computed: ClassVar[Sequence[str]]
-    """Columns of the describer that are kept as numeric properties."""
+    """Columns of the describer that are stored as numeric properties."""
     writings: ClassVar[Sequence[str]]
-    """Ways to write a structure; the usual one first."""
+    """Notations of a structure, the default one first."""
     files: ClassVar[Mapping[str, str]]
-    """Formats of files that hold such items, and which of the writings is in each."""
+    """File formats that can hold such items, each with the notation of its structures."""
     max_size: ClassVar[int]
-    """Atoms or nodes of the largest item that is kept, unless told otherwise."""
+    """Default limit on the atoms or nodes of an item."""
 
     def recipe(self, values: Mapping[str, Any]) -> AnyRecipe:
-        """The recipe of a manifest."""
+        """Return the recipe with the values of a manifest."""
         return self.recipe_type.model_validate(values)
 
     @abstractmethod
     def descriptors(self, items: pa.Table, recipe: AnyRecipe) -> Descriptors:
-        """Of the distinct items, as their describer described them."""
+        """Return the descriptors of distinct items, from a table with the columns of their describer."""
 
     @abstractmethod
     def descriptors_of(self, generation: Generation, recipe: AnyRecipe, digests: bytes) -> Descriptors:
-        """Of the items of a published generation, which have these `digests`."""
+        """Return the descriptors of the items of a published generation; `digests` is the result of `digests`."""
 
     def digests(self, generation: Generation, recipe: AnyRecipe) -> bytes:
-        """Of the items of a published generation, one after the other, as their describer gave them: by default of what
-        each item is."""
+        """Return the concatenated digests of all items of a published generation, equal to those of the describer.
+
+        By default they are hashes of the stored structures.
+        """
         return content_digests(generation.structures(), recipe.tie_seed)
 
     @abstractmethod
     def specimen(self, recipe: AnyRecipe) -> Descriptors:
-        """Two items, to compile with."""
+        """Return descriptors of two items, for compiling kernels ahead of use."""
 
     @abstractmethod
     def versions(self, recipe: AnyRecipe) -> dict[str, str]:
-        """Of the libraries that take part in describing and comparing these items."""
+        """Return the versions of the libraries that describe and compare these items."""
 
     def agreeing(self, recipe: AnyRecipe) -> str | None:  # noqa: ARG002
-        """A column of the describer in which all records of one item must agree; None where they do by themselves."""
+        """Return the describer column whose values must be equal in all records of one item.
+
+        None if they always are.
+        """
         return None
 
     def fingerprint(self, recipe: AnyRecipe) -> FingerprintType | None:  # noqa: ARG002
-        """What the items' packed fingerprints are; None for items that have none."""
+        """Return the type of the items' packed fingerprints; None if they have none."""
         return None
 
     @abstractmethod
     def read(self, recipe: AnyRecipe, text: str, writing: str) -> Query:
-        """Read a structure that somebody asks about. Raises `InvalidInput` with the reason."""
+        """Read a query structure.
+
+        Raises:
+            InvalidInput: The text cannot be read; the message is the reason.
+        """
 
     @abstractmethod
     def search(self, generation: Generation) -> Search:
-        """Raises `Conflict` where this generation cannot be searched here."""
+        """Return the search over a generation.
+
+        Raises:
+            Conflict: This installation cannot search the generation.
+        """
 
     def pattern(self, recipe: AnyRecipe, text: str, writing: str) -> Pattern:  # noqa: ARG002
-        """Read a substructure that somebody looks for. Raises `InvalidInput` with the reason, and `Conflict` for items
-        that have none."""
+        """Read a substructure pattern.
+
+        Raises:
+            InvalidInput: The text cannot be read; the message is the reason.
+            Conflict: Items of this kind have no substructures.
+        """
         raise self._no_substructures()
 
     def substructures(self, generation: Generation) -> Substructures:  # noqa: ARG002
-        """Raises `Conflict` for items that have none."""
+        """Return the substructure search over a generation.
+
+        Raises:
+            Conflict: Items of this kind have no substructures.
+        """
         raise self._no_substructures()
 
     def _no_substructures(self) -> Conflict:
@@ -248,8 +325,11 @@ class Kind(ABC, Generic[AnyRecipe]):
 
     @abstractmethod
     def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-        """Which of `sample` random items are not described as the libraries describe them."""
+        """Describe `sample` random items again and return one message per item that differs from the store."""
 
     @abstractmethod
     def recomputed(self, generation: Generation, edges: Edges) -> Float64:
-        """(E,) similarities of some edges by another implementation than the ingest's, from the stored structures."""
+        """Return (E,) similarities of stored edges, recomputed from the stored structures.
+
+        They come from another implementation than the one that ingest uses.
+        """

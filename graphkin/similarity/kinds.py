@@ -1,6 +1,6 @@
-"""The kinds that there are: ours, and those that installed packages bring.
+"""The registry of kinds of items: the built-in kinds and those of installed packages.
 
-A package brings one by an entry point of the group `graphkin.kinds` that names its `Kind` class.
+A package adds a kind with an entry point of the group `graphkin.kinds` that names its `Kind` class.
 """
 
 from importlib.metadata import entry_points
@@ -20,32 +20,48 @@ _KINDS: dict[str, Kind[Recipe]] = {}
 
 
 def register(kind: Kind[AnyRecipe]) -> None:
-    """Know this kind from now on, in this process. Raises `Conflict` if its name is another's."""
+    """Register a kind in this process.
+
+    Raises:
+        Conflict: Another kind with this name is registered.
+    """
     known = _KINDS.setdefault(kind.name, cast("Kind[Recipe]", kind))
     if type(known) is not type(kind):
         raise Conflict("there is another kind of this name", given=kind.name, expected="a name of its own")
 
 
 def kind_of(generation: Generation) -> Kind[Recipe]:
-    """The kind of a generation's items. Raises as `kind_named` does."""
+    """Return the kind of a generation's items.
+
+    Raises:
+        Conflict: The kind is not registered.
+    """
     return kind_named(generation.manifest.kind)
 
 
 def kind_named(name: str) -> Kind[Recipe]:
-    """Raises `Conflict` for a kind of items that is not known."""
+    """Return the kind with this name.
+
+    Raises:
+        Conflict: No kind with this name is registered.
+    """
     if name not in _KINDS:
         raise Conflict("this kind of items is not known here", given=name, expected=f"one of {', '.join(_KINDS)}")
     return _KINDS[name]
 
 
 def kind_of_recipe(recipe: AnyRecipe) -> Kind[AnyRecipe]:
-    """The kind of items that a recipe is for."""
+    """Return the kind of items that a recipe is for."""
     found = next(kind for kind in _KINDS.values() if kind.recipe_type is type(recipe))
     return cast("Kind[AnyRecipe]", found)
 
 
 def recipe_of(generation: Generation) -> Recipe:
-    """What decided a generation's edges. Raises as `kind_of` does."""
+    """Return the recipe of a generation.
+
+    Raises:
+        Conflict: The kind of its items is not registered.
+    """
     return kind_of(generation).recipe(generation.manifest.recipe)
 
 

@@ -1,7 +1,7 @@
-"""512 bits as one value of a numba kernel: `&`, `|` and `^` act on all of them at once.
+"""A 512-bit vector type for numba kernels: `&`, `|` and `^` act on all 512 bits at once.
 
-LLVM maps the operations to whatever vectors the processor has (one AVX-512 register, two of AVX2, four of SSE or NEON)
-and joins them into three-operand logic where that exists, so there is one path for every machine.
+LLVM maps these operations to the vector instructions of the processor (one AVX-512 register, two of AVX2, four of SSE
+or NEON) and merges them into three-operand logic where it exists, so the same code runs on every machine.
 """
 
 import operator
@@ -16,14 +16,14 @@ WORDS = 8
 BITS = 64 * WORDS
 
 Vector: TypeAlias = Any
-"""What a kernel holds such a value as."""
+"""Type annotation of such a value inside a kernel."""
 
 _VECTOR = ir.VectorType(ir.IntType(64), WORDS)
-_intrinsic: Any = extending.intrinsic  # its own annotations describe the definition, not the calls
+_intrinsic: Any = extending.intrinsic  # its annotations describe the definition, not the calls
 
 
 class Lanes(types.Type):
-    """512 bits, held in registers; it never leaves compiled code."""
+    """Numba type of a 512-bit value in registers. Such a value never leaves compiled code."""
 
     def __init__(self) -> None:
         super().__init__(name="Lanes")
@@ -39,8 +39,8 @@ class _LanesModel(models.PrimitiveModel):
 
 
 @_intrinsic
-def load(typing_context: Any, words: Any, start: Any) -> Any:  # noqa: ARG001 - the signature numba calls
-    """The eight words from `start` of a contiguous uint64 array. Unchecked."""
+def load(typing_context: Any, words: Any, start: Any) -> Any:  # noqa: ARG001 - numba requires this signature
+    """Load eight words of a contiguous uint64 array, starting at index `start`, without bounds checks."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         value = builder.load(_address(context, builder, signature, arguments))
@@ -52,7 +52,7 @@ def load(typing_context: Any, words: Any, start: Any) -> Any:  # noqa: ARG001 - 
 
 @_intrinsic
 def store(typing_context: Any, words: Any, start: Any, value: Any) -> Any:  # noqa: ARG001
-    """Write eight words from `start` of a contiguous uint64 array. Unchecked."""
+    """Store eight words into a contiguous uint64 array, starting at index `start`, without bounds checks."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store(arguments[2], _address(context, builder, signature, arguments)).align = 8
@@ -68,7 +68,7 @@ def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 @_intrinsic
 def spread(typing_context: Any, bit: Any) -> Any:  # noqa: ARG001
-    """All lanes equal to one bit, given as uint64 0 or 1."""
+    """Return a vector with all bits equal to `bit`, a uint64 0 or 1."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         nothing = ir.Constant(_VECTOR, ir.Undefined)
@@ -80,7 +80,7 @@ def spread(typing_context: Any, bit: Any) -> Any:  # noqa: ARG001
 
 @_intrinsic
 def all_set(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
-    """Whether every lane is set."""
+    """Return whether all 512 bits are set."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         differs = builder.icmp_unsigned("!=", arguments[0], ir.Constant(_VECTOR, [2**64 - 1] * WORDS))
@@ -90,7 +90,7 @@ def all_set(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
 
 
 def _lane_by_lane(function: Callable[[Any, Any], Any], operation: str) -> None:
-    """Let `function` of two Lanes be LLVM's `operation`."""
+    """Compile `function` of two Lanes to the LLVM instruction `operation`."""
 
     @type_callable(function)
     def _(context: Any) -> Any:  # noqa: ARG001

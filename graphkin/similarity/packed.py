@@ -1,4 +1,4 @@
-"""Fingerprints as text: bits in hexadecimal, as files of chemfp's format FPS hold them."""
+"""Fingerprints as hexadecimal text, in the bit order of chemfp's FPS format."""
 
 import numpy as np
 
@@ -7,16 +7,19 @@ from graphkin.similarity.describer import Rejected
 from graphkin.store.records import UInt64
 
 MAX_BITS = 16_384
-"""Of the longest fingerprint that is kept."""
+"""Maximum length of a stored fingerprint."""
 
-_SHOWN = 200  # characters in an error
+_SHOWN = 200  # maximum number of characters quoted in an error
 _DIGITS = frozenset("0123456789abcdef")
 
 
 def packed(text: str, bits: int) -> bytes:
-    """The bits as whole words of 8 bytes, byte 0 first, the least significant bit of each first; letters in any case.
+    """Return the fingerprint as bytes, padded to a multiple of 8.
 
-    Raises `Rejected` for what is not hexadecimal, of another length, or has bits beyond the last.
+    Byte 0 comes first; in each byte, the least significant bit comes first. The digits may be upper or lower case.
+
+    Raises:
+        Rejected: The text is not hexadecimal, has another length, or sets bits beyond the last one.
     """
     digits = text.lower()
     if not _DIGITS.issuperset(digits):
@@ -31,7 +34,11 @@ def packed(text: str, bits: int) -> bytes:
 
 
 def read_fingerprint(text: str, bits: int) -> UInt64:
-    """(W,) words of a fingerprint that somebody asks about. Raises `InvalidInput` with the reason."""
+    """Return the (W,) uint64 words of a query fingerprint in hexadecimal.
+
+    Raises:
+        InvalidInput: The text is not a fingerprint of `bits` bits; the message is the reason.
+    """
     try:
         return np.frombuffer(packed(text, bits), "<u8")
     except Rejected as reason:
@@ -40,5 +47,5 @@ def read_fingerprint(text: str, bits: int) -> UInt64:
 
 
 def words_of(bits: int) -> int:
-    """Length of a packed fingerprint in words of 64 bits."""
+    """Return the number of 64-bit words of a packed fingerprint."""
     return -(-bits // 64)

@@ -1,4 +1,4 @@
-"""Fingerprints turned on their side: for each bit, which items lack it, 512 items to a vector."""
+"""Bit-sliced (transposed) fingerprints: one 512-item plane per bit."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -13,21 +13,27 @@ from graphkin.store.records import Int32, Int64, UInt64
 UInt16: TypeAlias = NDArray[np.uint16]
 
 TILE = lanes.BITS
-"""Items to a tile."""
+"""Number of items per tile."""
 
 STEP = 8
-"""Planes that a kernel counts at once: lists of bits are padded to it."""
+"""Number of planes that the kernel adds up per step; bit lists are padded to a multiple of it."""
 
-_SAMPLE = 65_536  # fingerprints that bits are ranked by
+_SAMPLE = 65_536  # number of fingerprints that the ranks of bits are estimated from
 
 
 class BitPlanes(NamedTuple):
-    """Fingerprints of N items and B bits in plain arrays, which may be saved and mapped.
+    """Bit-sliced fingerprints of N items with B bits, in plain arrays that can be saved and memory-mapped.
 
-    order (N,) int32: the item at each position; items are sorted by popcount, then by row. popcounts (N,) int64, by
-    position. rank (B,) uint16: the place of each bit among all, rarest first. lacking (T, 8 (B + 1)) uint64, T tiles of
-    512 positions: of tile t, bit c % 64 of word 8 r + c // 64 is set where the item at position 512 t + c lacks the bit
-    of rank r. Positions past the last item lack every bit; rank B is a bit that nobody lacks.
+    Items are sorted by popcount, then by row; positions count in this order. A tile is 512 consecutive positions. Bits
+    are ranked by frequency, rarest first. For tile t, bit c % 64 of word 8 r + c // 64 of `lacking[t]` is set if the
+    item at position 512 t + c lacks the bit with rank r. Positions after the last item lack every bit. Rank B stands
+    for a bit that every item has.
+
+    Attributes:
+        order: (N,) int32 row of the item at each position.
+        popcounts: (N,) int64 popcount at each position.
+        rank: (B,) uint16 rank of each bit.
+        lacking: (T, 8 (B + 1)) uint64 planes of the T tiles.
     """
 
     order: Int32
@@ -37,7 +43,10 @@ class BitPlanes(NamedTuple):
 
     @classmethod
     def of(cls, words: UInt64) -> "BitPlanes":
-        """words (N, W) uint64, at most 65,472 bits. Takes as much memory again."""
+        """Build the planes of packed fingerprints `words` (N, W) uint64 with at most 65,472 bits.
+
+        The planes take as much memory as `words`.
+        """
         popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         order = np.argsort(popcounts, kind="stable").astype(np.int32)
         rank = _rarest_first(words)
@@ -48,7 +57,10 @@ class BitPlanes(NamedTuple):
         return cls(order, popcounts[order], rank, lacking)
 
     def fit(self, words: UInt64) -> bool:
-        """Whether types, sizes and whatever kernels index by are those of the planes of these fingerprints."""
+        """Return whether these are valid planes for the fingerprints `words`.
+
+        This checks data types, shapes and every array that kernels use as an index.
+        """
         items, bits = len(words), 64 * words.shape[1]
         expected = {
             "order": (np.int32, items),
@@ -66,9 +78,15 @@ class BitPlanes(NamedTuple):
 
 
 class BitLists(NamedTuple):
-    """The set bits of R fingerprints as ranks, rarest first: row r has ranks[starts[r] : starts[r + 1]] (uint16),
-    padded to a multiple of 8 by B, the bit that nobody lacks. starts (R + 1,) int64; popcounts (R,) int64 ascending,
-    equal within each run of rows runs[i] : runs[i + 1] (int64)."""
+    """The set bits of R fingerprints as lists of ranks, rarest first.
+
+    Attributes:
+        ranks: uint16 ranks; those of row r are ranks[starts[r] : starts[r + 1]], padded to a multiple of 8 with B, the
+            rank of a bit that every item has.
+        starts: (R + 1,) int64 offsets into `ranks`.
+        popcounts: (R,) int64 popcounts, ascending.
+        runs: int64 offsets of runs of equal popcount; run i consists of the rows runs[i] : runs[i + 1].
+    """
 
     ranks: UInt16
     starts: Int64
@@ -77,12 +95,12 @@ class BitLists(NamedTuple):
 
     @classmethod
     def of(cls, planes: BitPlanes, words: UInt64, start: int, stop: int) -> "BitLists":
-        """Of the items at positions [start, stop), whose fingerprints are rows of `words`."""
+        """Build the lists of the items at positions [start, stop), whose fingerprints are rows of `words`."""
         return cls.of_rows(planes, words, planes.order[start:stop], planes.popcounts[start:stop])
 
     @classmethod
     def of_rows(cls, planes: BitPlanes, words: UInt64, rows: Int32, popcounts: Int64) -> "BitLists":
-        """Of any fingerprints, `rows` of `words`, with these popcounts, which ascend."""
+        """Build the lists of any rows of `words`, which have the ascending popcounts `popcounts`."""
         starts = np.zeros(len(popcounts) + 1, np.int64)
         np.cumsum(-(-popcounts // STEP) * STEP, out=starts[1:])
         runs = np.flatnonzero(np.diff(popcounts, prepend=-1, append=-1))
@@ -90,7 +108,7 @@ class BitLists(NamedTuple):
 
     @classmethod
     def of_one(cls, planes: BitPlanes, fingerprint: UInt64) -> "BitLists":
-        """Of a fingerprint (W,) that is no item's."""
+        """Build the list of one fingerprint (W,), which need not belong to an item."""
         popcount = np.bitwise_count(fingerprint).sum(dtype=np.int64)
         starts = np.array([0, -(-popcount // STEP) * STEP])
         rows = np.zeros(1, np.int32)
@@ -99,12 +117,12 @@ class BitLists(NamedTuple):
 
 
 def _permutes(array: Int32 | UInt16) -> bool:
-    """Whether these are the numbers from 0 to N - 1, each once."""
+    """Return whether the array is a permutation of 0 to N - 1."""
     return np.array_equal(np.sort(array), np.arange(len(array)))
 
 
 def _rarest_first(words: UInt64) -> UInt16:
-    """(B,) the place of each bit when bits are sorted by how many of a sample of the fingerprints have them."""
+    """Return (B,) uint16, the rank of each bit by its frequency in a sample of the fingerprints."""
     sample = words[:: max(1, len(words) // _SAMPLE)]
     frequency = _frequency(sample)
     rank = np.empty(len(frequency), np.uint16)
@@ -113,7 +131,7 @@ def _rarest_first(words: UInt64) -> UInt16:
 
 
 def _aligned(rows: int, words: int) -> UInt64:
-    """An array whose vectors do not straddle cache lines."""
+    """Return an uninitialized array (rows, words) uint64 whose 512-bit vectors do not straddle cache lines."""
     spare = np.empty(rows * words + lanes.WORDS, np.uint64)
     first = -(spare.ctypes.data // spare.itemsize) % lanes.WORDS
     return spare[first : first + rows * words].reshape(rows, words)
@@ -121,6 +139,7 @@ def _aligned(rows: int, words: int) -> UInt64:
 
 @kernel
 def _frequency(words: UInt64) -> Int64:
+    """Return (B,) int64, the number of fingerprints that set each bit."""
     counts = np.zeros(64 * words.shape[1], np.int64)
     for row in range(len(words)):
         for word in range(words.shape[1]):
@@ -133,6 +152,7 @@ def _frequency(words: UInt64) -> Int64:
 
 @kernel
 def _clear_present(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64) -> None:
+    """Clear the bits of `lacking` for each bit that an item has."""
     for position in range(len(order)):
         tile, column = lacking[position // TILE], position % TILE
         others = ~(np.uint64(1) << np.uint64(column % 64))
@@ -145,6 +165,7 @@ def _clear_present(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64) -
 
 @kernel
 def _ranks(words: UInt64, rows: Int32, rank: UInt16, starts: Int64) -> UInt16:
+    """Return the padded lists of the ranks of the bits that `rows` of `words` set, at the offsets `starts`."""
     ranks = np.full(starts[-1], len(rank), np.uint16)
     ranked = np.zeros(words.shape[1], np.uint64)
     for place in range(len(rows)):
@@ -167,5 +188,5 @@ def _ranks(words: UInt64, rows: Int32, rank: UInt16, starts: Int64) -> UInt16:
 
 @kernel
 def _lowest(word: int) -> int:
-    """Place of the lowest set bit of a uint64 that has one."""
+    """Return the index of the lowest set bit of a nonzero uint64."""
     return popcount(~word & (word - np.uint64(1)))  # type: ignore[call-arg]

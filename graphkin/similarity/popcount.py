@@ -1,4 +1,4 @@
-"""Counting common bits of packed fingerprints: the innermost kernels."""
+"""Popcounts and common bits of packed fingerprints: the innermost kernels."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from graphkin.store.records import Int32, Int64, UInt64
 
 
 @intrinsic
-def popcount(typing_context: Any, value: Any) -> Any:  # noqa: ARG001 - the signature numba calls
-    """Number of set bits of a uint64, by the processor's own instruction."""
+def popcount(typing_context: Any, value: Any) -> Any:  # noqa: ARG001 - numba requires this signature
+    """Return the number of set bits of a uint64, using the processor's popcount instruction."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         counted = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
@@ -24,7 +24,7 @@ def popcount(typing_context: Any, value: Any) -> Any:  # noqa: ARG001 - the sign
 
 @kernel
 def common(words: UInt64, left: int, right: int) -> int:
-    """Number of bits set in both rows."""
+    """Return the number of bits set in both rows."""
     count = 0
     for word in range(words.shape[1]):
         count += popcount(words[left, word] & words[right, word])  # type: ignore[call-arg]
@@ -33,7 +33,7 @@ def common(words: UInt64, left: int, right: int) -> int:
 
 @kernel
 def common_with(words: UInt64, query: UInt64) -> Int32:
-    """(N,) number of bits each row shares with the query (W,)."""
+    """Return (N,) int32, the number of bits that each row shares with the query (W,)."""
     counts = np.empty(len(words), np.int32)
     for row in range(len(words)):
         count = 0
@@ -45,7 +45,7 @@ def common_with(words: UInt64, query: UInt64) -> Int32:
 
 @kernel
 def common_pairs(words: UInt64, left: Int32, right: Int32) -> Int32:
-    """(P,) number of bits shared by each pair of rows."""
+    """Return (P,) int32, the number of bits that the two rows of each pair share."""
     counts = np.empty(len(left), np.int32)
     for pair in range(len(left)):
         counts[pair] = common(words, left[pair], right[pair])
@@ -54,13 +54,14 @@ def common_pairs(words: UInt64, left: Int32, right: Int32) -> Int32:
 
 @kernel
 def minimum_common(threshold: float, most: int) -> Int64:
-    """(most + 1,) for each sum s of two popcounts, the fewest common bits c with c / (s - c) ≥ threshold in float64.
+    """Return (most + 1,) int64: for each sum s of two popcounts, the fewest common bits c with c / (s - c) ≥ threshold.
 
-    A sum of 0 (both empty) is out of reach: RDKit defines that similarity as 0.
+    The quotient is computed in float64. Entries that no c can satisfy are most + 1. So is the entry for s = 0, two
+    empty fingerprints, because RDKit defines their similarity as 0.
     """
     least = np.full(most + 1, most + 1)
     for bits in range(2, most + 1):
-        shared = max(int(threshold * bits / (1 + threshold)) - 1, 1)  # rounding may put the estimate one off
+        shared = max(int(threshold * bits / (1 + threshold)) - 1, 1)  # rounding can make the estimate one too large
         while shared < bits and shared / (bits - shared) < threshold:
             shared += 1
         if shared < bits:

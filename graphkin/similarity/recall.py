@@ -1,4 +1,4 @@
-"""Recall: which share of the truly similar pairs a candidate rule, or the stored hierarchy, finds."""
+"""Recall: the share of pairs ≥ a threshold that a candidate rule, or the stored similarity graph, finds."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,8 +15,18 @@ from graphkin.store.records import Int64
 
 @dataclass(frozen=True)
 class Recall:
-    """Over the sampled items: pairs ≥ threshold that exist (`exact`), that the rule finds (`found`), their ratio
-    (null where none exists), mean degree and the share of items without any neighbour, for both."""
+    """Recall of a candidate rule over a sample of items.
+
+    Attributes:
+        rule: The candidate rule, or "stored" for the stored edges.
+        threshold: Lowest similarity of a pair.
+        sample: Number of sampled items.
+        exact_pairs: Number of pairs ≥ threshold with a sampled item; a pair counts once for each sampled end.
+        found_pairs: Number of these pairs that the rule finds.
+        recall: found_pairs / exact_pairs, or None if there are no pairs.
+        mean_degree: Mean degree of the sampled items among the exact and among the found pairs.
+        isolated_share: Share of sampled items without neighbors, for both.
+    """
 
     rule: str
     threshold: float
@@ -34,10 +44,21 @@ class Recall:
 def measure(
     generation: Generation, rule: Literal["window"] | None, sample: int, threshold: float | None = None, seed: int = 0
 ) -> Recall:
-    """Compare the stored edges (rule None) or a candidate rule with every pair ≥ threshold, on `sample` random items.
+    """Compare the stored edges or a candidate rule with every pair ≥ threshold of `sample` random items.
 
-    `threshold` defaults to the stored τ; the stored edges can be measured at τ or above, a rule at any threshold.
-    A pair counts once for each sampled end. Raises `InvalidInput` and `Conflict`.
+    A pair counts once for each sampled end.
+
+    Args:
+        generation: The generation to measure.
+        rule: A candidate rule, or None for the stored edges.
+        sample: Number of items to sample.
+        threshold: Lowest similarity of a pair; default: the generation's τ. The stored edges can be measured at τ or
+            above, a rule at any threshold.
+        seed: Seed of the sample.
+
+    Raises:
+        InvalidInput: The threshold is out of range.
+        Conflict: The generation cannot be searched.
     """
     (found,) = measure_at(
         generation, rule, sample, [generation.manifest.threshold if threshold is None else threshold], seed
@@ -48,7 +69,7 @@ def measure(
 def measure_at(
     generation: Generation, rule: Literal["window"] | None, sample: int, thresholds: Sequence[float], seed: int = 0
 ) -> list[Recall]:
-    """What `measure` says at each of some thresholds, of the same items. Everything is compared once."""
+    """Measure as in `measure` at several thresholds, on the same sample. Similarities are computed once."""
     for threshold in thresholds:
         _require_measurable(generation, rule, threshold)
     ids = np.sort(np.random.default_rng(seed).choice(generation.size, min(sample, generation.size), replace=False))
@@ -84,7 +105,7 @@ def _require_measurable(generation: Generation, rule: Literal["window"] | None, 
 
 
 def _exact_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:
-    """(T, n) how many items are as similar to each of some items."""
+    """Return (T, n) int64, the number of items whose similarity to each of `ids` reaches each threshold."""
     search = kind_of(generation).search(generation)
     degrees = np.empty((len(thresholds), len(ids)), np.int64)
     for place, id in enumerate(ids.tolist()):
@@ -95,13 +116,14 @@ def _exact_degrees(generation: Generation, ids: Int64, thresholds: Sequence[floa
 
 
 def _stored_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:
+    """Return (T, n) int64, the stored degree of each of `ids` at each threshold."""
     return np.array(
         [[generation.neighbors(int(id), least, limit=0).total for id in ids] for least in thresholds], np.int64
     )
 
 
 def _window_degrees(generation: Generation, thresholds: Sequence[float]) -> Int64:
-    """(T, N) degree of every item under the window rule."""
+    """Return (T, N) int64, the degree of every item under the window rule at each threshold."""
     kind = kind_of(generation)
     published = {**generation.manifest.recipe, "candidates": "window", "threshold": min(thresholds)}
     recipe = kind.recipe(published)

@@ -1,4 +1,4 @@
-"""Recipes: everything that decides the edges. Presets are recipes with a name; explicit options override them."""
+"""Recipes: the settings that decide the edges. A preset is a named recipe that explicit options override."""
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -11,14 +11,19 @@ AnyRecipe = TypeVar("AnyRecipe", bound="Recipe")
 
 
 class Recipe(Frozen):
-    """What every recipe says, resolved: no field is left to a default that could change (`schema_version`)."""
+    """The settings common to all recipes, with every default resolved.
+
+    Later versions may change defaults without changing a stored recipe; `schema_version` identifies its format.
+    """
 
     schema_version: Literal[1] = 1
     candidates: Literal["exact", "window"] = "exact"
-    ties: Literal["hash", "index"] = "hash"  # among equals: by seeded content hash; `index` is the authors' code
+    ties: Literal["hash", "index"] = (
+        "hash"  # order of equal items: by seeded content hash, or by id as in the authors' code
+    )
     tie_seed: int = 0
     threshold: float
-    top_k: Annotated[int, Field(ge=0)] = 70  # 0: no cap
+    top_k: Annotated[int, Field(ge=0)] = 70  # 0: no limit
 
     @model_validator(mode="after")
     def _ties(self) -> Self:
@@ -28,7 +33,11 @@ class Recipe(Frozen):
 
 
 def combined(presets: dict[str, dict[str, Any]], preset: str, explicit: dict[str, Any]) -> dict[str, Any]:
-    """A preset's values with every option that is not None put over them. Raises `InvalidInput`."""
+    """Return the values of a preset, overridden by every option that is not None.
+
+    Raises:
+        InvalidInput: There is no preset with this name.
+    """
     if preset not in presets:
         raise InvalidInput("no such preset", given=preset, expected=f"one of {', '.join(presets)}")
     values = {**presets[preset], **{key: value for key, value in explicit.items() if value is not None}}
@@ -38,7 +47,11 @@ def combined(presets: dict[str, dict[str, Any]], preset: str, explicit: dict[str
 
 
 def validated(recipe: type[AnyRecipe], values: dict[str, Any]) -> AnyRecipe:
-    """Raises `InvalidInput` with the first thing that is wrong."""
+    """Return the recipe with these values.
+
+    Raises:
+        InvalidInput: A value is invalid; the error names the first invalid field.
+    """
     try:
         return recipe.model_validate(values)
     except ValidationError as error:

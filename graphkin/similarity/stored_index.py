@@ -1,4 +1,4 @@
-"""The search index of a generation, which its store keeps or this machine does, taken for nothing but what it is."""
+"""The search index of a generation, loaded from its store or from this machine's cache and validated."""
 
 import logging
 from collections.abc import Callable
@@ -12,22 +12,30 @@ from graphkin.store.base import Generation
 
 T = TypeVar("T", bound=NamedTuple)
 
-_ROOM = 4 * 2**30  # bytes of indexes that a machine keeps
+_ROOM = 4 * 2**30  # maximum size of the cached indexes, in bytes
 
 _log = logging.getLogger(__name__)
 
 
 def stored_index(generation: Generation, build: Callable[..., T], fits: Callable[[T], bool]) -> T | None:
-    """What `build` makes of the arrays by their names; None where the store keeps no index.
+    """Return the index that the store keeps, or None if it keeps none.
 
-    Kernels read it without looking. So it must fit: raises `StoreFormat` for the index of another version.
+    Kernels read the index without bounds checks, so it must be valid.
+
+    Args:
+        generation: The generation to search.
+        build: Makes the index from the stored arrays, passed by name.
+        fits: Returns whether an index is valid for this generation.
+
+    Raises:
+        StoreFormat: The index was written by another version of graphkin.
     """
     arrays: dict[str, Any] = generation.index()
     if not arrays:
         return None
     try:
         index = build(**arrays)
-    except TypeError:  # other names
+    except TypeError:  # the stored arrays have other names
         index = None
     if index is None or not fits(index):
         raise StoreFormat(
@@ -41,10 +49,17 @@ def stored_index(generation: Generation, build: Callable[..., T], fits: Callable
 def cached_index(
     generation: Generation, made_by: str, build: Callable[..., T], fits: Callable[[T], bool], make: Callable[[], T]
 ) -> T:
-    """For a store that keeps none: what `make` makes, kept in the user's cache for whoever opens the generation next.
+    """Return an index from the user's cache, computing it first if the cache has no valid one.
 
-    `made_by` says all that decides about it beside the items. An entry that is damaged or does not fit is made again;
-    what cannot be kept is handed out from memory, with a warning in the log.
+    Used for stores that keep no index. A damaged or invalid cache entry is replaced. If the cache cannot be written,
+    the index is returned from memory and a warning is logged.
+
+    Args:
+        generation: The generation to search.
+        made_by: Everything besides the items that determines the index; part of the cache key.
+        build: Makes the index from arrays, passed by name.
+        fits: Returns whether an index is valid for this generation.
+        make: Computes the index.
     """
     key = {"generation": generation.id, "made_by": made_by}
 

@@ -1,4 +1,4 @@
-"""Packed fingerprints compared by Tanimoto similarity: all pairs of a collection, and any fingerprint against it."""
+"""Tanimoto similarity of packed fingerprints: self-join, append and search."""
 
 from collections.abc import Generator, Iterator, Sequence
 
@@ -19,13 +19,22 @@ from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-_TILES = 64  # searched at a time: 32,768 items
+_TILES = 64  # tiles per scan: 32,768 items
 
 
 def exact_pairs(
     words: UInt64, planes: BitPlanes, threshold: float, begin: int, threads: int, advance: Advance
 ) -> Iterator[Pairs]:
-    """As `Descriptors.pairs`: those of words (N, W), whose planes these are, with similarity ≥ threshold."""
+    """Yield the pairs with similarity ≥ threshold, as `Descriptors.pairs` does.
+
+    Args:
+        words: (N, W) packed fingerprints.
+        planes: Their bit-sliced form.
+        threshold: Lowest similarity of a pair.
+        begin: First task to run.
+        threads: Number of threads.
+        advance: Called with the number of items that each task counts for.
+    """
     plan = JoinPlan(words, threshold, planes)
     advance(plan.done(begin))
     return plan.pairs(begin, threads, advance)
@@ -34,14 +43,17 @@ def exact_pairs(
 def newer_pairs(
     words: UInt64, threshold: float, older: int, begin: int, threads: int, advance: Advance
 ) -> Iterator[Pairs]:
-    """As `Descriptors.newer_pairs`, likewise."""
+    """Yield the pairs that contain an item with id ≥ `older`, as `Descriptors.newer_pairs` does."""
     plan = NewerPlan(words, older, threshold)
     advance(plan.done(begin))
     return plan.pairs(begin, threads, advance)
 
 
 def tanimoto(bits: UInt64) -> Similarity:
-    """Of pairs of these fingerprints (N, W): c / (a + b - c), in [0, 1], and 0 where both are empty."""
+    """Return a function that computes Tanimoto similarities of pairs of the fingerprints `bits` (N, W).
+
+    The similarity is c / (a + b - c), in [0, 1]; it is 0 if both fingerprints are empty.
+    """
     popcounts = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
 
     def similarity(a: Int32, b: Int32) -> Float64:
@@ -52,8 +64,17 @@ def tanimoto(bits: UInt64) -> Similarity:
 
 
 class TanimotoSearch(Search):
-    """Of a generation whose items have fingerprints of `words` words, told by the first array of a query. Raises
-    `StoreFormat` where they have others."""
+    """Search a generation whose items have fingerprints.
+
+    The first array of a query is its packed fingerprint.
+
+    Args:
+        generation: The generation to search.
+        words: Length of a packed fingerprint in 64-bit words, according to the recipe.
+
+    Raises:
+        StoreFormat: The stored fingerprints have another length.
+    """
 
     def __init__(self, generation: Generation, words: int) -> None:
         self._generation = generation
@@ -65,11 +86,13 @@ class TanimotoSearch(Search):
                 given=f"{64 * stored.shape[1]} bits",
                 expected=f"{64 * words} bits",
             )
-        whole = generation.indexed == generation.size  # else making it anew takes no longer than reading it
+        whole = (
+            generation.indexed == generation.size
+        )  # after an append, building the planes takes no longer than reading them
         kept = stored_index(generation, BitPlanes, lambda planes: planes.fit(stored)) if whole else None
         self._planes = kept or BitPlanes.of(stored)
         for array in self._planes:
-            array.flags.writeable = False  # as those of a file: kernels are compiled for these
+            array.flags.writeable = False  # as for a memory-mapped file, so that one compiled kernel serves both
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         lists = BitLists.of_one(self._planes, self._bits(query))
@@ -90,7 +113,11 @@ class TanimotoSearch(Search):
         yield from BatchPlan(self._planes, bits, min_similarity, limit, alone).matches(threads)
 
     def identical_all(self, queries: Sequence[Query], found: Matches) -> list[int | None]:
-        """Who finds nothing of similarity 1 is no item, unless it has no bit."""
+        """Return the identical item of each query.
+
+        A query without a hit of similarity 1 has none, except for an empty fingerprint, which has similarity 0 with
+        itself.
+        """
         alike = np.isin(np.arange(len(queries)), found.query[found.similarity == 1])
         return [
             self.identical(query) if same or not self._bits(query).any() else None
@@ -103,7 +130,7 @@ class TanimotoSearch(Search):
         return TverskySearch(self, self._fingerprints, self._bits, measure.alpha, measure.beta)
 
     def _bits(self, query: Query) -> UInt64:
-        """(W,) what a query is compared by."""
+        """Return (W,) the packed fingerprint of a query."""
         bits: UInt64 = query.arrays[0]
         return bits
 
@@ -112,8 +139,11 @@ class TanimotoSearch(Search):
         return len(self._planes.lacking)
 
     def _nearest(self, lists: BitLists, limit: int) -> Hits:
-        """At least the `limit` most similar items, or all that share a bit: from the tiles of like popcount outwards,
-        with a threshold that rises to the last of those found."""
+        """Return at least the `limit` most similar items, or all items that share a bit with the query.
+
+        Tiles are scanned in order of the distance of their popcounts from the query's, with a threshold that rises to
+        the similarity of the last of the best hits.
+        """
         found, threshold = NOTHING, np.float32(0)
         for first, stop in self._outwards(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
             found = found.with_(self._scan(lists, threshold, first, stop)).best(limit)
@@ -122,7 +152,10 @@ class TanimotoSearch(Search):
         return found
 
     def _outwards(self, home: int) -> list[tuple[int, int]]:
-        """Ranges of tiles, this one alone and then many at a time: without a threshold every item is found."""
+        """Return ranges of tiles in order of their distance from the tile `home`.
+
+        The first range is that tile alone, because a scan without a threshold returns every item.
+        """
         below = [(max(end - _TILES, 0), end) for end in range(home, 0, -_TILES)]
         above = [(start, min(start + _TILES, self._tiles)) for start in range(home + 1, self._tiles, _TILES)]
         return [
@@ -131,7 +164,7 @@ class TanimotoSearch(Search):
         ]
 
     def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
-        """The items of the tiles [first, stop) with similarity ≥ threshold, those without a common bit left out."""
+        """Return the items in the tiles [first, stop) with similarity ≥ threshold and at least one common bit."""
         size = int(lists.popcounts[0])
         popcounts = self._planes.popcounts
         below = max(float(np.nextafter(threshold, np.float32(0))), LEAST)
@@ -144,6 +177,7 @@ class TanimotoSearch(Search):
         return Hits(self._planes.order[positions[passing]], similarity[passing])
 
     def _everything(self, query: Query) -> Hits:
+        """Return all items with their similarities, including those with similarity 0."""
         similarity = self.similarities(query).astype(np.float32)
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
 

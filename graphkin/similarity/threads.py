@@ -1,4 +1,4 @@
-"""Work that several threads do ahead of whoever reads what comes of it."""
+"""Ordered results from a thread pool."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 def in_order(calls: Iterable[Callable[[], T]], threads: int) -> Generator[T]:
-    """What the calls return, in their order, whatever the number of threads.
+    """Yield the results of `calls` in their order, which does not depend on the number of threads.
 
-    A few are made ahead of the one being read. Those that have not begun when reading ends never are.
+    A few calls run ahead of the reader. Calls that have not started when the reader stops are never run.
     """
     pool = ThreadPoolExecutor(threads)
     ahead: deque[Future[T]] = deque()

@@ -1,9 +1,9 @@
-"""The innermost kernel of the join: one fingerprint against 512 at once, in vertical counters.
+"""The innermost kernel of the join: one fingerprint against the 512 items of a tile, with vertical counters.
 
-Of a fingerprint with p bits, a similar one lacks at most m = p - (fewest common bits) of them. So the planes of its
-bits, rarest first, are added up for the 512 columns of a tile side by side, in counters that start m short of
-overflowing. A column that overflows is out; when all are out, often after little more than m planes, so is the tile. A
-column that is left holds its exact count.
+An item that is similar to a fingerprint with p bits lacks at most m = p - (fewest common bits) of them. The kernel adds
+up the planes of the fingerprint's bits, rarest first, for all 512 columns of a tile in parallel. The counters start at
+m below overflow, so a column whose counter overflows is not similar. When all columns have overflowed, often after
+little more than m planes, the rest of the planes is skipped. The counters of the remaining columns hold exact counts.
 """
 
 import numpy as np
@@ -15,26 +15,33 @@ from graphkin.store.kernels import inlined, kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
 Found = tuple[Int32, Int32, Int32, np.int64]
-"""Rows, positions, common bits, each with room to spare, and how many there are."""
+"""Output buffers: rows, positions and common bits, with spare capacity, and the number of pairs in them."""
 
-_REGISTERS = 5  # binary places of the counters kept in registers; a sixth and up are kept in memory
-_EARLY, _LATE, _LEFT = 0, 1, 2  # when a tile was out: at the first look, later, never
+_REGISTERS = 5  # binary digits of the counters in registers; a sixth and further digits are in memory
+_EARLY, _LATE, _LEFT = 0, 1, 2  # when all columns had overflowed: at the first check, at a later one, never
 
 
 @kernel
 def similar_in_tiles(
     lists: BitLists, planes: BitPlanes, least: Int64, first_row: int, first_tile: int, stop_tile: int
 ) -> tuple[Int32, Int32, Int32]:
-    """Every similar pair of a row of `lists` and an item of the tiles [first_tile, stop_tile) at a later position.
+    """Return every similar pair of a row of `lists` and a later item of the tiles [first_tile, stop_tile).
 
-    least: the fewest common bits by sum of popcounts (`minimum_common`). first_row: the position of the first row; with
-    minus the number of rows, every item counts as later. Returns row, position and common bits of each pair, int32, in
-    an order that is a function of the arguments alone.
+    Args:
+        lists: Bit lists of the rows.
+        planes: Bit-sliced fingerprints of the items.
+        least: The fewest common bits for each sum of popcounts (`minimum_common`).
+        first_row: Position of the first row. With minus the number of rows, every item counts as later.
+        first_tile: First tile to scan.
+        stop_tile: Tile after the last one to scan.
+
+    Returns:
+        Row, position and common bits of each pair, int32. Their order depends only on the arguments.
     """
     found: Found = (np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.int64(0))
     margins = np.full(len(lists.runs), STEP)
     for tile in range(first_tile, stop_tile):
-        fewest = max(planes.popcounts[TILE * tile], 1)  # an empty item is similar to none
+        fewest = max(planes.popcounts[TILE * tile], 1)  # an empty item is similar to no other
         for run in range(len(lists.runs) - 1):
             start, stop = lists.runs[run], min(lists.runs[run + 1], TILE * (tile + 1) - first_row)
             if start >= stop:
@@ -49,7 +56,10 @@ def similar_in_tiles(
 
 @kernel
 def _adapted(margin: int, late: int, rows: int) -> int:
-    """Planes beyond the allowed ones to count before the first look: more if many rows need a second, else fewer."""
+    """Return the new margin: planes to add beyond the allowed ones before the first check for overflow.
+
+    It grows if many rows needed a second check, and shrinks if few did.
+    """
     if 5 * late > 2 * rows:
         return margin + max(margin // 2, STEP)
     return max(margin - STEP, STEP) if 20 * late < rows else margin
@@ -60,7 +70,7 @@ def _run(
     lists: BitLists, planes: BitPlanes, least: Int64, found: Found, first_row: int, tile: int, start: int, stop: int,
     allowed: int, margin: int,
 ) -> tuple[Found, int]:  # fmt: skip
-    """Rows [start, stop), all of one popcount, against one tile: what is found, and how many rows were late."""
+    """Compare the rows [start, stop), all of one popcount, with one tile; return pairs and number of late rows."""
     size = lists.popcounts[start]
     places = _REGISTERS
     while allowed >> places:
@@ -82,9 +92,10 @@ def _next_left(
     vectors: UInt64, ranks: UInt16, starts: Int64, row: int, stop: int, prefix: int, allowed: int, places: int,
     counters: UInt64,
 ) -> tuple[int, int]:  # fmt: skip
-    """The next row, from `row` on, for which columns are left (else stop), and how many rows up to it were late.
+    """Return the next row, from `row` on, with remaining columns, and the number of late rows up to it.
 
-    Loops of their own, because numba counts references to every array that a loop rebinds.
+    The row is `stop` if no row has remaining columns. A row is late if its first check left columns. This loop is a
+    function of its own because numba counts references to every array that a loop rebinds.
     """
     late = 0
     while row < stop:
@@ -110,7 +121,10 @@ def _count(
     places: int,
     counters: UInt64,
 ) -> int:
-    """Add up the planes ranks[at:end]. If columns are left, `counters` holds which are out, then the binary places."""
+    """Add up the planes ranks[at:end] and return when all columns had overflowed (`_EARLY`, `_LATE` or `_LEFT`).
+
+    If columns remain, `counters` holds the mask of overflowed columns, then the binary digits of the counts.
+    """
     short = (1 << places) - 1 - allowed
     one, two, four = _place(short, 0), _place(short, 1), _place(short, 2)
     eight, sixteen, out = _place(short, 3), _place(short, 4), spread(np.uint64(0))
@@ -143,17 +157,19 @@ def _count(
 
 @kernel
 def _place(value: int, place: int) -> Vector:
+    """Return a vector filled with the binary digit `place` of `value`."""
     return spread(np.uint64((value >> place) & 1))
 
 
 @kernel
 def _plane(vectors: UInt64, ranks: UInt16, at: np.uint64) -> Vector:
+    """Load the plane of the bit whose rank is at ranks[at]."""
     return load(vectors, np.uint64(ranks[at]) * np.uint64(WORDS))
 
 
 @kernel
 def _sum(a: Vector, b: Vector, c: Vector) -> tuple[Vector, Vector]:
-    """Sum and carry of three bits in each lane."""
+    """Return sum and carry of three one-bit values in each lane (a full adder)."""
     return a ^ b ^ c, (a & b) | (c & (a | b))
 
 
@@ -161,7 +177,7 @@ def _sum(a: Vector, b: Vector, c: Vector) -> tuple[Vector, Vector]:
 def _add_eight(
     vectors: UInt64, ranks: UInt16, at: np.uint64, one: Vector, two: Vector, four: Vector
 ) -> tuple[Vector, Vector, Vector, Vector]:
-    """Ones, twos and fours with eight planes added, and the carry of eights (Harley and Seal's carry-save adders)."""
+    """Add eight planes to the ones, twos and fours; return these and the carry into the eights (Harley-Seal)."""
     a, b = _plane(vectors, ranks, at), _plane(vectors, ranks, at + np.uint64(1))
     one, two_a = _sum(one, a, b)
     a, b = _plane(vectors, ranks, at + np.uint64(2)), _plane(vectors, ranks, at + np.uint64(3))
@@ -181,7 +197,7 @@ def _emit(
     found: Found, counters: UInt64, places: int, allowed: int, row: int, row_position: int, tile: int, size: int,
     popcounts: Int64, least: Int64,
 ) -> Found:  # fmt: skip
-    """Append the columns of one row that are not out, later than it, and similar by their own popcounts."""
+    """Append the remaining columns of one row that are later than it and similar by their own popcounts."""
     rows, positions, shared, count = found
     if count + TILE > len(rows):
         rows, positions, shared = _doubled(rows), _doubled(positions), _doubled(shared)
@@ -203,6 +219,7 @@ def _emit(
 
 @kernel
 def _doubled(array: Int32) -> Int32:
+    """Return a copy of the array with twice the capacity."""
     larger = np.empty(2 * len(array), np.int32)
     for place in range(len(array)):
         larger[place] = array[place]

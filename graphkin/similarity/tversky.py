@@ -1,4 +1,4 @@
-"""Searches by another measure than a collection's own: every item is compared."""
+"""Searches by a measure other than the collection's own. They compare every item."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -13,7 +13,11 @@ from graphkin.store.records import Fingerprints, Float64, Int32, Int64, UInt64
 
 
 class ScannedSearch(Search):
-    """Finds by the similarities with all items. `collection` is the search by the collection's own measure."""
+    """A search that computes the similarity of the query with every item.
+
+    Args:
+        collection: The search by the collection's own measure.
+    """
 
     def __init__(self, collection: Search) -> None:
         self._collection = collection
@@ -34,9 +38,14 @@ class ScannedSearch(Search):
 
 
 class TverskySearch(ScannedSearch):
-    """Tversky similarity of packed fingerprints, alpha weighing what the first alone has; 0 where nothing is common.
+    """Search by Tversky similarity of packed fingerprints; 0 if no bit is common.
 
-    `bits` gives those of a query.
+    Args:
+        collection: The search by the collection's own measure.
+        fingerprints: Fingerprints of the items.
+        bits: Returns the packed fingerprint of a query.
+        alpha: Weight of the bits that only the query has.
+        beta: Weight of the bits that only the item has.
     """
 
     def __init__(

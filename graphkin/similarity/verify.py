@@ -1,4 +1,4 @@
-"""Checking a stored hierarchy: items and similarities computed again from the stored structures."""
+"""Verification of a stored similarity graph: items and similarities recomputed from the stored structures."""
 
 import numpy as np
 
@@ -8,12 +8,14 @@ from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Edges
 
-_TOLERANCE = 1e-6  # of a similarity stored as float32
+_TOLERANCE = 1e-6  # absolute error of a similarity that is stored as float32
 
 
 def verify(generation: Generation, sample: int, seed: int = 0) -> list[str]:
-    """Everything found wrong: damaged files, and among `sample` random items and edges, what RDKit or GraKeL disagrees
-    with. Empty when all is well.
+    """Return a message for every problem; an empty list means that no problem was detected.
+
+    Damaged files are reported first. If there are none, `sample` random items and edges are recomputed by RDKit or
+    GraKeL and compared with the stored ones.
     """
     problems = generation.check()
     if problems:
@@ -38,7 +40,7 @@ def _wrong_edges(kind: Kind[Recipe], generation: Generation, sample: int, random
 
 
 def _sampled(generation: Generation, sample: int, random: np.random.Generator) -> Edges:
-    """Random edges, each at most once."""
+    """Return random edges, each at most once."""
     count = generation.manifest.edges
     chosen = np.sort(random.choice(count, min(sample, count), replace=False))
     picked: list[Edges] = []

@@ -1,4 +1,7 @@
-"""Compiling what answers requests before the first of them: seconds on the very first start, nothing afterwards."""
+"""Compilation of the kernels that answer requests, before the first request.
+
+It takes seconds on the very first start, and no time once the compiled code is cached.
+"""
 
 from typing import Any
 
@@ -18,7 +21,7 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
 def compile_kernels() -> None:
-    """Run each kernel on a triangle."""
+    """Run each kernel on a graph with three nodes."""
     indptr, indices = _read_only([0, 2, 4, 6], np.int64), _read_only([1, 2, 0, 2, 0, 1], np.int32)
     graph = Graph(indptr, indices, _read_only([0.5] * 6, np.float32))
     csr.flaw(graph)
@@ -29,7 +32,7 @@ def compile_kernels() -> None:
         sampler.explain(0, Policy.of(name), 0, 0)
     sampler.negatives(0, 0, 0, 1, 1)
     words = _read_only([[1], [2], [3]], np.uint64)
-    for some in (words, words[:1].copy()):  # of all items, and of some
+    for some in (words, words[:1].copy()):  # read-only as for all items, writable as for a selection
         common_with(some, words[0])
     planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.of(words)))
     similar_in_tiles(BitLists.of_one(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
@@ -40,7 +43,10 @@ def compile_kernels() -> None:
 
 
 def _read_only(values: list[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Numba compiles apart for arrays that cannot be written, as memory-mapped ones are."""
+    """Return a read-only array.
+
+    Numba compiles a separate specialization for read-only arrays, such as memory-mapped ones.
+    """
     array = np.array(values, dtype)
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""Window candidates: the published rule (docs/method.md), on items sorted by their size."""
+"""The window rule: the paper's approximate candidate rule (docs/method.md) on items sorted by size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,24 +10,27 @@ from graphkin.similarity.join import Pairs
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-MOST = 70  # candidates per target
+MOST = 70  # maximum number of candidates per target
 _TARGETS_PER_BLOCK = 16_384
 
 Similarity = Callable[[Int32, Int32], Float64]
-"""(P,) of the pairs of items a (P,), b (P,)."""
+"""Function that returns (P,) similarities of pairs of items, passed as two arrays (P,) of ids."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """What the rule looks at, sorted ascending by key.
+    """The columns that the window rule compares, sorted by `key`.
 
-    B is a candidate of target A if |key_B - key_A| ≤ reach_A, and in every other column |other_B - other_A| ≤
-    allowed_A: all inclusive and relative to A alone, so the relation is not symmetric. key - reach must not fall
-    anywhere.
+    B is a candidate of target A if |key_B - key_A| ≤ reach_A, and |other_B - other_A| ≤ allowed_A in every other
+    column. All bounds are inclusive and relative to A, so the relation is not symmetric. key - reach must be
+    nondecreasing.
 
-    order   (N,)    the item at each position
-    key     (N,)    reach (N,)
-    others  (N, C)  allowed (N, C)
+    Attributes:
+        order: (N,) item at each position.
+        key: (N,) size of each item, ascending.
+        reach: (N,) largest difference in `key`.
+        others: (N, C) other columns.
+        allowed: (N, C) largest difference in each of them.
     """
 
     order: Int64
@@ -46,7 +49,11 @@ class Window:
         tie: UInt64,
         ties: Literal["hash", "index"],
     ) -> Self:
-        """Of columns in item order; equal keys go by content hash, `tie`, or by id (`index`: the authors' code)."""
+        """Sort columns that are in item order.
+
+        Items with equal keys are ordered by their content hash `tie`, or by id if `ties` is "index", as in the authors'
+        code.
+        """
         order = np.argsort(key, kind="stable") if ties == "index" else np.lexsort((tie, key))
         return cls(order, key[order], reach[order], others[order], allowed[order])
 
@@ -54,24 +61,27 @@ class Window:
         return len(self.order)
 
     def candidates(self, start: int, stop: int, most: int = MOST) -> tuple[Int32, Int32]:
-        """(target, candidate) positions for the targets in [start, stop).
+        """Return the positions (target, candidate) of all candidates of the targets in [start, stop).
 
-        From the target outwards each side stops at the first key out of reach and at `most`; of more than `most` in
-        order of the key, ⌊(L - most) / 2⌋ are cut on the left and the rest on the right.
+        From the target outwards, each side stops at the first key out of reach, or after `most` candidates. If both
+        sides together have L > most candidates, ⌊(L - most) / 2⌋ are removed from the low end and the rest from the
+        high end.
         """
         target, candidate = _candidates(self.key, self.reach, self.others, self.allowed, start, stop, most)
         return target, candidate
 
     def accepted(self, start: int, stop: int) -> tuple[Int32, Int32]:
-        """(position, later position) of every pair of which either member accepts the other, however many there are,
-        the first in [start, stop)."""
+        """Return (position, later position) of all pairs in which either item accepts the other, without a limit.
+
+        The first position is in [start, stop).
+        """
         first, second = _accepted(self.key, self.reach, self.others, self.allowed, start, stop)
         return first, second
 
     def pairs(
         self, similarity: Similarity, threshold: float, advance: Callable[[int], object] = lambda _: None
     ) -> Pairs:
-        """The candidate pairs that are similar enough, each once (if either end is the other's candidate)."""
+        """Return each candidate pair with similarity ≥ threshold once, if either item is a candidate of the other."""
         kept: list[Pairs] = []
         for start in range(0, len(self), _TARGETS_PER_BLOCK):
             stop = min(start + _TARGETS_PER_BLOCK, len(self))
@@ -80,7 +90,7 @@ class Window:
         return _once(Pairs.concatenate(kept), len(self))
 
     def similar(self, one: Int32, other: Int32, similarity: Similarity, threshold: float) -> Pairs:
-        """Of pairs of positions the pairs of items with similarity ≥ threshold, and above 0."""
+        """Return the pairs of items with similarity ≥ threshold and above 0 among pairs of positions."""
         a, b = self.order[one].astype(np.int32), self.order[other].astype(np.int32)
         found = similarity(a, b)
         near = (found >= threshold) & (found > 0)
@@ -88,12 +98,14 @@ class Window:
 
 
 def _once(pairs: Pairs, items: int) -> Pairs:
+    """Return the pairs without duplicates."""
     _, first = np.unique(pairs.left.astype(np.int64) * items + pairs.right, return_index=True)
     return Pairs(pairs.left[first], pairs.right[first], pairs.similarity[first])
 
 
 @kernel
 def _accepts(others: Int64, allowed: Int64, a: int, b: int) -> bool:
+    """Return whether b is within the allowed differences of target a in every other column."""
     for column in range(others.shape[1]):  # noqa: SIM110 - numba compiles no generator into a loop
         if abs(others[b, column] - others[a, column]) > allowed[a, column]:
             return False
