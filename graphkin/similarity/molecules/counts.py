@@ -1,4 +1,4 @@
-"""Molecules compared by how often each has each Morgan environment (min-max Tanimoto similarity)."""
+"""Min-max Tanimoto similarity of molecules, computed from counts of Morgan environments."""
 
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -17,12 +17,17 @@ from graphkin.store.base import Generation
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-_RADIUS = 2  # of collections whose recipe has none
+_RADIUS = 2  # for recipes without a radius
 
 
 class Counts(NamedTuple):
-    """Molecule i has environments environment[indptr[i] : indptr[i + 1]] (uint64), ascending, each so many times as in
-    `times` (int64). indptr (N + 1,) int64."""
+    """Morgan environment counts of N molecules, as sparse rows.
+
+    Attributes:
+        indptr: (N + 1,) int64; the entries of molecule i are at indptr[i] : indptr[i + 1].
+        environment: uint64 environment of each entry, ascending within a molecule.
+        times: int64 number of occurrences of the environment in the molecule.
+    """
 
     indptr: Int64
     environment: UInt64
@@ -30,7 +35,10 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, molecules: Iterable[str], recipe: FingerprintRecipe) -> "Counts":
-        """Of SMILES, by the recipe's radius and sight of chirality where it has these; never folded."""
+        """Count the environments of molecules in SMILES.
+
+        The counts are not folded. Radius and chirality are those of the recipe; the radius is 2 if the recipe has none.
+        """
         generator = rdFingerprintGenerator.GetMorganGenerator(
             radius=_RADIUS if recipe.radius is None else recipe.radius, includeChirality=recipe.chirality
         )
@@ -46,7 +54,10 @@ class Counts(NamedTuple):
         )
 
     def fit(self, items: int) -> bool:
-        """Whether types, sizes and whatever kernels index by are those of so many molecules."""
+        """Return whether these are valid counts of `items` molecules.
+
+        This checks data types, shapes and every array that kernels use as an index.
+        """
         entries = len(self.environment)
         expected = {
             "indptr": (np.int64, items + 1),
@@ -61,13 +72,13 @@ class Counts(NamedTuple):
         )
 
     def row(self, item: int) -> "Counts":
-        """Those of one molecule."""
+        """Return the counts of one molecule."""
         own = slice(self.indptr[item], self.indptr[item + 1])
         return Counts(np.array([0, own.stop - own.start]), np.array(self.environment[own]), np.array(self.times[own]))
 
 
 class CountSearch(ScannedSearch):
-    """What it needs of all molecules is computed once on a machine, and kept in the user's cache."""
+    """Search by counts. The counts of all molecules are computed once per machine and stored in the user's cache."""
 
     def __init__(self, collection: Search, generation: Generation, recipe: FingerprintRecipe) -> None:
         super().__init__(collection)
@@ -98,7 +109,10 @@ class CountSearch(ScannedSearch):
 def _similarities(
     indptr: Int64, environment: UInt64, times: Int64, asked: UInt64, asked_times: Int64, rows: Int64
 ) -> Float64:
-    """(n,) the sum of the smaller of both counts over that of the larger, of some molecules with one; 0 for 0 / 0."""
+    """Return (n,) similarities of the molecules `rows` with one molecule.
+
+    The similarity is the sum of the smaller counts divided by the sum of the larger counts, and 0 for 0 / 0.
+    """
     own = asked_times.sum()
     similarities = np.zeros(len(rows), np.float64)
     for place in range(len(rows)):

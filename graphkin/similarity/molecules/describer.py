@@ -1,4 +1,4 @@
-"""What the item table keeps of a molecule, computed by RDKit."""
+"""The describer of molecules: columns of the item table, computed by RDKit."""
 
 from importlib.metadata import version
 from typing import cast
@@ -16,13 +16,19 @@ from graphkin.similarity.packed import packed
 from graphkin.store.identity import content_digest
 
 _FORMAT = 2
-"""Rises when the same text is described in another way: pieces that an older version left are then parsed again."""
+"""Version of the description.
+
+It is raised when the same text is described differently. Cached pieces of an earlier version are then parsed again.
+"""
 _DECIDING = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"}
 
 
 class MoleculeDescriber(Describer[MoleculeRecipe]):
-    """`fingerprint` is the packed bits, computed or given, `digest` a seeded hash of the canonical SMILES or
-    CXSMILES."""
+    """Describes molecules.
+
+    The `fingerprint` column holds the packed bits, computed by RDKit or taken from the record. The `digest` column is a
+    seeded hash of the canonical SMILES or CXSMILES.
+    """
 
     def __init__(self, recipe: MoleculeRecipe, max_atoms: int) -> None:
         self._recipe = recipe

@@ -1,4 +1,4 @@
-"""Molecules as the join sees them."""
+"""Descriptors of molecules: fingerprints and the columns of the window rule."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,15 @@ _WEIGHT, _RINGS, _ATOMS = 0.10, 1, 7
 
 @dataclass(frozen=True)
 class MoleculeDescriptors(Descriptors):
-    """bits (N, W) packed fingerprints; molwt in g/mol, rings and heavy_atoms (N,); tie (N,)."""
+    """Descriptors of N molecules.
+
+    Attributes:
+        bits: (N, W) uint64 packed fingerprints.
+        molwt: (N,) molecular weight in g/mol.
+        rings: (N,) number of rings.
+        heavy_atoms: (N,) number of heavy atoms.
+        tie: (N,) content hash.
+    """
 
     recipe: MoleculeRecipe
     bits: UInt64
@@ -87,7 +95,7 @@ class MoleculeDescriptors(Descriptors):
 
     @property
     def window(self) -> Window:
-        """The published rule: |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7."""
+        """The paper's rule: |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7."""
         others = np.stack([self.rings, self.heavy_atoms], axis=1).astype(np.int64)
         allowed = np.broadcast_to(np.array([_RINGS, _ATOMS], np.int64), others.shape)
         return Window.sorted(self.molwt, _WEIGHT * self.molwt, others, allowed, self.tie, self.recipe.ties)

@@ -1,4 +1,4 @@
-"""The extension of a SMILES: ChemAxon's CXSMILES, `|field,field|`, and which of its fields an item has room for."""
+"""CXSMILES extensions, `|field,field|`, and the fields that an item can represent."""
 
 import re
 
@@ -37,9 +37,11 @@ _SHOWN = 40
 
 
 def grouped_atoms(extension: str) -> int:
-    """How many atoms its groups of racemates (&) and relative configurations (o) name.
+    """Return the number of atoms in the extension's "and" (&) and "or" (o) stereo groups.
 
-    Raises `Rejected` for a field that an item has no room for, and for what is no field at all: RDKit skips those.
+    Raises:
+        Rejected: The extension has a field that an item cannot represent, or that is not CXSMILES. RDKit would skip
+            such a field.
     """
     if len(extension) < len("||") or not extension.endswith("|"):
         raise Rejected("the extension of the SMILES is never closed")
@@ -61,8 +63,10 @@ def _refusal(rest: str) -> str:
 
 
 def split_smiles(text: str) -> tuple[str, str, str]:
-    """A SMILES, its extension with both pipes, and what follows, without the white space between; "" for what is not
-    there. An extension that is never closed is all that follows."""
+    """Split a text into the SMILES, its extension with both pipes, and the rest, without surrounding white space.
+
+    A missing part is an empty string. If the extension is not closed, it contains the whole rest.
+    """
     smiles, *rest = text.split(None, 1)
     after = rest[0].strip() if rest else ""
     end = (after.find("|", 1) + 1 or len(after)) if after.startswith("|") else 0

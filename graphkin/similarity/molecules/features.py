@@ -1,4 +1,7 @@
-"""What a file can draw and an item is not: queries, labels, polymers. Such records are refused, never half read."""
+"""Features of molfiles that an item cannot represent: queries, labels, polymers.
+
+A record with such a feature is rejected as a whole.
+"""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -8,8 +11,8 @@ from rdkit.Chem import rdqueries
 
 from graphkin.similarity.molecules.stereo import each_of
 
-_ANY = "AtomNull"  # how RDKit calls the query of a `*`
-_DRAWN_ONLY = {"SUP", "DAT", "MUL", "GEN"}  # abbreviations, data, repeats written out, brackets
+_ANY = "AtomNull"  # RDKit's name for the query of a `*`
+_DRAWN_ONLY = {"SUP", "DAT", "MUL", "GEN"}  # abbreviations, data, expanded repeats, brackets
 _DUMMIES = rdqueries.AtomNumEqualsQueryAtom(0)
 _LABELLED = rdqueries.HasPropQueryAtom("molFileAlias")
 _ATTACHED = rdqueries.HasPropQueryAtom("molAttchpt")
@@ -17,9 +20,9 @@ _SEVERAL_ENDS = ("_MolFileBondEndPts", "_MolFileBondAttach")
 
 
 def refused(molecule: Chem.Mol) -> str | None:
-    """Why a molecule cannot be an item; None: it can. Atoms are counted from 1, as in a molfile.
+    """Return the reason why a molecule cannot be an item, or None. Atoms are numbered from 1, as in a molfile.
 
-    Every molecule of an SD file passes here, so what makes no object for each of its atoms is asked first.
+    Every molecule of an SD file passes through here, so checks that create no Python object per atom come first.
     """
     return next(chain(_queries(molecule), _atoms(molecule), _bonds(molecule), _groups(molecule)), None)
 
@@ -48,7 +51,7 @@ def _atoms(molecule: Chem.Mol) -> Iterator[str]:
 
 
 def _is_dummy(atom: Chem.Atom) -> bool:
-    """`*`, or an R-group, which becomes a dummy with its number as the isotope."""
+    """Return whether the atom is `*` or an R-group, which RDKit reads as a dummy with its number as the isotope."""
     label = atom.GetProp("dummyLabel") if atom.HasProp("dummyLabel") else ""
     return atom.HasQuery() or label.startswith(("*", "R"))
 

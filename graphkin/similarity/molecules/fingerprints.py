@@ -1,4 +1,4 @@
-"""Fingerprints of molecules as packed words, computed by RDKit."""
+"""Packed fingerprints of molecules, computed by RDKit."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,11 +11,15 @@ from graphkin.protocol.errors import Conflict, InvalidInput, require
 from graphkin.similarity.molecules.recipe import FingerprintRecipe
 from graphkin.store.records import UInt64
 
-BitVector = Any  # rdkit.DataStructs.ExplicitBitVect, which ships no type information
+BitVector = Any  # rdkit.DataStructs.ExplicitBitVect, for which RDKit has no type information
 
 
 class Fingerprinter:
-    """Computes one recipe's fingerprint, as RDKit's bit vector or packed. Raises `Conflict` for one that is given."""
+    """Computes the fingerprint of a recipe, as an RDKit bit vector or packed.
+
+    Raises:
+        Conflict: The recipe's fingerprints come with the records, so RDKit cannot compute them.
+    """
 
     def __init__(self, recipe: FingerprintRecipe) -> None:
         self.recipe = recipe
@@ -25,16 +29,20 @@ class Fingerprinter:
         return self._compute(molecule)
 
     def packed(self, molecule: Mol) -> bytes:
-        """The bits as 8 * words bytes, least significant bit first."""
+        """Return the bits as 8 * words bytes, least significant bit first."""
         return _padded(self._compute(molecule))
 
     def unpack(self, packed: bytes) -> UInt64:
-        """Concatenated `packed` fingerprints as (n, words) uint64."""
+        """Return concatenated `packed` fingerprints as (n, words) uint64."""
         return np.frombuffer(packed, dtype="<u8").reshape(-1, self.recipe.words)
 
 
 def pack(vectors: Sequence[BitVector]) -> UInt64:
-    """RDKit's bit vectors, one or more and of one length, as (n, words) uint64. Raises `InvalidInput` for others."""
+    """Return RDKit bit vectors as (n, words) uint64.
+
+    Raises:
+        InvalidInput: There are no vectors, they differ in length, or one is not an `ExplicitBitVect`.
+    """
     for place, vector in enumerate(vectors):
         if not isinstance(vector, DataStructs.ExplicitBitVect):
             given = f"{type(vector).__name__} at place {place}"
@@ -46,7 +54,7 @@ def pack(vectors: Sequence[BitVector]) -> UInt64:
 
 
 def _padded(vector: BitVector) -> bytes:
-    """The bits as whole words of 8 bytes, least significant bit first."""
+    """Return the bits as bytes padded to whole 64-bit words, least significant bit first."""
     text = DataStructs.BitVectToBinaryText(vector)
     return text.ljust(-(-len(text) // 8) * 8, b"\0")
 

@@ -1,4 +1,4 @@
-"""Molecules as one kind of item."""
+"""The kind of item "molecule"."""
 
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ from graphkin.store.records import Edges, FingerprintType, Float64
 
 
 class MoleculeKind(Kind[MoleculeRecipe]):
-    """Structures that RDKit reads, compared by fingerprints."""
+    """Molecules that RDKit can read, compared by fingerprints."""
 
     name = "molecule"
     recipe_type = MoleculeRecipe
@@ -82,7 +82,7 @@ class MoleculeKind(Kind[MoleculeRecipe]):
 
     def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         recipe = self.recipe(generation.manifest.recipe)
-        if recipe.fingerprint.given:  # nothing but the source could say what they ought to be
+        if recipe.fingerprint.given:  # they cannot be recomputed
             return []
         ids = random.choice(generation.size, min(sample, generation.size), replace=False).astype(np.int32)
         again = recomputed_fingerprints(generation, recipe, ids)

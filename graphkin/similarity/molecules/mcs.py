@@ -7,26 +7,27 @@ from rdkit import Chem
 from rdkit.Chem import rdFMCS, rdRascalMCES
 
 SECONDS = 2
-"""Time for one comparison: half of it for the exact search, half for the fast one."""
+"""Time limit of one comparison in seconds: half for the exact search, half for the fast one."""
 
 _RASCAL = {
-    "similarityThreshold": 0.0,  # whatever the molecules
+    "similarityThreshold": 0.0,  # no screening
     "ringMatchesRingOnly": True,
     "completeAromaticRings": False,  # `_with_whole_rings` completes rings of all kinds
-    "maxBondMatchPairs": 3000,  # of two molecules of some 50 atoms; memory grows with its square
+    "maxBondMatchPairs": 3000,  # two molecules of about 50 atoms; memory grows with the square
     "timeout": SECONDS // 2,
 }
 
 
 def common_atoms(first: Chem.Mol, second: Chem.Mol) -> list[tuple[int, int]] | None:
-    """Return the largest connected substructure of two molecules as pairs of atoms; None if time ran out.
+    """Return the largest connected common substructure of two molecules as pairs of atoms; None on a timeout.
 
-    Atoms match by element, bonds by order, ring atoms only ring atoms, and rings only whole.
+    Atoms match by element and bonds by order. Ring atoms match only ring atoms, and rings match only as a whole.
 
-    FindMCS tries all substructures. A fifth of the pairs of similar molecules of 28 to 40 atoms keep it busy for more
-    than 2 s, some for more than 60 s, and its result until then may be 6 atoms of 33. Where it does not end in half of
-    the time its result is dropped. RASCAL then finds the largest set of common bonds in some 10 ms, and its largest
-    piece with whole rings is returned: a common substructure of the same rules, in a few cases not the largest one.
+    FindMCS tries all substructures. For a fifth of the pairs of similar molecules with 28 to 40 atoms it takes more
+    than 2 s, for some more than 60 s, and its intermediate result may be 6 atoms of 33. If it does not finish within
+    half of the time limit, its result is dropped. RASCAL then finds the largest set of common bonds in about 10 ms, and
+    its largest piece with whole rings is returned. This is a common substructure by the same rules, in a few cases not
+    the largest one.
     """
     exact = rdFMCS.FindMCS(
         [first, second],
@@ -51,7 +52,7 @@ def common_atoms(first: Chem.Mol, second: Chem.Mol) -> list[tuple[int, int]] | N
 def _with_whole_rings(
     first: Chem.Mol, second: Chem.Mol, atoms: Mapping[int, int], bonds: Mapping[int, int]
 ) -> set[int]:
-    """Return the bonds of the first molecule that stay where ring atoms match only ring atoms, and rings only whole."""
+    """Return the bonds of the first molecule that remain when ring atoms match only ring atoms and rings only whole."""
     kept = {own: other for own, other in bonds.items() if _same_rings(first.GetBondWithIdx(own), second, atoms)}
     while True:
         closed = _closed(first, kept.keys()), _closed(second, kept.values())
@@ -62,20 +63,20 @@ def _with_whole_rings(
 
 
 def _same_rings(bond: Chem.Bond, second: Chem.Mol, atoms: Mapping[int, int]) -> bool:
-    """Return whether both ends lie in rings in both molecules, or outside of them in both."""
+    """Return whether both ends are ring atoms in both molecules, or chain atoms in both."""
     ends = bond.GetBeginAtom(), bond.GetEndAtom()
     return all(end.IsInRing() == second.GetAtomWithIdx(atoms[end.GetIdx()]).IsInRing() for end in ends)
 
 
 def _closed(molecule: Chem.Mol, bonds: Iterable[int]) -> set[int]:
-    """Return the bonds that lie in no ring, or in a ring of nothing but these bonds."""
+    """Return the bonds that lie in no ring, or in a ring that consists only of these bonds."""
     among, rings = set(bonds), molecule.GetRingInfo()
     whole = {bond for ring in rings.BondRings() if among.issuperset(ring) for bond in ring}
     return {bond for bond in among if bond in whole or not rings.NumBondRings(bond)}
 
 
 def _largest_piece(molecule: Chem.Mol, bonds: set[int]) -> tuple[int, ...]:
-    """Return the atoms that most of these bonds connect; () without bonds."""
+    """Return the atoms of the connected component with the most atoms; () without bonds."""
     if not bonds:
         return ()
     pieces = Chem.RWMol(molecule)

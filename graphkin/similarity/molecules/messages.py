@@ -1,4 +1,4 @@
-"""What RDKit says, collected from its log and put into words that are fit for a reason."""
+"""RDKit's log messages, captured and turned into reasons for rejections."""
 
 import logging
 import re
@@ -11,17 +11,17 @@ from rdkit import rdBase
 _PREFIX = re.compile(r"^\[\d\d:\d\d:\d\d\]\s*(ERROR:)?")
 _BROKEN = "Violation occurred on line "
 _HEADING = re.compile(r"^[\w-]+ (Violation|Error)$")
-_WORDS = re.compile(r"^[A-Za-z][\w ,.'-]*$")  # of the kind "Atomic number not found", no expression in C++
+_WORDS = re.compile(r"^[A-Za-z][\w ,.'-]*$")  # text such as "Atomic number not found", not a C++ expression
 _REPEATS = "SMILES Parse Error: Failed parsing SMILES "
 _MARKER = set("~^")
 _LONGEST = 200
 
 
 def in_words(messages: Iterable[str], text: str) -> str:
-    """What RDKit said about a structure, on one line, without quoting the structure again and again.
+    """Return RDKit's messages about a structure on one line, without the structure itself.
 
-    A broken assumption of its own comes with the files and lines of whoever built it, a stack, and the paths of this
-    machine: of that only what it says in words is left, or "".
+    A failed internal check of RDKit logs source files, line numbers, a stack trace and paths of this machine. Of these
+    messages only the description is returned, or "" if it is not in words.
     """
     lines = [line for line in map(str.strip, messages) if line]
     if broken := next((at for at, line in enumerate(lines) if line.startswith(_BROKEN)), None):
@@ -36,7 +36,7 @@ def _short(line: str) -> str:
 
 
 class _Collector(logging.Handler):
-    """Hands RDKit's log lines to whoever listens on this thread, and drops the rest."""
+    """Passes RDKit's log lines to the listener of the current thread, and drops them if there is none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,8 +64,10 @@ _capture_rdkit_log()
 
 @contextmanager
 def rdkit_messages() -> Iterator[list[str]]:
-    """Collects what RDKit logs on this thread, instead of printing it; also after somebody has switched its log off for
-    the whole process, as PyTorch Geometric does."""
+    """Collect RDKit's log messages of this thread instead of printing them.
+
+    RDKit's log is switched on first, because other libraries, such as PyTorch Geometric, switch it off for the process.
+    """
     for level in ("rdApp.error", "rdApp.warning"):
         rdBase.EnableLog(level)
     messages: list[str] = []

@@ -1,4 +1,4 @@
-"""Molecules somebody asks about."""
+"""Query molecules."""
 
 from typing import cast
 
@@ -13,11 +13,14 @@ from graphkin.similarity.packed import read_fingerprint
 
 
 def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
-    """Read a SMILES, an InChI (10 kB each) or a molblock (1 MB), of at most 1,000 atoms: the canonical SMILES after
-    standardisation, described by the packed fingerprint (W,) uint64; or such a fingerprint itself, in hexadecimal,
-    which is no molecule's in particular. Where fingerprints are given, a molecule is described by none.
+    """Read a query: a SMILES or InChI (10 kB), a molblock (1 MB), or a packed fingerprint in hexadecimal.
 
-    Raises `InvalidInput` with the reason.
+    A molecule may have at most 1,000 atoms. Its query holds the canonical SMILES after standardization and the packed
+    fingerprint (W,) uint64. If the recipe's fingerprints come with the records, the query of a molecule has no
+    fingerprint. The query of a fingerprint has no SMILES.
+
+    Raises:
+        InvalidInput: The text cannot be read; the message is the reason.
     """
     if len(text) > MAX_RECORD_BYTES:
         raise InvalidInput(f"the {writing} is too long", given=f"{len(text)} bytes")
@@ -37,6 +40,6 @@ def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
 
 
 def invalid(text: str, writing: str, reason: str, wanted: str = "molecule") -> InvalidInput:
-    """What is said of a text that is not what it should be."""
+    """Return the error for a text that is not a valid `wanted`."""
     given = text[:200].encode(errors="backslashreplace").decode()
     return InvalidInput(f"not a {wanted}: {reason}", given=given, expected=f"a valid {writing}")

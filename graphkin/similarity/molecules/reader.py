@@ -1,4 +1,4 @@
-"""Molecules from text: parse, cap, standardise, describe. Used for ingested records and for queries alike."""
+"""The reader of molecules: parses, limits, standardizes and describes records and queries."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,20 @@ from graphkin.similarity.molecules.written import Unreadable, Writing, Written
 
 MAX_ATOMS = 1_000
 MAX_RECORD_BYTES = 1_000_000
-_BYTES_PER_ATOM = 10  # of SMILES or InChI text; generous: drug-like SMILES need about two
+_BYTES_PER_ATOM = 10  # of SMILES or InChI text; drug-like SMILES need about two
 
 
 @dataclass(frozen=True)
 class Description:
-    """What the item table keeps of a molecule: canonical SMILES, with stereo groups as CXSMILES; MolWt in g/mol, rings
-    by symmetrised SSSR, heavy atoms."""
+    """The columns of the item table that describe a molecule.
+
+    Attributes:
+        smiles: Canonical SMILES; CXSMILES if there are stereo groups.
+        inchikey: InChIKey, if the recipe has it and InChI can represent the molecule.
+        molwt: Molecular weight in g/mol.
+        rings: Number of rings by symmetrized SSSR.
+        heavy_atoms: Number of heavy atoms.
+    """
 
     smiles: str
     inchikey: str | None
@@ -30,24 +37,27 @@ class Description:
 
 
 class MoleculeReader:
-    """Turns text into standardised molecules, as one recipe says. Thread-safe."""
+    """Turns text into standardized molecules according to a recipe. Thread-safe."""
 
     def __init__(self, recipe: MoleculeRecipe, max_atoms: int = MAX_ATOMS) -> None:
         self._recipe = recipe
         self._max_atoms = max_atoms
 
     def read(self, text: str, writing: Writing) -> Chem.Mol:
-        """The standardised molecule. Raises `Rejected` with RDKit's own words where it has any, and where the text says
-        what an item has no room for (docs/chemistry.md).
+        """Return the standardized molecule.
 
-        Bytes are capped before parsing and atoms right after it: RDKit parses a chain of 20,000 carbons and then
-        crashes the process while writing its SMILES.
+        The length of the text is limited before parsing, and the number of atoms right after it: RDKit parses a chain
+        of 20,000 carbons and then crashes the process when it writes the SMILES.
+
+        Raises:
+            Rejected: RDKit cannot read the text, or the text states something that an item cannot represent
+                (docs/chemistry.md). The reason is RDKit's message, if there is one.
         """
         self._check_text(text, writing)
         with rdkit_messages() as messages:
             try:
                 return self._read(Written.of(text, writing))
-            except (Unreadable, SystemError) as error:  # the latter where its message is no Unicode text
+            except (Unreadable, SystemError) as error:  # SystemError: RDKit's message is not Unicode text
                 raise Rejected(in_words(messages, text) or f"RDKit cannot read this {writing}") from error
             except (ValueError, RuntimeError) as error:
                 said = in_words(str(error).splitlines(), text)
@@ -65,9 +75,9 @@ class MoleculeReader:
         return molecule if self._as_written(written) else _reread(molecule)
 
     def _as_written(self, written: Written) -> bool:
-        """Whether the fingerprint of the molecule as written is the one of its canonical SMILES.
+        """Return whether the molecule as parsed has the same fingerprint as its canonical SMILES.
 
-        Not with stereo groups and stereo marks of other formats, not after standardisation, and not for RDKit's
+        This does not hold with stereo groups, for stereo marks of other formats, after standardization, and for RDKit's
         topological torsions: those of three-membered rings depend on the order of the atoms.
         """
         plain = written.writing == "smiles" and not written.may_say_more
@@ -77,7 +87,7 @@ class MoleculeReader:
         if not text.strip():
             raise Rejected("empty record")
         if "\0" in text:
-            raise Rejected("contains a NUL byte")  # RDKit's InChI reader would stop there and take the beginning
+            raise Rejected("contains a NUL byte")  # RDKit's InChI reader would stop there and read only the beginning
         limit = MAX_RECORD_BYTES if writing == "molblock" else _BYTES_PER_ATOM * self._max_atoms
         try:
             size = len(text.encode())
@@ -97,8 +107,8 @@ class MoleculeReader:
         return Description(
             smiles=stereo.canonical_text(molecule),
             inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
-            molwt=round(Descriptors.MolWt(molecule), 6),  # the rest is the atoms' order
-            rings=molecule.GetRingInfo().NumRings(),  # sanitisation left the symmetrised SSSR there
+            molwt=round(Descriptors.MolWt(molecule), 6),  # further digits depend on the order of the atoms
+            rings=molecule.GetRingInfo().NumRings(),  # sanitization has computed the symmetrized SSSR
             heavy_atoms=molecule.GetNumHeavyAtoms(),
         )
 
@@ -116,7 +126,7 @@ def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
 
 
 def _reread(molecule: Chem.Mol) -> Chem.Mol:
-    """What the canonical SMILES says, so that everything kept follows from what identifies the item."""
+    """Return the molecule parsed from its canonical SMILES, so that all its columns follow from the item's identity."""
     smiles = stereo.canonical_text(molecule)
     if "~" in smiles:
         raise Rejected(f"a bond is of a type that SMILES cannot write: {smiles}")
@@ -129,7 +139,7 @@ def _reread(molecule: Chem.Mol) -> Chem.Mol:
 
 
 def _inchikey(molecule: Chem.Mol) -> str | None:
-    """None where InChI cannot say what the molecule is: it knows no dummies and no stereo groups."""
+    """Return the InChIKey, or None if InChI cannot represent the molecule: it has no dummies and no stereo groups."""
     if stereo.grouped_atoms(molecule):
         return None
     with rdkit_messages():

@@ -1,4 +1,4 @@
-"""Recipes of molecules and their presets."""
+"""Recipes of molecules, and their presets."""
 
 from typing import Annotated, Any, Literal
 
@@ -17,8 +17,11 @@ _CHIRAL = ("morgan", "atompair", "torsion")
 
 
 class FingerprintRecipe(Frozen):
-    """Which bits describe a molecule. `radius` is Morgan's alone; MACCS has its own fixed 167 keys; bits that are given
-    beside each molecule may be any number."""
+    """The fingerprint of a molecule.
+
+    `radius` applies to Morgan fingerprints only. MACCS has 167 fixed keys. Fingerprints that come with the records may
+    have any number of bits.
+    """
 
     name: FingerprintName = "morgan"
     radius: Annotated[int, Field(ge=0, le=10)] | None = None
@@ -49,18 +52,20 @@ class FingerprintRecipe(Frozen):
 
     @property
     def words(self) -> int:
-        """Length of one packed fingerprint in 64-bit words."""
+        """Length of a packed fingerprint in 64-bit words."""
         return words_of(self.bits)
 
     @property
     def given(self) -> bool:
-        """Whether they come beside the molecules, and RDKit cannot compute them."""
+        """True if the fingerprints come with the records, so that RDKit cannot compute them."""
         return self.name == GIVEN
 
     @property
     def type(self) -> str:
-        """As chemfp names RDKit's fingerprints, "" for given ones. It knows no chiral pairs and torsions, and no MACCS
-        keys with a bit 0 that none has."""
+        """chemfp's name of this RDKit fingerprint; "" if the fingerprints come with the records.
+
+        chemfp has no name for atom pairs and torsions with chirality, nor for MACCS keys with an unused bit 0.
+        """
         chiral = " includeChirality=1" if self.chirality else ""
         match self.name:
             case "morgan":
@@ -79,7 +84,7 @@ class FingerprintRecipe(Frozen):
 
 
 class MoleculeRecipe(Recipe):
-    """How molecules are read, described by fingerprints, and joined."""
+    """The standardization, fingerprint and join of molecules."""
 
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.4
     standardise: tuple[Step, ...] = ()
@@ -97,9 +102,13 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
-    """The preset's recipe with every option that is not None put over it (`fingerprint` is a dict of its own).
+    """Return the recipe of a preset, overridden by every option that is not None.
 
-    Naming another fingerprint than the preset's starts from that fingerprint's defaults. Raises `InvalidInput`.
+    `fingerprint` is a dict of options. Naming another fingerprint than the preset's starts from the defaults of that
+    fingerprint.
+
+    Raises:
+        InvalidInput: The preset does not exist, or a value is invalid.
     """
     values = combined(PRESETS, preset, explicit)
     described = {key: value for key, value in (explicit.get("fingerprint") or {}).items() if value is not None}
@@ -109,8 +118,10 @@ def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
 
 
 def resolve_flat(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
-    """As `resolve`, with the options of the fingerprint beside the others: fingerprint (its name), radius, bits and
-    chirality."""
+    """Return the recipe as `resolve` does, with the options of the fingerprint as separate arguments.
+
+    They are `fingerprint` (its name), `radius`, `bits` and `chirality`.
+    """
     described = {"name": explicit.pop("fingerprint", None)}
     described |= {option: explicit.pop(option, None) for option in ("radius", "bits", "chirality")}
     return resolve(preset, fingerprint=described, **explicit)

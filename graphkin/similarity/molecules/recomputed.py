@@ -1,4 +1,4 @@
-"""Stored molecules computed again by RDKit, from their canonical SMILES."""
+"""Fingerprints and similarities of stored molecules, recomputed by RDKit from their canonical SMILES."""
 
 import numpy as np
 from rdkit import Chem, DataStructs
@@ -10,13 +10,16 @@ from graphkin.store.records import Edges, Float64, Int32, UInt64
 
 
 def recomputed_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> UInt64:
-    """(n, W) packed fingerprints of some items."""
+    """Return (n, W) packed fingerprints of the items `ids`."""
     fingerprinter = Fingerprinter(recipe.fingerprint)
     return fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in _molecules(generation, ids)))
 
 
 def recomputed_similarities(generation: Generation, recipe: MoleculeRecipe, edges: Edges) -> Float64:
-    """(E,) RDKit's own Tanimoto similarity of RDKit's own bit vectors, or of those that were given."""
+    """Return (E,) RDKit's Tanimoto similarities of stored edges.
+
+    They are computed from RDKit's bit vectors, or from the stored bits if the fingerprints came with the records.
+    """
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     bits = _given(generation, ids) if recipe.fingerprint.given else _computed(generation, recipe, ids)
     left, right = np.split(position, 2)

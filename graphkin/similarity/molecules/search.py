@@ -1,4 +1,4 @@
-"""Ad-hoc search: any structure against every item of a molecule collection, exactly."""
+"""Exact search in a collection of molecules."""
 
 from threading import Lock
 
@@ -19,7 +19,11 @@ _SAMPLED = 16
 
 
 class MoleculeSearch(TanimotoSearch):
-    """Raises `Conflict` where this RDKit computes other fingerprints than the one that built the generation."""
+    """Search a generation of molecules.
+
+    Raises:
+        Conflict: The installed RDKit computes other fingerprints than the version that built the generation.
+    """
 
     def __init__(self, generation: Generation) -> None:
         self._recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
@@ -55,7 +59,13 @@ class MoleculeSearch(TanimotoSearch):
         self._bits(query)
 
     def _bits(self, query: Query) -> UInt64:
-        """Where fingerprints are given, a molecule has that of the stored one. Raises `Conflict` for another."""
+        """Return (W,) the packed fingerprint of a query.
+
+        If the fingerprints came with the records, a query molecule takes the fingerprint of the identical stored one.
+
+        Raises:
+            Conflict: There is no identical stored molecule.
+        """
         if query.arrays:
             return super()._bits(query)
         if (stored := self.identical(query)) is None:
@@ -68,6 +78,6 @@ class MoleculeSearch(TanimotoSearch):
         return bits
 
     def identical(self, query: Query) -> int | None:
-        if query.smiles is None:  # a fingerprint, which several molecules may have
+        if query.smiles is None:  # several molecules may share a fingerprint
             return None
         return next(iter(self._generation.find("smiles", query.smiles, limit=1)), None)

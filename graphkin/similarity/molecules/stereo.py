@@ -1,9 +1,10 @@
-"""Enhanced stereochemistry: canonical text in which a racemate, a relative configuration and an enantiomer differ.
+"""Enhanced stereochemistry: canonical text that distinguishes racemates, relative configurations and enantiomers.
 
-A stereo group of type "and" (&) is a mixture of the configuration drawn and its mirror image, one of type "or" (o) is
-one of the two. RDKit 2026.09 writes canonical CXSMILES for most molecules with groups, but not where a group spans
-fragments or rings of like centres (its issues 8599, 8901). So this is done by what it does reliably, canonical SMILES:
-of all ways to draw and to number the groups, the least text is taken, with the number of its group on each atom.
+A stereo group of type "and" (&) stands for a mixture of the drawn configuration and its mirror image, a group of type
+"or" (o) for one of the two. RDKit 2026.09 writes canonical CXSMILES for most molecules with groups, but not if a group
+spans fragments or rings of equivalent centers (RDKit issues 8599, 8901). This module therefore relies only on RDKit's
+canonical SMILES: it writes every variant and numbering of the groups, with the group number on each atom, and takes the
+smallest text.
 """
 
 import re
@@ -27,7 +28,7 @@ class _Group(NamedTuple):
 
 
 class _Variant(NamedTuple):
-    """One way to draw the groups: for each, whether it is mirrored."""
+    """One choice of configurations: for each group, whether it is mirrored."""
 
     mirrored: tuple[bool, ...]
     smiles: str
@@ -35,21 +36,27 @@ class _Variant(NamedTuple):
 
 
 def each_of(found: Any) -> Iterator[Any]:
-    """What is in a vector of RDKit's. To iterate over it ends with an exception in C++, which takes as long as to parse
-    an atom, and nearly all are empty."""
+    """Iterate over an RDKit vector by index.
+
+    RDKit's own iterators end with a C++ exception, which takes as long as parsing an atom, and nearly all of these
+    vectors are empty.
+    """
     return map(found.__getitem__, range(len(found)))
 
 
 def grouped_atoms(molecule: Chem.Mol) -> int:
-    """How many atoms are in groups of type "and" or "or"."""
+    """Return the number of atoms in groups of type "and" or "or"."""
     return sum(len(group.atoms) for group in _groups(molecule))
 
 
 def canonical_text(molecule: Chem.Mol) -> str:
-    """The canonical SMILES; with groups the canonical CXSMILES, of which they are the only field.
+    """Return the canonical SMILES, or the canonical CXSMILES if there are stereo groups.
 
-    Groups that hold nothing chiral, of a meso compound for one, fall away, and so do those of type "absolute". Raises
-    `Rejected` for more than 5 groups, and where mirroring one makes or unmakes a stereocentre.
+    Stereo groups are the only field of the CXSMILES. Groups without a chiral effect, such as those of a meso compound,
+    are dropped, and so are groups of type "absolute".
+
+    Raises:
+        Rejected: There are more than 5 groups, or mirroring one creates or removes a stereocenter.
     """
     if not len(molecule.GetStereoGroups()):
         return Chem.MolToSmiles(molecule)
@@ -65,12 +72,12 @@ def canonical_text(molecule: Chem.Mol) -> str:
 
 
 def same(molecule: Chem.Mol, other: Chem.Mol) -> bool:
-    """Whether both are the same mixtures of the same isomers, and have the same canonical text."""
+    """Return whether both molecules are the same mixtures of the same isomers and have the same canonical text."""
     return _meaning(molecule) == _meaning(other) and canonical_text(molecule) == canonical_text(other)
 
 
 def _meaning(molecule: Chem.Mol) -> frozenset[frozenset[str]]:
-    """The mixtures that the molecule may be, each as the canonical SMILES of what is in it."""
+    """Return the possible mixtures of the molecule, each as the set of canonical SMILES of its components."""
     groups = _groups(molecule)
     variants = _variants(molecule, groups)
     ors = [at for at, group in enumerate(groups) if group.sign == "o"]
@@ -111,7 +118,7 @@ def _variants(molecule: Chem.Mol, groups: Sequence[_Group]) -> list[_Variant]:
 
 
 def _centres(molecule: Chem.Mol) -> tuple[frozenset[int], ...]:
-    """The atoms that are stereocentres, those that could be, and the bonds with a configuration."""
+    """Return the stereocenters, the potential stereocenters, and the bonds with a configuration."""
     atoms, bonds = molecule.GetAtoms(), molecule.GetBonds()
     return (
         frozenset(atom.GetIdx() for atom in atoms if atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED),
@@ -121,19 +128,19 @@ def _centres(molecule: Chem.Mol) -> tuple[frozenset[int], ...]:
 
 
 def _tells(variants: Sequence[_Variant], at: int) -> bool:
-    """Whether mirroring this group makes another molecule, however the others are drawn."""
+    """Return whether mirroring this group yields another molecule for some configuration of the other groups."""
     smiles = {variant.mirrored: variant.smiles for variant in variants}
     return any(smiles[(*m[:at], not m[at], *m[at + 1 :])] != written for m, written in smiles.items())
 
 
 def _orders(groups: Sequence[_Group]) -> Iterator[tuple[_Group, ...]]:
-    """All ways to number them, those of type "or" first."""
+    """Yield all numberings of the groups, with groups of type "or" first."""
     kinds = [[group for group in groups if group.sign == sign] for sign in "o&"]
     return (ors + ands for ors, ands in product(*map(permutations, kinds)))
 
 
 def _written(molecule: Chem.Mol, groups: Sequence[_Group]) -> str:
-    """The SMILES in the order that the groups' numbers on their atoms decide, and the groups."""
+    """Return the SMILES in the atom order determined by the group numbers, and the groups as CXSMILES."""
     number_of = {index: number for number, group in enumerate(groups, 1) for index in group.atoms}
     span = len(groups) + 1
     numbered = Chem.Mol(molecule)

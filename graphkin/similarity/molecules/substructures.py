@@ -1,4 +1,4 @@
-"""Which molecules have a substructure: RDKit's answer, of those that their pattern fingerprints let pass."""
+"""Substructure search in molecules: RDKit matches those that pass a screen by pattern fingerprints."""
 
 import re
 from collections.abc import Iterable
@@ -22,15 +22,16 @@ from graphkin.similarity.stored_index import cached_index
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32, Int64, Mask, UInt64
 
-_WORDS = 32  # of a pattern fingerprint
+_WORDS = 32  # 64-bit words of a pattern fingerprint
 _SMARTS = "smarts"
-_OF_RINGS = re.compile(r"R|(?<!B)r|[xk@]")  # what a SMARTS that asks for rings cannot do without; Br asks for none
+_OF_RINGS = re.compile(r"R|(?<!B)r|[xk@]")  # matches every SMARTS that needs rings; the r of Br does not count
 
 
 def read_pattern(recipe: MoleculeRecipe, text: str, writing: str) -> Pattern:
-    """A SMARTS of at most 10 kB, or a molecule, read and standardised as a search reads one.
+    """Read a SMARTS of at most 10 kB, or a molecule, which is standardized like a query.
 
-    Raises `InvalidInput` with the reason.
+    Raises:
+        InvalidInput: The text cannot be read; the message is the reason.
     """
     if writing == _SMARTS:
         return _pattern(writing, _read_smarts(text))
@@ -46,7 +47,7 @@ def _read_smarts(text: str) -> str:
             expected=f"at most {MAX_PATTERN:,}",
             hint="look for less, or narrow with several filters",
         )
-    if not smarts.isascii() or not smarts.isprintable() or " " in smarts:  # RDKit would skip what follows
+    if not smarts.isascii() or not smarts.isprintable() or " " in smarts:  # RDKit would ignore the rest of the text
         raise invalid(text, _SMARTS, "holds white space, or what no SMARTS holds", "pattern")
     with rdkit_messages() as messages:
         molecule = Chem.MolFromSmarts(smarts)
@@ -68,8 +69,12 @@ def _asked(writing: str, text: str) -> Chem.Mol:
 
 
 class Pickles(NamedTuple):
-    """Molecules one after the other, that of molecule i in pickled[indptr[i] : indptr[i + 1]] (uint8). indptr (n + 1,)
-    int64."""
+    """Pickled molecules in one buffer.
+
+    Attributes:
+        indptr: (n + 1,) int64 offsets; molecule i is pickled[indptr[i] : indptr[i + 1]].
+        pickled: uint8 bytes.
+    """
 
     indptr: Int64
     pickled: NDArray[np.uint8]
@@ -89,7 +94,7 @@ class Pickles(NamedTuple):
         )
 
     def hold(self, places: Int32) -> CachedMolHolder:
-        """Some of them, for RDKit to read when it looks at them."""
+        """Return a holder of the molecules at `places`. RDKit unpickles each one when it matches it."""
         holder = CachedMolHolder()
         for place in places.tolist():
             pickled = self.pickled[self.indptr[place] : self.indptr[place + 1]]
@@ -98,8 +103,18 @@ class Pickles(NamedTuple):
 
 
 class Described(NamedTuple):
-    """Molecules: pattern fingerprints screen (n, 32) uint64, and two `Pickles` of each, with and without its rings. To
-    read rings takes more than half of a molecule's time, and most patterns do not ask for them."""
+    """Molecules prepared for substructure matching.
+
+    Each molecule is pickled with and without its rings. Reading rings takes more than half of the time per molecule,
+    and most patterns do not need them.
+
+    Attributes:
+        screen: (n, 32) uint64 pattern fingerprints.
+        indptr: Offsets of the molecules with rings.
+        pickled: Molecules with rings.
+        ringless_indptr: Offsets of the molecules without rings.
+        ringless: Molecules without rings.
+    """
 
     screen: UInt64
     indptr: Int64
@@ -122,7 +137,7 @@ class Described(NamedTuple):
         return Pickles(self.indptr, self.pickled) if rings else Pickles(self.ringless_indptr, self.ringless)
 
     def fit(self, items: int) -> bool:
-        """Whether types and sizes are those of so many molecules."""
+        """Return whether data types and shapes are valid for `items` molecules."""
         return (
             (self.screen.dtype, *self.screen.shape) == (np.dtype(np.uint64), items, _WORDS)
             and self.pickles(True).fit(items)
@@ -131,11 +146,14 @@ class Described(NamedTuple):
 
 
 class MoleculeSubstructures(Substructures):
-    """What it needs of a block of molecules is computed once on a machine, and kept in the user's cache."""
+    """Substructure search over one generation.
+
+    Blocks of molecules are described once per machine and stored in the user's cache.
+    """
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
-        self._described = lru_cache(maxsize=None)(self._describe)  # memory maps
+        self._described = lru_cache(maxsize=None)(self._describe)  # the cached values are memory-mapped
 
     def prepare(self, block: int) -> None:
         self._described(block)
@@ -162,7 +180,7 @@ class MoleculeSubstructures(Substructures):
 
 
 def _matching(described: Described, pattern: Pattern, places: Int32, threads: int) -> Mask:
-    """(n,) of some molecules of a block, which RDKit finds the pattern in. Configurations are not compared."""
+    """Return (n,) bool: which molecules of a block contain the pattern. Stereochemistry is ignored."""
     screen = np.frombuffer(pattern.screen, np.uint64)
     passing = np.flatnonzero((described.screen[places] & screen == screen).all(axis=1))
     has = np.zeros(len(places), np.bool_)
@@ -179,5 +197,8 @@ def _matching(described: Described, pattern: Pattern, places: Int32, threads: in
 
 
 def _asks_for_rings(pattern: Pattern) -> bool:
-    """Whether it may: a SMARTS by its letters, of which some are of elements too; a molecule never does."""
+    """Return whether the pattern may need ring information.
+
+    A SMARTS is tested for its ring primitives, some of which are also letters of elements. A molecule never needs it.
+    """
     return pattern.writing == _SMARTS and _OF_RINGS.search(pattern.text) is not None

@@ -1,4 +1,4 @@
-"""Structures as they are written: what RDKit is given to read, and what it must not skip while it does."""
+"""The text of a structure, checked for content that RDKit would skip."""
 
 import re
 from typing import Literal, NamedTuple, Self
@@ -14,12 +14,18 @@ _STEREO_GROUP = re.compile(r"MDLV30/STE(?:RAC|REL)\d*\s+ATOMS=\((\d+)")
 
 
 class Unreadable(Exception):
-    """RDKit has said why."""
+    """RDKit could not read the structure and has logged the reason."""
 
 
 class Written(NamedTuple):
-    """A structure as it is written. `may_say_more`: its format has words for what no item is; `grouped_atoms`: how many
-    it puts into groups of racemates and relative configurations."""
+    """The text of a structure, ready for RDKit.
+
+    Attributes:
+        text: The text to parse.
+        writing: Notation of the text.
+        may_say_more: Whether the notation can express features that an item cannot represent.
+        grouped_atoms: Number of atoms that the text puts into stereo groups of type "and" or "or".
+    """
 
     text: str
     writing: Writing
@@ -28,7 +34,11 @@ class Written(NamedTuple):
 
     @classmethod
     def of(cls, text: str, writing: Writing) -> Self:
-        """Raises `Rejected`."""
+        """Check a text and return it in the form that RDKit reads.
+
+        Raises:
+            Rejected: The text has content that RDKit would skip, or that is not allowed in an item.
+        """
         match writing:
             case "molblock":
                 return cls(text, writing, True, sum(map(int, _STEREO_GROUP.findall(text))))
@@ -44,7 +54,11 @@ class Written(NamedTuple):
                 return cls(joined, writing, bool(given), extension.grouped_atoms(given) if given else 0)
 
     def molecule(self) -> Chem.Mol:
-        """Raises `Unreadable`."""
+        """Parse the text.
+
+        Raises:
+            Unreadable: RDKit cannot read it.
+        """
         match self.writing:
             case "smiles":
                 molecule = Chem.MolFromSmiles(self.text)
@@ -58,7 +72,13 @@ class Written(NamedTuple):
 
 
 def _ascii(text: str, writing: Writing) -> str:
-    """RDKit strips other characters from both ends, and reads what is left."""
+    """Return `text` if it is ASCII.
+
+    RDKit would strip other characters from both ends and read the rest.
+
+    Raises:
+        Rejected: The text has other characters.
+    """
     if not text.isascii():
         other = next(character for character in text if not character.isascii())
         raise Rejected(f"holds U+{ord(other):04X}, which no {writing} does")
