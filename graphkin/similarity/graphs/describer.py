@@ -1,4 +1,4 @@
-"""What the item table keeps of a graph."""
+"""The describer of graphs: structure, counts and Weisfeiler-Lehman features."""
 
 from importlib.metadata import version
 
@@ -14,7 +14,11 @@ _DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}
 
 
 def read_structure(text: str, recipe: StructureRecipe, max_nodes: int = MAX_NODES) -> Structure:
-    """As `Structure.read`, with the labels that the recipe compares. Raises `Rejected`."""
+    """Read a graph as `Structure.read` does, and check that it has the labels that the recipe compares.
+
+    Raises:
+        Rejected: The text is not a valid graph, or its nodes have no labels and the recipe compares labels.
+    """
     structure = Structure.read(text, max_nodes, centred=recipe.centred)
     if recipe.labels == "given" and structure.labels is None:
         raise Rejected("its nodes have no labels, which the recipe compares")
@@ -22,10 +26,11 @@ def read_structure(text: str, recipe: StructureRecipe, max_nodes: int = MAX_NODE
 
 
 class GraphDescriber(Describer[GraphRecipe]):
-    """`digest` is a seeded hash of structure and name.
+    """Describes graphs.
 
-    `subtree` and `count` are the features of the Weisfeiler-Lehman kernel. Those of a whole collection, and its
-    structures, may be more than offsets of 32 bits can tell.
+    The `subtree` and `count` columns hold the features of the Weisfeiler-Lehman kernel. The `digest` column is a seeded
+    hash of structure and name. The schema uses large lists and strings because the features or structures of a whole
+    collection can exceed 32-bit offsets.
     """
 
     schema = pa.schema(
@@ -65,5 +70,5 @@ class GraphDescriber(Describer[GraphRecipe]):
 
 
 def graph_digest(recipe: GraphRecipe, structure: str, name: str | None) -> bytes:
-    """Which graph it is: graphs of one shape with different names are different items."""
+    """Return the digest that identifies a graph. Graphs of one shape with different names are different items."""
     return content_digest(f"{name or ''}\0{structure}", recipe.tie_seed)

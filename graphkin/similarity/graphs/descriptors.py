@@ -1,4 +1,4 @@
-"""Graphs as the join sees them."""
+"""Descriptors of graphs: Weisfeiler-Lehman features and the columns of the window rule."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,13 +22,22 @@ from graphkin.similarity.window import Similarity, Window
 from graphkin.store.identity import tie_of
 from graphkin.store.records import Float64, Int32, UInt64
 
-_TARGETS = 256  # of a task
+_TARGETS = 256  # targets per task
 _EDGES_OF_EDGELESS = 5
 
 
 @dataclass(frozen=True)
 class GraphDescriptors(Descriptors):
-    """Features of N graphs; nodes, edges (N,); tie (N,); structures: their texts."""
+    """Descriptors of N graphs.
+
+    Attributes:
+        recipe: Labels, iterations and kernel of the comparison.
+        features: Weisfeiler-Lehman features of each graph.
+        nodes: (N,) int32 number of nodes.
+        edges: (N,) int32 number of edges.
+        tie: (N,) uint64 content hash.
+        structures: Texts of the graphs; empty if the kernel is "wl".
+    """
 
     recipe: StructureRecipe
     features: Features
@@ -39,7 +48,7 @@ class GraphDescriptors(Descriptors):
 
     @classmethod
     def of(cls, items: pa.Table, recipe: StructureRecipe) -> Self:
-        """Of graphs as their describer describes them."""
+        """Build the descriptors from a table with the columns of `GraphDescriber`."""
         lengths, subtree = lists(items["subtree"])
         return cls(
             recipe=recipe,
@@ -56,7 +65,7 @@ class GraphDescriptors(Descriptors):
 
     @property
     def content(self) -> Sequence[Content]:
-        compared = "".join(self.structures).encode()  # by other kernels than ours
+        compared = "".join(self.structures).encode()  # empty for the kernel "wl"
         features = self.features
         return features.indptr, features.subtree, features.count, self.nodes, self.edges, compared
 
@@ -65,7 +74,10 @@ class GraphDescriptors(Descriptors):
 
     @cached_property
     def window(self) -> Window:
-        """In integers: closeness · |ΔV| ≤ V_t and closeness · |ΔE| ≤ E_t; |ΔE| ≤ 5 where E_t = 0 (docs/method.md)."""
+        """The window rule in integers: closeness · |ΔV| ≤ V_t and closeness · |ΔE| ≤ E_t (docs/method.md).
+
+        For targets without edges, |ΔE| ≤ 5.
+        """
         reach = (self.nodes // self.recipe.closeness).astype(np.float64)
         edges = self.edges.astype(np.int64)[:, None]
         allowed = np.where(edges, edges // self.recipe.closeness, _EDGES_OF_EDGELESS)
@@ -113,9 +125,9 @@ class GraphDescriptors(Descriptors):
         return self._exact_pairs(older, begin, threads, advance)
 
     def _exact_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """Those with an item that is none of the first `older`."""
+        """Yield the pairs that contain an item with id ≥ `older`, one block per task."""
         window, similarity, none = self.window, self._similarity, np.empty(0, np.int32)
-        similarity(none, none)  # what all comparisons need is made now, not by every thread for itself
+        similarity(none, none)  # compute shared cached data now, not in every thread
 
         def found(targets: range) -> Pairs:
             one, other = window.accepted(targets.start, targets.stop)

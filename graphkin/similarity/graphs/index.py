@@ -1,4 +1,4 @@
-"""An inverted index of subtrees: which graphs have each, and how often."""
+"""Inverted index of subtrees: the graphs that contain each subtree, and its count in them."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,16 @@ from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 
 class SubtreeIndex(NamedTuple):
-    """Subtree subtrees[i] is in the graphs graph[starts[i] : starts[i + 1]], ascending, so many times as in `times`.
+    """Inverted index of the subtrees of N graphs.
 
-    subtrees (D,) uint64 ascending; starts (D + 1,); graph, times (F,); square (N,): each graph's product with itself.
+    Subtree subtrees[i] occurs in the graphs graph[starts[i] : starts[i + 1]].
+
+    Attributes:
+        subtrees: (D,) uint64 subtree hashes, ascending.
+        starts: (D + 1,) int64 offsets into `graph` and `times`.
+        graph: (F,) int32 graph of each entry, ascending within a subtree.
+        times: (F,) int32 number of occurrences of the subtree in the graph.
+        square: (N,) float64 kernel value of each graph with itself.
     """
 
     subtrees: UInt64
@@ -31,14 +38,17 @@ class SubtreeIndex(NamedTuple):
 
     @property
     def features(self) -> Features:
-        """Those that it is of."""
+        """The features that the index was built from."""
         order = np.argsort(self.graph, kind="stable")
         subtree = np.repeat(self.subtrees, np.diff(self.starts))
         indptr = np.append(0, np.cumsum(np.bincount(self.graph, minlength=len(self.square))))
         return Features(indptr, subtree[order], self.times[order])
 
     def fit(self, items: int) -> bool:
-        """Whether types, sizes and whatever kernels index by are those of an index of so many graphs."""
+        """Return whether this is a valid index of `items` graphs.
+
+        This checks data types, shapes and every array that kernels use as an index.
+        """
         starts, entries = self.starts, len(self.graph)
         expected = {
             "subtrees": (np.uint64, len(self.subtrees)),
@@ -57,7 +67,7 @@ class SubtreeIndex(NamedTuple):
         )
 
     def products(self, query: Features) -> Float64:
-        """(N,) of one graph with all."""
+        """Return (N,) float64 kernel values of one graph with all graphs of the index."""
         products = np.zeros(len(self.square), np.float64)
         place = np.searchsorted(self.subtrees, query.subtree)
         known = np.searchsorted(self.subtrees, query.subtree, "right") > place

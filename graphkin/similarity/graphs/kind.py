@@ -1,4 +1,4 @@
-"""Attribute-less graphs as one kind of item."""
+"""The kind of item "graph"."""
 
 from collections.abc import Mapping
 from importlib.metadata import version

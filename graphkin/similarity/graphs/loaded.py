@@ -1,4 +1,7 @@
-"""Describes one graph: workers forked from a process that has imported this need load nothing that is compiled."""
+"""Preloads everything needed to describe a graph, by describing one on import.
+
+Worker processes forked after this import need not load compiled code.
+"""
 
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.graphs.recipe import resolve_graphs

@@ -1,4 +1,4 @@
-"""Recipes of graphs and their presets."""
+"""Recipes of graphs, and their presets."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -7,14 +7,15 @@ from pydantic import Field
 from graphkin.similarity.recipe import Recipe, combined, validated
 
 WEISFEILER_LEHMAN = ("wl", "grakel")
-"""Kernels with the same numbers."""
+"""Kernels that compute the same similarities."""
 
 
 class StructureRecipe(Recipe):
-    """How structures without attributes are compared: initial node labels, refinements and kernel (docs/method.md).
+    """Settings for comparing graphs without attributes: node labels, refinements and kernel (docs/method.md).
 
-    Two are candidates if their numbers of nodes and of edges differ by at most 1 / `closeness` of one's. At threshold 0
-    every pair with any similarity counts. `centred`: each is the surroundings of a node, and says of which.
+    Two graphs are candidates if their numbers of nodes and of edges each differ by at most 1 / `closeness` of the
+    target's. At threshold 0, every pair with similarity above 0 is an edge. If `centred` is true, each graph is the
+    subgraph around a node, and its text names that node.
     """
 
     centred: ClassVar[bool] = False
@@ -27,7 +28,7 @@ class StructureRecipe(Recipe):
 
 
 class GraphRecipe(StructureRecipe):
-    """That of graphs. The kernels of GraKeL need it installed."""
+    """Settings for comparing graphs. The kernels of GraKeL require it to be installed."""
 
     labels: Literal["degree", "uniform", "index", "given"] = "degree"
     kernel: Literal["wl", "grakel", "grakel-shortest-path", "grakel-graphlet"] = "wl"
@@ -43,5 +44,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def resolve_graphs(preset: str = "default", **explicit: Any) -> GraphRecipe:
-    """The preset's recipe with every option that is not None put over it. Raises `InvalidInput`."""
+    """Return the recipe of a preset, overridden by every option that is not None.
+
+    Raises:
+        InvalidInput: The preset does not exist, or a value is invalid.
+    """
     return validated(GraphRecipe, combined(PRESETS, preset, explicit))

@@ -1,4 +1,4 @@
-"""Stored structures described and compared again."""
+"""Features, digests and similarities of stored graphs, recomputed from their structures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -18,12 +18,14 @@ from graphkin.store.base import Generation
 from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, Float64
 
-_BLOCK = 1000  # edges: GraKeL computes all pairs of their ends
+_BLOCK = 1000  # edges per block: GraKeL compares all pairs of their ends
 
 
 def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
-    """Of all items, by the kernel that the ingest has: those in the stored index, if there is one, and what is
-    described again."""
+    """Return the features of all items.
+
+    They come from the stored index as far as it covers the items, and are otherwise computed from the structures.
+    """
     stored = stored_index(generation, SubtreeIndex, lambda index: index.fit(generation.indexed))
     begin = generation.indexed if stored else 0
     batches = (batch.column(0).to_pylist() for batch in generation.columns([generation.manifest.structure], begin))
@@ -32,19 +34,25 @@ def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
 
 
 def digests_of(generation: Generation, columns: Sequence[str], digest: Callable[[Mapping[str, Any]], bytes]) -> bytes:
-    """Of all items. `digest` is told a row of these columns of the item table, and gives its describer's."""
+    """Return the concatenated digests of all items.
+
+    Args:
+        generation: The generation to read.
+        columns: Columns of the item table that `digest` needs.
+        digest: Returns the digest of a row with these columns, equal to that of the describer.
+    """
     return b"".join(digest(row) for batch in generation.columns(columns) for row in batch.to_pylist())
 
 
 def descriptors_of(generation: Generation, recipe: StructureRecipe, digests: bytes) -> GraphDescriptors:
-    """Of all items, as the ingest had them."""
+    """Return the descriptors of all items, equal to those at ingest."""
     nodes, edges = (generation.column(name).astype(np.int32) for name in ("nodes", "edges"))
     structures = [] if recipe.kernel == "wl" else [*generation.structures()]
     return GraphDescriptors(recipe, features_of(generation, recipe), nodes, edges, tie_of(digests), structures)
 
 
 def recomputed_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
-    """(E,) by GraKeL where it is installed, else by our own kernel."""
+    """Return (E,) similarities computed by GraKeL if it is installed, else by the built-in kernel."""
     blocks = [edges.take(slice(start, start + _BLOCK)) for start in range(0, len(edges), _BLOCK)]
     return np.concatenate([np.empty(0), *(_recomputed(generation, recipe, block) for block in blocks)])
 
@@ -58,7 +66,7 @@ def _recomputed(generation: Generation, recipe: StructureRecipe, edges: Edges) -
 
 
 def wrong_sizes(generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-    """Which of `sample` random items have other numbers of nodes and edges than their structure."""
+    """Return a message for each of `sample` random items whose stored sizes differ from its structure."""
     ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
     wrong = []
     for item, text in zip(generation.items(ids), generation.structures(ids), strict=True):

@@ -1,4 +1,4 @@
-"""GraKeL's kernels: the reference that ours must equal, and others."""
+"""Graph kernels of GraKeL: the reference for the built-in kernel, and kernels that graphkin lacks."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,14 +11,20 @@ from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.store.records import Float64, Int32
 
-_MOST = 10_000  # graphs: GraKeL computes all pairs at once
+_MOST = 10_000  # maximum number of graphs: GraKeL computes all pairs at once
 
 
 class Reference:
-    """Normalised similarities of some graphs as GraKeL computes them, with the recipe's labels and iterations. A graph
-    without anything to compare, as without paths for shortest paths, is similar to nothing.
+    """Normalized similarities of a set of graphs, computed by GraKeL.
 
-    Raises `InvalidInput` where GraKeL is not installed, and for more graphs than it can take.
+    A graph without features, such as one without paths for the shortest-path kernel, has similarity 0 with every graph.
+
+    Args:
+        structures: The graphs.
+        recipe: Kernel, labels and iterations.
+
+    Raises:
+        InvalidInput: GraKeL is not installed, or there are too many graphs.
     """
 
     def __init__(self, structures: Sequence[Structure], recipe: StructureRecipe) -> None:
@@ -33,7 +39,7 @@ class Reference:
         self._graphs = [_graph(structure, recipe) for structure in structures]
 
     def similarities(self, a: Int32, b: Int32) -> Float64:
-        """(P,) of pairs of these graphs."""
+        """Return (P,) similarities of pairs of these graphs, by their indices."""
         return self._all[a, b]
 
     @cached_property
@@ -64,7 +70,10 @@ def _kernel(recipe: StructureRecipe) -> Any:
 
 
 def _graph(structure: Structure, recipe: StructureRecipe) -> Any:
-    """Weights of neighbours by node: unlike a list of edges, that has room for nodes without any."""
+    """Return the graph in GraKeL's format.
+
+    It is built from edge weights by node and neighbor, because a list of edges cannot represent isolated nodes.
+    """
     from grakel import Graph
 
     neighbors: dict[int, dict[int, float]] = {node: {} for node in range(structure.nodes)}

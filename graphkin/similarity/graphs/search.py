@@ -1,4 +1,4 @@
-"""Ad-hoc search: any graph against every graph of a collection, exactly."""
+"""Exact search in a collection of graphs or nodes."""
 
 from importlib.metadata import version
 
@@ -19,7 +19,11 @@ from graphkin.store.records import Float64, Int32, Int64
 
 
 class GraphSearch(Search):
-    """Raises `Conflict` for hierarchies of other kernels than Weisfeiler-Lehman's."""
+    """Search a generation of graphs or nodes.
+
+    Raises:
+        Conflict: The recipe's kernel is not Weisfeiler-Lehman.
+    """
 
     def __init__(self, generation: Generation, recipe: StructureRecipe) -> None:
         self._generation = generation
@@ -69,7 +73,11 @@ class GraphSearch(Search):
 
 
 def read_graph(recipe: StructureRecipe, text: str) -> Query:
-    """A graph as JSON, with its centre where the recipe has such. Raises `InvalidInput` with the reason."""
+    """Read a query graph as JSON, with its center if the recipe requires one.
+
+    Raises:
+        InvalidInput: The text cannot be read; the message is the reason.
+    """
     try:
         structure = read_structure(text, recipe)
     except Rejected as reason:

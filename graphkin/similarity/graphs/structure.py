@@ -1,4 +1,4 @@
-"""Attribute-less graphs: as JSON text, one at a time, and in columns, many at a time."""
+"""Graphs without attributes: one as JSON text, many as columns."""
 
 import json
 from collections.abc import Sequence
@@ -16,10 +16,15 @@ MAX_NODES = 100_000
 
 @dataclass(frozen=True)
 class Structure:
-    """One simple undirected graph. edges (E, 2): u < v, ascending; labels: one text or integer a node, or None.
+    """One simple undirected graph.
 
-    loops, repeated: edges that were dropped because they join a node to itself, or are there already. centre: the node
-    that it is the surroundings of, if it is that of one.
+    Attributes:
+        nodes: Number of nodes.
+        edges: (E, 2) int64 edges (u, v) with u < v, ascending.
+        labels: One text or integer per node, or None.
+        loops: Number of self-loops that were dropped.
+        repeated: Number of duplicate edges that were dropped.
+        centre: The node whose surroundings the graph shows, or None.
     """
 
     nodes: int
@@ -31,10 +36,17 @@ class Structure:
 
     @classmethod
     def read(cls, text: str, max_nodes: int = MAX_NODES, *, centred: bool = False) -> Self:
-        """Read `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...]}`; nodes count from 0, other keys are skipped,
-        but for `"centre": v` where there must be one.
+        """Read `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...]}`; nodes count from 0.
 
-        Without `num_nodes` the last node is the largest of the edges. Raises `Rejected`.
+        Without `num_nodes`, the largest node of the edges is the last one. Other keys are ignored.
+
+        Args:
+            text: The graph as JSON.
+            max_nodes: Maximum number of nodes.
+            centred: Require the key `"centre": v`.
+
+        Raises:
+            Rejected: The text is not a valid graph.
         """
         content = _object(text)
         listed = _pairs(content.get("edges"))
@@ -59,7 +71,7 @@ class Structure:
 
     @property
     def text(self) -> str:
-        """As the item table keeps it: what `read` reads, and equal for equal graphs."""
+        """The graph as the item table stores it: readable by `read`, and equal for equal graphs."""
         content: dict[str, Any] = {"num_nodes": self.nodes, "edges": self.edges.tolist()}
         if self.labels is not None:
             content["labels"] = self.labels
@@ -110,11 +122,14 @@ def _labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | None:
 
 @dataclass(frozen=True)
 class Graphs:
-    """N graphs with V nodes and E directed edges in all: every edge is there both ways, no loops, none twice.
+    """N graphs with V nodes and E directed edges in total, in CSR form.
 
-    node_offsets  (N + 1,)  graph i has the nodes node_offsets[i] to node_offsets[i + 1] - 1
-    indptr        (V + 1,)  node v has the neighbours neighbors[indptr[v]] to neighbors[indptr[v + 1] - 1]
-    neighbors     (E,)      nodes, counted over all graphs, ascending
+    Each edge is stored in both directions. There are no self-loops and no duplicates.
+
+    Attributes:
+        node_offsets: (N + 1,) int64; graph i has the nodes node_offsets[i] to node_offsets[i + 1] - 1.
+        indptr: (V + 1,) int64; node v has the neighbors neighbors[indptr[v]] to neighbors[indptr[v + 1] - 1].
+        neighbors: (E,) int32 nodes, numbered over all graphs, ascending within a node.
     """
 
     node_offsets: Int64

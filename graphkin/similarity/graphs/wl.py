@@ -1,9 +1,9 @@
-"""The Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011; docs/method.md) by sparse feature vectors.
+"""The Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011; docs/method.md) on sparse feature vectors.
 
-A node's label at level i stands for the subtree that i steps of refinement see from it. Here it is a 64-bit hash of
-that subtree, so a graph's features depend on that graph alone, not on a table of labels of the whole collection: graphs
-can be described in any order, by any number of workers, and a query like a stored graph. Among ten million different
-subtrees two have the same hash with probability 3e-6.
+The label of a node at level i represents the subtree that i steps of refinement see from that node. Here it is a 64-bit
+hash of the subtree, so the features of a graph depend only on that graph, not on a label table of the whole collection.
+Graphs can be described in any order by any number of workers, and a query is described like a stored graph. Among ten
+million different subtrees, the probability that two have the same hash is 3e-6.
 """
 
 import hashlib
@@ -24,8 +24,13 @@ _NEIGHBOR, _OWN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 @dataclass(frozen=True)
 class Features:
-    """How often each graph has each subtree, as sparse rows: indptr (N + 1,), subtree (F,) uint64 hashes, ascending in
-    a row, and count (F,) int32."""
+    """Counts of subtrees in N graphs, as sparse rows.
+
+    Attributes:
+        indptr: (N + 1,) int64 row offsets.
+        subtree: (F,) uint64 subtree hashes, ascending within a row.
+        count: (F,) int32 number of occurrences.
+    """
 
     indptr: Int64
     subtree: UInt64
@@ -36,9 +41,11 @@ class Features:
 
     @classmethod
     def of(cls, structures: Sequence[Structure], recipe: StructureRecipe) -> Self:
-        """The subtrees of levels 0 to `recipe.iterations`. Initial labels: degree; uniform, all alike; index, the
-        number in the graph, for parity with the authors' code; given, those of the graphs; or centre, all alike but for
-        that one."""
+        """Compute the subtrees of levels 0 to `recipe.iterations`.
+
+        The initial label of a node is its degree (`degree`), the same for all nodes (`uniform`), its number in the
+        graph, as in the authors' code (`index`), its own label (`given`), or whether it is the center (`centre`).
+        """
         graphs = Graphs.of(structures)
         levels = np.empty((recipe.iterations + 1, int(graphs.node_offsets[-1])), np.uint64)
         levels[0] = _initial(graphs, structures, recipe)
@@ -47,13 +54,13 @@ class Features:
 
     @classmethod
     def concatenate(cls, parts: Sequence["Features"]) -> Self:
-        """The rows of all parts, one part after the other. There is at least one part."""
+        """Return the rows of all parts. There must be at least one part."""
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
         columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("subtree", "count"))
         return cls(np.append(0, np.cumsum(lengths)), *columns)
 
     def take(self, rows: Int32) -> "Features":
-        """Some of the rows, in this order."""
+        """Return the selected rows, in this order."""
         lengths = np.diff(self.indptr)[rows]
         indptr = np.append(0, np.cumsum(lengths))
         places = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
@@ -61,26 +68,26 @@ class Features:
 
     @cached_property
     def square(self) -> Float64:
-        """(N,) the product of each graph with itself."""
+        """(N,) float64 kernel value of each graph with itself."""
         return _products(self.indptr, self.subtree, self.count, *2 * [np.arange(len(self), dtype=np.int32)])
 
     @cached_property
     def shared(self) -> "Features":
-        """Without the subtrees that only one graph has: with the same products of different graphs."""
+        """These features without subtrees that occur in only one graph; products of different graphs are unchanged."""
         _, code, graphs = np.unique(self.subtree, return_inverse=True, return_counts=True)
         several = graphs[code] > 1
         kept = np.append(0, np.cumsum(several))
         return Features(kept[self.indptr], code[several].astype(np.uint64), self.count[several])
 
     def similarities(self, a: Int32, b: Int32) -> Float64:
-        """(P,) k(a, b) / √(k(a, a) k(b, b)) in [0, 1] of pairs of different graphs."""
+        """Return (P,) k(a, b) / √(k(a, a) k(b, b)) in [0, 1] of pairs of different graphs."""
         shared = self.shared
         product = _products(shared.indptr, shared.subtree, shared.count, a, b)
         return normalised(product, self.square[a], self.square[b])
 
 
 def normalised(product: Float64, square: Float64, other: Float64) -> Float64:
-    """Products of feature vectors as similarities; squares are never 0, as no graph is without nodes."""
+    """Return normalized similarities. A square is never 0 because every graph has a node."""
     return np.minimum(product / np.sqrt(square * other), 1.0)
 
 
@@ -103,7 +110,7 @@ def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: StructureR
 
 
 def _numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
-    """Integers as they are; texts by a hash."""
+    """Return labels as int64: integers unchanged, texts hashed."""
     hashed = (
         int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little", signed=True)
         if isinstance(label, str)
@@ -115,7 +122,10 @@ def _numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
 
 @inlined
 def _mixed(value: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64 (Steele et al., 2014): one to one, and every bit of it depends on every bit."""
+    """Apply the finalizer of SplitMix64 (Steele et al., 2014).
+
+    It is a bijection, and every output bit depends on every input bit.
+    """
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))
@@ -123,7 +133,10 @@ def _mixed(value: np.uint64) -> np.uint64:
 
 @kernel
 def _refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
-    """Fill in the levels after the first. The neighbours' part is a sum, so their order does not matter."""
+    """Fill in all levels, starting from initial labels in the first.
+
+    The contributions of neighbors are summed, so their order does not matter.
+    """
     for level in range(len(levels)):
         for v in range(levels.shape[1]):
             if level == 0:
@@ -137,6 +150,7 @@ def _refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
 
 @kernel
 def _histograms(levels: UInt64, node_offsets: Int64) -> tuple[Int64, UInt64, Int32]:
+    """Return the sparse counts of all labels of each graph: row offsets, labels and counts."""
     height, nodes = levels.shape
     indptr = np.zeros(len(node_offsets), np.int64)
     subtree, count = np.empty(height * nodes, np.uint64), np.empty(height * nodes, np.int32)
@@ -155,6 +169,7 @@ def _histograms(levels: UInt64, node_offsets: Int64) -> tuple[Int64, UInt64, Int
 
 @kernel
 def _products(indptr: Int64, subtree: UInt64, count: Int32, a: Int32, b: Int32) -> Float64:
+    """Return (P,) dot products of pairs of rows."""
     product = np.zeros(len(a), np.float64)
     for pair in range(len(a)):
         one, one_end = indptr[a[pair]], indptr[a[pair] + 1]

@@ -1,1 +1,1 @@
-"""Nodes of big graphs, each compared by the structure around it (docs/method.md)."""
+"""Nodes of big graphs, each compared by the subgraph around it (docs/method.md)."""

@@ -1,4 +1,4 @@
-"""What the item table keeps of a node."""
+"""The describer of nodes: the subgraph around a node, its degree and its neighbors."""
 
 import json
 from collections.abc import Iterator
@@ -18,8 +18,11 @@ _DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}
 
 
 def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
-    """What a record says of each node: its graph, its number in it, its neighbours, what was dropped at it, and the
-    subgraph around it."""
+    """Yield the text of each node's record.
+
+    It holds the graph, the node's number in it, its neighbors, the number of edges dropped at it, and the subgraph
+    around it.
+    """
     indptr, indices = network.links.indptr, network.links.indices
     for block in surroundings(network, recipe):
         for row in range(len(block)):
@@ -40,12 +43,12 @@ def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
 
 
 def node_digest(recipe: NodeRecipe, graph: str, name: str) -> bytes:
-    """Which node it is: nodes are the same if graph and name are."""
+    """Return the digest that identifies a node. Nodes are the same item if their graph and name are equal."""
     return content_digest(f"{graph}\0{name}", recipe.tie_seed)
 
 
 class NodeDescriber(Describer[NodeRecipe]):
-    """Of the texts of `node_texts`. `neighbors` are numbers of nodes of the same graph."""
+    """Describes the texts of `node_texts`. The `neighbors` column holds node numbers of the same graph."""
 
     schema = pa.schema(
         [

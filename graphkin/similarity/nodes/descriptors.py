@@ -1,4 +1,4 @@
-"""Nodes as the join sees them."""
+"""Descriptors of nodes: the subgraphs around them and the edges between them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,19 +20,24 @@ from graphkin.similarity.threads import in_order
 from graphkin.store import csr
 from graphkin.store.records import Int32, Links
 
-_SOURCES = 256  # of a task
+_SOURCES = 256  # source nodes per task
 
 
 @dataclass(frozen=True)
 class NodeDescriptors(GraphDescriptors):
-    """The subgraphs of N nodes, and the links among these."""
+    """Descriptors of N nodes of one or more big graphs.
+
+    Attributes:
+        recipe: Settings of the comparison.
+        links: Edges between these nodes.
+    """
 
     recipe: NodeRecipe
     links: Links
 
     @classmethod
     def around(cls, graphs: GraphDescriptors, recipe: NodeRecipe, links: Links) -> Self:
-        """Of subgraphs as graphs are."""
+        """Return the descriptors of nodes whose subgraphs are described by `graphs`."""
         return cls(**{**vars(graphs), "recipe": recipe}, links=links)
 
     @property
@@ -77,7 +82,7 @@ class NodeDescriptors(GraphDescriptors):
 
 
 def links_among(items: pa.Table) -> Links:
-    """Those of nodes as their describer describes them, by their ids as items."""
+    """Return the edges between the nodes of a table with the columns of `NodeDescriber`, by item ids."""
     graph = np.asarray(items["graph"].combine_chunks().dictionary_encode().indices, np.int64)
     node, (degree, neighbors) = np.asarray(items["node"], np.int64), lists(items["neighbors"])
     most = int(max(node.max(), neighbors.max(initial=0))) + 1

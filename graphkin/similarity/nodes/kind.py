@@ -1,4 +1,4 @@
-"""Nodes of big graphs as one kind of item."""
+"""The kind of item "node"."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from graphkin.store.records import Edges, Float64, Links
 
 
 class NodeKind(Kind[NodeRecipe]):
-    """Nodes of big graphs, compared by the structure around them, or by how near they are."""
+    """Nodes of big graphs, compared by the subgraph around them or by their distance."""
 
     name = "node"
     recipe_type = NodeRecipe
@@ -67,7 +67,7 @@ class NodeKind(Kind[NodeRecipe]):
         recipe = self.recipe(generation.manifest.recipe)
         if recipe.kernel == "wl":
             return recomputed_similarities(generation, recipe, edges)
-        import networkx as nx  # which takes its time to be imported
+        import networkx as nx  # imported here because it loads slowly
 
         network = nx.from_edgelist(_ends(links_of(generation)))
         lengths = (
@@ -78,7 +78,7 @@ class NodeKind(Kind[NodeRecipe]):
 
 
 def links_of(generation: Generation) -> Links:
-    """Of the big graph whose nodes the items are."""
+    """Return the edges of the big graph whose nodes the items are."""
     links = generation.links()
     assert links is not None, "collections of nodes have them"
     return links

@@ -1,4 +1,7 @@
-"""Describes one node: workers forked from a process that has imported this need load nothing that is compiled."""
+"""Preloads everything needed to describe a node, by describing one on import.
+
+Worker processes forked after this import need not load compiled code.
+"""
 
 from graphkin.similarity.nodes.describer import NodeDescriber
 from graphkin.similarity.nodes.recipe import resolve_nodes

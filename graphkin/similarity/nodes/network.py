@@ -1,4 +1,4 @@
-"""One big graph: as it is read, and as it is kept with the items that its nodes become."""
+"""One big graph, as it is read and as it is stored with its nodes."""
 
 import hashlib
 from dataclasses import dataclass
@@ -15,10 +15,16 @@ from graphkin.store.records import Int32, Int64, Links
 
 @dataclass(frozen=True)
 class Network:
-    """A simple undirected graph of V named nodes, by number: every edge is there both ways, no loops, none twice.
+    """A simple undirected graph of V named nodes.
 
-    names (V,) distinct texts; links: the CSR of its edges; labels (V,) texts, null where a node has none, or None.
-    loops, repeated (V,): how many edges at each node were dropped because they join it to itself, or are there already.
+    Each edge is stored in both directions. There are no self-loops and no duplicates.
+
+    Attributes:
+        names: (V,) distinct names.
+        links: Edges in CSR form.
+        loops: (V,) number of self-loops dropped at each node.
+        repeated: (V,) number of duplicate edges dropped at each node.
+        labels: (V,) texts, null for nodes without a label; None if no node has one.
     """
 
     names: pa.StringArray
@@ -32,7 +38,7 @@ class Network:
 
     @classmethod
     def of(cls, names: pa.StringArray, source: Int32, target: Int32, labels: pa.StringArray | None = None) -> Self:
-        """From edges (E,) as they are listed, by number, in either direction and any number of times."""
+        """Build a network from edges (E,) by node number, in either direction and with any number of repetitions."""
         proper = source != target
         low, high = np.minimum(source, target)[proper], np.maximum(source, target)[proper]
         listed = np.bincount(low, minlength=len(names)) + np.bincount(high, minlength=len(names))
@@ -44,7 +50,7 @@ class Network:
 
     @cached_property
     def digest(self) -> str:
-        """16 hexadecimal digits that stand for names and edges."""
+        """16 hexadecimal digits that identify the names and edges."""
         content = hashlib.blake2b(digest_size=8)
         lengths = np.asarray(pc.binary_length(self.names))
         for numbers in (lengths, self.links.indptr, self.links.indices):

@@ -1,4 +1,4 @@
-"""Which nodes of a network are near each other, and by how many edges (§4.2: "node proximity")."""
+"""Pairs of nearby nodes of a network and their distances (paper §4.2: "node proximity")."""
 
 import numpy as np
 
@@ -7,7 +7,10 @@ from graphkin.store.records import Int32, Int64, Links
 
 
 def near(links: Links, sources: range, radius: int) -> tuple[Int32, Int32, Int32]:
-    """(source, later node, distance) of every pair at most `radius` edges apart, source by source."""
+    """Return (source, later node, distance) of every pair of nodes at most `radius` edges apart.
+
+    Pairs are grouped by source, and the sources are those in `sources`.
+    """
     source, node, distance = _near(links.indptr, links.indices, sources.start, sources.stop, radius)
     return source, node, distance
 

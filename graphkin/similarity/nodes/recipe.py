@@ -10,12 +10,14 @@ from graphkin.similarity.recipe import validated
 
 
 class NodeRecipe(StructureRecipe):
-    """How nodes of a big graph are compared (docs/method.md; §4.2 and A.2 of the paper).
+    """Settings for comparing nodes of a big graph (docs/method.md; §4.2 and A.2 of the paper).
 
-    wl         by the subgraphs that random walks with restart find around them, as graphs are. A node takes `walks`
-               walks, by default ("paper") m = max(64, round(degree · e / (e - 1) / restart)), each of which ends before
-               a step with probability `restart`; the subgraph is induced on the first `max_nodes` nodes they visit.
-    proximity  1 / (1 + d) where d, at most `radius`, is the distance of two nodes. The subgraphs are kept to be seen.
+    The kernel "wl" compares the subgraphs that random walks with restart visit, as graphs. A node starts `walks` walks,
+    by default ("paper") m = max(64, round(degree · e / (e - 1) / restart)). Before each step, a walk ends with
+    probability `restart`. The subgraph is induced on the first `max_nodes` nodes that the walks visit.
+
+    The kernel "proximity" computes 1 / (1 + d), where d is the distance of two nodes, at most `radius`. The subgraphs
+    are stored as well, for display.
     """
 
     centred: ClassVar[bool] = True
@@ -36,5 +38,9 @@ class NodeRecipe(StructureRecipe):
 
 
 def resolve_nodes(**explicit: Any) -> NodeRecipe:
-    """The defaults with every option that is not None put over them. Raises `InvalidInput`."""
+    """Return the default recipe, overridden by every option that is not None.
+
+    Raises:
+        InvalidInput: A value is invalid.
+    """
     return validated(NodeRecipe, {key: value for key, value in explicit.items() if value is not None})

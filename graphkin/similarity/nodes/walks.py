@@ -13,18 +13,25 @@ from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling.philox import STEP, replay_key, uniforms
 
-_FEWEST = 64  # walks
-_BLOCK = 1024  # nodes
+_FEWEST = 64  # minimum number of walks per node
+_BLOCK = 1024  # nodes per block
 ENDED = -1
-"""Where a walk is that has ended."""
+"""Position of a walk that has ended."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The subgraphs of some nodes: of node begin + i those nodes that its walks visited, in the order of their first
-    visits, itself first, and the edges of the network among them, by their places in that order.
+    """The subgraphs around n consecutive nodes.
 
-    node_offsets (n + 1,), nodes int32; edge_offsets (n + 1,), edges (., 2) int32: u < v, ascending.
+    The subgraph of node begin + i consists of the nodes that its walks visited, in order of their first visit and
+    starting with the node itself, and of the network's edges between them.
+
+    Attributes:
+        begin: The first node.
+        node_offsets: (n + 1,) int64 offsets into `nodes`.
+        nodes: int32 nodes of the subgraphs.
+        edge_offsets: (n + 1,) int64 offsets into `edges`.
+        edges: (., 2) int32 edges (u, v) by position in the subgraph, u < v, ascending.
     """
 
     begin: int
@@ -44,8 +51,10 @@ class _Walk(NamedTuple):
 
 
 def surroundings(network: Network, recipe: NodeRecipe) -> Iterator[Surroundings]:
-    """Those of all nodes, some at a time. They follow from network, recipe and node alone; a node without edges is all
-    of its own."""
+    """Yield the subgraphs around all nodes, in blocks.
+
+    They depend only on the network, the recipe and the node. The subgraph of an isolated node is the node itself.
+    """
     walk = _Walk(recipe.restart, 0 if recipe.walks == "paper" else recipe.walks, recipe.max_nodes)
     key = replay_key(recipe.seed, network.digest, "surroundings", 0)
     place = np.full(len(network), -1, np.int32)
@@ -60,7 +69,10 @@ def surroundings(network: Network, recipe: NodeRecipe) -> Iterator[Surroundings]
 def step_on(
     indptr: Int64, indices: Int32, here: int, key: np.uint64, restart: float, start: int, walk: int, step: int
 ) -> int:
-    """Where walk `walk` from `start` is after its step `step`, which is uniform; `ENDED` if it ends before that."""
+    """Return the node after step `step` of walk `walk` from `start`, or `ENDED` if the walk ends before that step.
+
+    The next node is uniform among the neighbors.
+    """
     ending, choice = uniforms(key, start, walk, step, STEP)
     degree = indptr[here + 1] - indptr[here]
     if degree == 0 or ending < restart:
@@ -70,7 +82,7 @@ def step_on(
 
 @kernel
 def _visited(indptr: Int64, indices: Int32, start: int, key: np.uint64, walk: _Walk, place: Int32, nodes: Int32) -> int:
-    """Fill in the nodes that the walks visit, and the place of each; how many there are."""
+    """Fill in the nodes that the walks visit and the position of each; return their number."""
     nodes[0], place[start], count = start, 0, 1
     degree = indptr[start + 1] - indptr[start]
     walks = walk.walks if walk.walks else max(_FEWEST, round(degree * (e / (e - 1)) / walk.restart))
@@ -91,7 +103,7 @@ def _visited(indptr: Int64, indices: Int32, start: int, key: np.uint64, walk: _W
 
 @kernel
 def _among(indptr: Int64, indices: Int32, u: int, nodes: Int32, place: Int32, found: Int32) -> int:
-    """Fill in the later places of the neighbours that the node at place u has among some, ascending; how many."""
+    """Fill in the neighbors of the node at position u that have later positions, ascending; return their number."""
     row = indices[indptr[nodes[u]] : indptr[nodes[u] + 1]]
     count = 0
     if len(row) <= 8 * len(nodes):
@@ -113,7 +125,7 @@ def _among(indptr: Int64, indices: Int32, u: int, nodes: Int32, place: Int32, fo
 def _surroundings(
     indptr: Int64, indices: Int32, begin: int, stop: int, key: np.uint64, walk: _Walk, place: Int32
 ) -> tuple[Int64, Int32, Int64, Int32]:
-    """`place` is -1 everywhere, before and after."""
+    """Return the arrays of `Surroundings`. `place` must be -1 everywhere, and is so again afterwards."""
     node_offsets, edge_offsets = np.zeros(stop - begin + 1, np.int64), np.zeros(stop - begin + 1, np.int64)
     most = min(walk.max_nodes, len(place))
     nodes, edges = np.empty((stop - begin) * most, np.int32), np.empty((1024, 2), np.int32)
