@@ -1,1 +1,1 @@
-"""Items that are known by their fingerprints alone."""
+"""Items that consist of a fingerprint only."""

@@ -1,4 +1,4 @@
-"""What the item table keeps of a fingerprint."""
+"""The describer of fingerprints."""
 
 from importlib.metadata import version
 
@@ -13,9 +13,13 @@ _DECIDING = {"schema_version", "bits", "tie_seed"}
 
 
 class BitsDescriber(Describer[BitsRecipe]):
-    """`structure` is the fingerprint in hexadecimal, `popcount` how many bits are set; equal bits are one item."""
+    """Describes fingerprints.
 
-    def __init__(self, recipe: BitsRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe says how long they are
+    The `structure` column holds the fingerprint in hexadecimal, `popcount` the number of set bits. Equal fingerprints
+    are one item.
+    """
+
+    def __init__(self, recipe: BitsRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe defines their length
         self._recipe = recipe
         self.key = f"{recipe.model_dump_json(include=_DECIDING)} {version('graphkin')}".encode()
         self.schema = pa.schema(

@@ -1,4 +1,4 @@
-"""Fingerprints as the join sees them."""
+"""Descriptors of fingerprints."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,12 @@ from graphkin.store.records import Float64, Int32, UInt64
 
 @dataclass(frozen=True)
 class BitsDescriptors(Descriptors):
-    """bits (N, W) packed fingerprints; tie (N,)."""
+    """Descriptors of N fingerprints.
+
+    Attributes:
+        bits: (N, W) uint64 packed fingerprints.
+        tie: (N,) uint64 content hash.
+    """
 
     recipe: BitsRecipe
     bits: UInt64

@@ -1,4 +1,4 @@
-"""Fingerprints as a kind of item: what others have computed, of whatever it may be."""
+"""The kind of item "fingerprint": externally computed bits of any object."""
 
 from typing import ClassVar
 
@@ -19,10 +19,10 @@ from graphkin.store.records import Edges, FingerprintType, Float64
 
 
 class BitsSearch(TanimotoSearch):
-    """An item is nothing but its bits."""
+    """Search a generation of fingerprints. Items are identical if their bits are equal."""
 
     def identical(self, query: Query) -> int | None:
-        empty = not query.arrays[0].any()  # similar to nothing, not even to another
+        empty = not query.arrays[0].any()  # an empty fingerprint has similarity 0 even with itself
         equal = np.flatnonzero(self._fingerprints.popcounts == 0) if empty else self.search(query, 1.0, 1).ids
         return int(equal[0]) if len(equal) else None
 

@@ -9,7 +9,7 @@ from graphkin.similarity.recipe import Recipe, validated
 
 
 class BitsRecipe(Recipe):
-    """Fingerprints of `bits` bits, compared by Tanimoto similarity. `type`: which they are, as their source says."""
+    """Fingerprints of `bits` bits, compared by Tanimoto similarity. `type` is the source's name for them."""
 
     candidates: Literal["exact"] = "exact"
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.4
@@ -18,5 +18,9 @@ class BitsRecipe(Recipe):
 
 
 def resolve_bits(**explicit: Any) -> BitsRecipe:
-    """The recipe with every option that is not None put over it. Raises `InvalidInput`."""
+    """Return the default recipe, overridden by every option that is not None.
+
+    Raises:
+        InvalidInput: A value is invalid.
+    """
     return validated(BitsRecipe, {key: value for key, value in explicit.items() if value is not None})

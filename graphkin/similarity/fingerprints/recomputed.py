@@ -1,4 +1,4 @@
-"""Stored fingerprints read and compared again by RDKit, from how they are written."""
+"""Stored fingerprints, read again from their text and compared by RDKit."""
 
 import numpy as np
 from rdkit import DataStructs
@@ -9,7 +9,7 @@ from graphkin.store.records import Edges, Float64, Int32, UInt64
 
 
 def recomputed_words(generation: Generation, ids: Int32) -> UInt64:
-    """(n, W) packed fingerprints of some items."""
+    """Return (n, W) packed fingerprints of the items `ids`."""
     read = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]
     width = 8 * words_of(generation.manifest.recipe["bits"])
     packed = b"".join(DataStructs.BitVectToBinaryText(bits).ljust(width, b"\0") for bits in read)
@@ -17,7 +17,7 @@ def recomputed_words(generation: Generation, ids: Int32) -> UInt64:
 
 
 def recomputed_similarities(generation: Generation, edges: Edges) -> Float64:
-    """(E,) RDKit's own Tanimoto similarity."""
+    """Return (E,) RDKit's Tanimoto similarities of stored edges."""
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     bits = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]
     pairs = zip(*np.split(position, 2), strict=True)

@@ -1,1 +1,1 @@
-"""Items that are known by a dense vector each, such as an embedding."""
+"""Items that consist of a dense vector, such as an embedding."""

@@ -1,7 +1,8 @@
-"""Cosines of float32 vectors: candidates by products of matrices in float32, decided in float64, number by number.
+"""Cosines of float32 vectors: candidates by float32 matrix products, decided in float64.
 
-The product of two float32s is exact in float64, and they are added up in the order of the vector. So a cosine does not
-depend on the library that multiplies matrices; that one only says, with a margin, which pairs are worth a look.
+The product of two float32 numbers is exact in float64, and the products are summed in the order of the vector. So a
+cosine does not depend on the library that multiplies matrices. The library only selects, with a margin, the pairs to
+compute.
 """
 
 from typing import NamedTuple
@@ -11,12 +12,17 @@ import numpy as np
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float32, Float64, Int32
 
-_ROUNDING = 2.0**-24  # of one operation of float32, relative
-_SPARE = 16  # operations beside those of the sum: unit lengths, the similarity and the threshold as float32
+_ROUNDING = 2.0**-24  # relative error of one float32 operation
+_SPARE = 16  # operations besides the sum: scaling to unit length, rounding similarity and threshold to float32
 
 
 class Vectors(NamedTuple):
-    """vectors (N, D) float32, and squares (N,) float64, each one's product with itself."""
+    """N vectors and their squared lengths.
+
+    Attributes:
+        vectors: (N, D) float32.
+        squares: (N,) float64 dot product of each vector with itself.
+    """
 
     vectors: Float32
     squares: Float64
@@ -26,30 +32,30 @@ class Vectors(NamedTuple):
         return cls(vectors, _squares(vectors))
 
     def fit(self, items: int, dimension: int) -> bool:
-        """Whether types and sizes are those of so many vectors, and none of them is without a direction."""
+        """Return whether data types and shapes are valid and no vector is zero."""
         expected = {"vectors": (np.float32, items, dimension), "squares": (np.float64, items)}
         return all((array.dtype, *array.shape) == expected[name] for name, array in self._asdict().items()) and bool(
             (self.squares > 0).all()
         )
 
     def units(self, rows: slice) -> Float32:
-        """(n, D) some of them, of length 1 but for rounding."""
+        """Return (n, D) float32 rows scaled to length 1, up to rounding."""
         return (self.vectors[rows] / np.sqrt(self.squares[rows])[:, np.newaxis]).astype(np.float32)
 
     def cosines(self, left: Int32, right: Int32) -> Float64:
-        """(P,) of pairs of rows, in [0, 1]: what points away is not similar at all."""
+        """Return (P,) cosines of pairs of rows, in [0, 1]; a negative cosine becomes 0."""
         return _cosines(self.vectors, self.squares, left, right)
 
     def cosines_with(self, query: Float32, rows: Int32) -> Float64:
-        """(n,) of some rows with a vector (D,), likewise."""
+        """Return (n,) cosines of the rows `rows` with a vector (D,), in [0, 1]; a negative cosine becomes 0."""
         return _cosines_with(self.vectors, self.squares, query, rows)
 
 
 def margin(dimension: int) -> float:
-    """How far a product of two vectors of length 1, computed in float32 in any order, may be from their cosine.
+    """Return the maximum error of a float32 dot product of two unit vectors, summed in any order.
 
-    Each of D + 16 roundings costs at most 2^-24 of the sum of all products' sizes, which is at most 1 (Higham, Accuracy
-    and Stability of Numerical Algorithms, 3.1).
+    Each of D + 16 roundings contributes at most 2^-24 of the sum of the products' magnitudes, which is at most 1
+    (Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
     """
     return 1.01 * (dimension + _SPARE) * _ROUNDING
 

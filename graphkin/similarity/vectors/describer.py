@@ -1,4 +1,4 @@
-"""What the item table keeps of a vector."""
+"""The describer of vectors."""
 
 from importlib.metadata import version
 
@@ -13,9 +13,12 @@ _DECIDING = {"schema_version", "dimension", "tie_seed"}
 
 
 class VectorDescriber(Describer[VectorRecipe]):
-    """`structure` is the vector as JSON, `norm` its length; equal vectors are one item."""
+    """Describes vectors.
 
-    def __init__(self, recipe: VectorRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe says how long they are
+    The `structure` column holds the vector as JSON, `norm` its length. Equal vectors are one item.
+    """
+
+    def __init__(self, recipe: VectorRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe defines their length
         self._recipe = recipe
         self.key = f"{recipe.model_dump_json(include=_DECIDING)} {version('graphkin')}".encode()
         self.schema = pa.schema(

@@ -1,4 +1,4 @@
-"""Vectors as the join sees them."""
+"""Descriptors of vectors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +15,17 @@ from graphkin.similarity.vectors.cosine import Vectors, margin
 from graphkin.similarity.vectors.recipe import VectorRecipe
 from graphkin.store.records import Float32, Float64, Int32, UInt64
 
-_ROWS, _COLUMNS = 1024, 4096  # of a task
+_ROWS, _COLUMNS = 1024, 4096  # per task
 
 
 @dataclass(frozen=True)
 class VectorDescriptors(Descriptors):
-    """vectors (N, D) float32; tie (N,)."""
+    """Descriptors of N vectors.
+
+    Attributes:
+        vectors: (N, D) float32.
+        tie: (N,) uint64 content hash.
+    """
 
     recipe: VectorRecipe
     vectors: Float32
@@ -72,7 +77,7 @@ class VectorDescriptors(Descriptors):
             advance(int(done[task + 1] - done[task]))
 
     def _similar(self, vectors: Vectors, row: int, column: int) -> Pairs:
-        """The similar pairs of rows from `row` on with later ones from `column` on."""
+        """Return the similar pairs of a block of rows from `row` on with later rows from `column` on."""
         threshold = self.recipe.threshold
         products = vectors.units(slice(row, row + _ROWS)) @ vectors.units(slice(column, column + _COLUMNS)).T
         near = np.argwhere(products >= threshold - margin(self.recipe.dimension)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Vectors as a kind of item: embeddings, of whatever it may be."""
+"""The kind of item "vector": embeddings of any object."""
 
 from typing import ClassVar
 

@@ -9,7 +9,7 @@ from graphkin.similarity.recipe import Recipe, validated
 
 
 class VectorRecipe(Recipe):
-    """Vectors of `dimension` numbers, compared by their cosine."""
+    """Vectors with `dimension` numbers, compared by their cosine."""
 
     candidates: Literal["exact"] = "exact"
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.8
@@ -17,5 +17,9 @@ class VectorRecipe(Recipe):
 
 
 def resolve_vectors(**explicit: Any) -> VectorRecipe:
-    """The recipe with every option that is not None put over it. Raises `InvalidInput`."""
+    """Return the default recipe, overridden by every option that is not None.
+
+    Raises:
+        InvalidInput: A value is invalid.
+    """
     return validated(VectorRecipe, {key: value for key, value in explicit.items() if value is not None})

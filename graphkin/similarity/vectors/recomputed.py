@@ -1,4 +1,4 @@
-"""Stored vectors read and compared again, from how they are written."""
+"""Stored vectors, read again from their text and compared by NumPy."""
 
 import json
 
@@ -10,13 +10,13 @@ from graphkin.store.records import Edges, Float32, Float64, Int32
 
 
 def stored_vectors(generation: Generation, recipe: VectorRecipe, ids: Int32 | None = None) -> Float32:
-    """(n, D) of some items, by default of all."""
+    """Return (n, D) float32 vectors of the items `ids`, by default of all items."""
     rows = [np.array(json.loads(text), np.float32) for text in generation.structures(ids)]
     return np.array(rows, np.float32).reshape(-1, recipe.dimension)
 
 
 def recomputed_similarities(generation: Generation, recipe: VectorRecipe, edges: Edges) -> Float64:
-    """(E,) cosines by NumPy's own products."""
+    """Return (E,) cosines of stored edges, computed by NumPy."""
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     vectors = stored_vectors(generation, recipe, ids).astype(np.float64)
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

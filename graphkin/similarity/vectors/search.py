@@ -1,4 +1,4 @@
-"""Ad-hoc search: any vector against every one of a collection, exactly."""
+"""Exact search in a collection of vectors."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from graphkin.store.records import Float32, Float64, Int32, Int64
 
 
 class VectorSearch(Search):
-    """Similarities are cosines; what points away is not found."""
+    """Search by cosine. Vectors with a cosine of 0 or less are never hits."""
 
     def __init__(self, generation: Generation, recipe: VectorRecipe) -> None:
         self._vectors = vectors_of(generation, recipe)
@@ -43,14 +43,14 @@ class VectorSearch(Search):
         return self._vectors.cosines_with(vector, rows)
 
     def _products(self, vector: Float32) -> Float32:
-        """(N,) cosines in float32, each within the margin."""
+        """Return (N,) float32 cosines, each within the margin of the exact one."""
         unit = Vectors.of(vector[np.newaxis]).units(slice(None))[0]
         products: Float32 = (self._vectors.vectors @ unit / np.sqrt(self._vectors.squares)).astype(np.float32)
         return products
 
 
 def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
-    """All vectors of a generation: those its store keeps for searching, else read from its items."""
+    """Return all vectors of a generation, from its search index if there is one, else from its items."""
 
     def fits(vectors: Vectors) -> bool:
         return vectors.fit(generation.size, recipe.dimension)

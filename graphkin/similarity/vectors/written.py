@@ -1,4 +1,4 @@
-"""Vectors as text: JSON arrays of numbers, which are kept as float32."""
+"""Vectors as text: JSON arrays of numbers, stored as float32."""
 
 import json
 import math
@@ -8,11 +8,15 @@ import numpy as np
 from graphkin.similarity.describer import Rejected
 from graphkin.store.records import Float32, shortest
 
-_SMALLEST, _LARGEST = 1e-30, 1e30  # lengths with which products stay far from what float32 cannot say
+_SMALLEST, _LARGEST = 1e-30, 1e30  # range of lengths in which products neither overflow nor underflow float32
 
 
 def read_vector(text: str, dimension: int) -> Float32:
-    """(D,) the numbers rounded to float32; one zero is like the other. Raises `Rejected` with the reason."""
+    """Return the (D,) numbers rounded to float32; -0 becomes 0.
+
+    Raises:
+        Rejected: The text is not a valid vector; the message is the reason.
+    """
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -23,7 +27,7 @@ def read_vector(text: str, dimension: int) -> Float32:
         raise Rejected(f"has {len(content):,} numbers, not {dimension:,}")
     try:
         exact = np.array(content, np.float64)
-    except OverflowError as error:  # a whole number beyond all doubles
+    except OverflowError as error:  # an integer outside the range of float64
         raise Rejected("holds a number that is not finite") from error
     with np.errstate(over="ignore"):
         vector = exact.astype(np.float32) + np.float32(0)
@@ -37,10 +41,10 @@ def read_vector(text: str, dimension: int) -> Float32:
 
 
 def length(vector: Float32) -> float:
-    """Its Euclidean norm, the same on every machine."""
+    """Return the Euclidean norm. The result is the same on every machine."""
     return math.sqrt(math.fsum(each * each for each in vector.tolist()))
 
 
 def written(vector: Float32) -> str:
-    """The shortest JSON that is read as the same."""
+    """Return the shortest JSON that reads back as the same vector."""
     return json.dumps(shortest(vector), separators=(",", ":"))
