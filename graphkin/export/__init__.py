@@ -1,6 +1,7 @@
-"""Exports: a generation streamed out in the formats that other programs open, or read as one Arrow table.
+"""Exports: a generation as a stream in standard file formats, or as one Arrow table.
 
-What is asked for is checked at once; what a format returns then yields bytes in bounded memory. Text is UTF-8.
+Arguments are checked when a function is called. The returned iterator then yields bytes in bounded memory. Text is
+UTF-8.
 """
 
 import json
@@ -31,11 +32,15 @@ MEDIA_TYPES = {
     "links": _TABULAR,
     "fingerprints": {"fps": "text/plain; charset=utf-8", "npy": "application/octet-stream"},
 }
-"""what -> format -> media type: the combinations that are offered."""
+"""Supported exports: content -> format -> media type."""
 
 
 def media_type(what: str, format: str) -> str:
-    """The media type of an export. Raises `InvalidInput` naming what is offered."""
+    """Return the media type of an export.
+
+    Raises:
+        InvalidInput: The content or the format is not supported. The error lists those that are.
+    """
     if what not in MEDIA_TYPES:
         raise InvalidInput("no such export", given=what, expected=f"one of {', '.join(MEDIA_TYPES)}")
     if format not in MEDIA_TYPES[what]:
@@ -53,15 +58,27 @@ def export_items(
     start: int = 0,
     stop: int | None = None,
 ) -> Iterator[bytes]:
-    """The items `start` to `stop` - 1 (default: all) in id order, or the ones with the given ids in the given order.
+    """Export items.
 
-    Columns (in SD files data items): id, smiles (of graphs: structure, as JSON), names, inchikey if the recipe asked
-    for it, similarity if they are compared, then the properties by name; one that is called like a column before it
-    gets `property.` in front. Names are a list in Parquet and Arrow, one a line in SD files, else joined by `; `. CSV
-    lines end with a line feed; text and headers that a spreadsheet would run get a ' in front, structures do not. With
-    `columns` only those called so, in this order all the same; SD files have molecules and titles in any case.
-    Raises `InvalidInput` for a format that is not offered, a column that there is not, and a range beyond the items;
-    `NotFound` for an id out of range, and `Conflict` for an SD file of a collection without molecules.
+    The columns (in SD files: the data items) are id, smiles (for graphs: structure, as JSON), names, inchikey if the
+    recipe computes it, similarity if there is a comparison, then the properties by name. A property with the name of an
+    earlier column gets the prefix `property.`. Names are a list in Parquet and Arrow, one per line in SD files, and
+    joined by `; ` in CSV. CSV lines end with a line feed. Text and headers in CSV that a spreadsheet would run as a
+    formula get a leading apostrophe; structures do not.
+
+    Args:
+        generation: The generation to export.
+        format: File format.
+        ids: Export only these items, in this order; by default all, in id order.
+        comparison: Add the similarity of each item with this structure.
+        columns: Export only these columns, in the order above. SD files keep molecules and titles.
+        start: First id to export.
+        stop: Id after the last one to export; by default the number of items.
+
+    Raises:
+        InvalidInput: The format is not supported, there is no such column, or the range exceeds the items.
+        NotFound: An id is out of range.
+        Conflict: The format is SD and the collection does not hold molecules.
     """
     media_type("items", format)
     table = _item_table(generation, ids, comparison, columns, start, stop)
@@ -90,7 +107,7 @@ def read_items(
     start: int = 0,
     stop: int | None = None,
 ) -> pa.Table:
-    """What `export_items` writes as Arrow, as one table. Raises as it does."""
+    """Return the content of `export_items` in Arrow format as one table; the arguments and errors are the same."""
     from graphkin.export import items
 
     table = _item_table(generation, ids, None, columns, start, stop)
@@ -119,15 +136,26 @@ def export_edges(
     start: int = 0,
     stop: int | None = None,
 ) -> Iterator[bytes]:
-    """The edges with similarity ≥ `min_similarity` (default: all), source < target, ordered by source then target.
+    """Export edges with source < target, ordered by source, then target.
 
-    With `ids` only those with both ends among them; with `start` and `stop` those with start ≤ source < stop, but not
-    as GraphML. Similarities in text are the shortest float32 text. Arrow and Parquet have
-    `Manifest.pairs` as JSON in the metadata `graphkin.pairs`. GraphML holds the items too (those of `ids`), with
-    their columns as in `export_items`, and what they are compared with, unless it is one of them: as node `query`,
-    joined to each that reaches `min_similarity` (default: the stored threshold).
-    Raises `InvalidInput` for a format that is not offered, or that has no place for a comparison or a range, and for a
-    range beyond the items; `NotFound` for an id out of range.
+    Similarities in text are the shortest decimal that rounds to the float32. Arrow and Parquet files hold
+    `Manifest.pairs` as JSON in the metadata key `graphkin.pairs`. GraphML also contains the items (those of `ids`) with
+    the columns of `export_items`. If the structure of `comparison` is not one of these items, it is the node `query`,
+    which is joined to each item whose similarity reaches `min_similarity` (default: the stored threshold).
+
+    Args:
+        generation: The generation to export.
+        format: File format.
+        min_similarity: Lowest similarity of an edge; by default all edges.
+        ids: Export only edges with both ends in `ids`.
+        comparison: A structure to include; GraphML only.
+        start: Lowest source; not for GraphML.
+        stop: Source after the last one; by default the number of items.
+
+    Raises:
+        InvalidInput: The format is not supported or cannot hold a comparison or a range, or the range exceeds the
+            items.
+        NotFound: An id is out of range.
     """
     media_type("edges", format)
     if comparison is not None and format != "graphml":
@@ -163,7 +191,7 @@ def export_edges(
 def read_edges(
     generation: Generation, min_similarity: float | None = None, start: int = 0, stop: int | None = None
 ) -> pa.Table:
-    """What `export_edges` writes as Arrow, as one table. Raises as it does."""
+    """Return the content of `export_edges` in Arrow format as one table; the arguments and errors are the same."""
     from graphkin.export import edges
 
     selected = edges.between(generation.edges(min_similarity), id_range(generation, start, stop))
@@ -173,11 +201,19 @@ def read_edges(
 def export_links(
     generation: Generation, format: LinkFormat, ids: Int32 | None = None, start: int = 0, stop: int | None = None
 ) -> Iterator[bytes]:
-    """The links of the big graph whose nodes the items are, source < target, ordered by source then target.
+    """Export the edges of the big graph whose nodes the items are: source < target, ordered by source, then target.
 
-    With `ids` only those with both ends among them; with `start` and `stop` those with start ≤ source < stop. Raises
-    `Conflict` where the items are no such nodes, `InvalidInput` for a format that is not offered and for a range beyond
-    the items, and `NotFound` for an id out of range.
+    Args:
+        generation: The generation to export.
+        format: File format.
+        ids: Export only edges with both ends in `ids`.
+        start: Lowest source.
+        stop: Source after the last one; by default the number of items.
+
+    Raises:
+        Conflict: The items are not nodes of a big graph.
+        InvalidInput: The format is not supported, or the range exceeds the items.
+        NotFound: An id is out of range.
     """
     media_type("links", format)
     _require(generation, ids)
@@ -204,14 +240,25 @@ def export_fingerprints(
     start: int = 0,
     stop: int | None = None,
 ) -> Iterator[bytes]:
-    """The packed fingerprints of items `start` to `stop` - 1 (default: all) in id order, or of the ones with the given
-    ids in the given order; `type` is what they are, None where items have none.
+    """Export packed fingerprints.
 
-    FPS is chemfp's format: in each line the bits in hexadecimal, byte 0 first, the least significant bit of each byte
-    first, then the item's first name that fits in a line, else its SMILES, else its id. There is no date, so that one
-    generation gives the same bytes every time. NPY is an array (n, bytes) of uint8 with the same bytes.
-    Raises `Conflict` where items have no fingerprints, `InvalidInput` for a format that is not offered and for a range
-    beyond the items, and `NotFound` for an id out of range.
+    FPS is the format of chemfp. A line holds the bits in hexadecimal (byte 0 first, the least significant bit of each
+    byte first) and an identifier: the first name of the item that fits in a line, else its SMILES, else its id. The
+    header has no date, so that a generation always yields the same bytes. NPY holds an array (n, bytes) of uint8 with
+    the same bytes.
+
+    Args:
+        generation: The generation to export.
+        format: File format.
+        type: Type of the fingerprints; None if the items have none.
+        ids: Export only these items, in this order; by default all, in id order.
+        start: First id to export.
+        stop: Id after the last one to export; by default the number of items.
+
+    Raises:
+        Conflict: The items have no fingerprints.
+        InvalidInput: The format is not supported, or the range exceeds the items.
+        NotFound: An id is out of range.
     """
     media_type("fingerprints", format)
     _require(generation, ids)
@@ -229,6 +276,7 @@ def export_fingerprints(
 
 
 def _require(generation: Generation, ids: Int32 | None) -> None:
+    """Check that all ids are those of items."""
     if ids is not None and len(outside := ids[(ids < 0) | (ids >= generation.size)]):
         id = int(outside[0])
         raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {generation.size - 1}")

@@ -1,6 +1,6 @@
-"""Tables of any columns as CSV: the one writer, and the one rule about cells that a spreadsheet would run.
+"""CSV: the only writer, and the rule that protects spreadsheets from formulas in cells.
 
-The page writes its lists by the same rule: `api/ui/src/csv.ts`. Both are tested by `api/ui/src/csv.vectors.json`.
+The web page applies the same rule to its lists (`api/ui/src/csv.ts`). `api/ui/src/csv.vectors.json` tests both.
 """
 
 import csv
@@ -17,13 +17,13 @@ _FORMULA = re.compile(
     rf"(^|[;\t\r\n])(?=[ \"]*[{_SIGNS}])(?![ \"]*(?:{_NUMBER}|[{_SIGNS}])[ \"]*(?:[;\t\r\n]|\Z))", re.ASCII
 )
 _SUSPECT = rf"(?:^|[;\t\r\n])[ \"]*[{_SIGNS}]|^[\t\r]"
-"""A pattern for Arrow, which has no lookahead: of every cell that `guarded` changes, and of a few others."""
+"""An Arrow pattern, without lookahead, that matches every cell that `guarded` changes and a few others."""
 
 
 class Lines:
-    """Writes rows, and collects the lines, which end with a line feed.
+    """Writes CSV rows and collects the lines, which end with a line feed.
 
-    The csv writer itself is told CR LF: only then does it quote cells that hold a carriage return.
+    The csv writer uses CR LF internally, because only then does it quote cells that contain a carriage return.
     """
 
     def __init__(self) -> None:
@@ -31,39 +31,40 @@ class Lines:
         self.writer = csv.writer(self, lineterminator="\r\n")
 
     def write(self, line: str) -> None:
-        """For the csv writer."""
+        """Collect one line; called by the csv writer."""
         self._lines.append(line.removesuffix("\r\n") + "\n")
 
     def drain(self) -> bytes:
-        """What was written since the last time."""
+        """Return the lines written since the last call."""
         written = "".join(self._lines).encode()
         self._lines.clear()
         return written
 
 
 def guarded(value: str) -> str:
-    """Text that a spreadsheet shows and does not run (OWASP, "CSV Injection").
+    """Return the text in a form that a spreadsheet displays and does not run (OWASP, "CSV Injection").
 
-    An apostrophe is put before each formula: at the beginning, and behind each `;`, tab or line break, where
-    spreadsheets of another locale begin a cell. A formula begins with `=`, `+`, `-` or `@`, of full width too, perhaps
-    behind spaces or quotes, and is neither a number nor a sign alone. A cell that begins with a tab or a carriage
-    return gets one, too.
+    A formula gets a leading apostrophe. It can begin at the start of the text and after each `;`, tab or line break,
+    where spreadsheets of another locale begin a cell. A formula begins with `=`, `+`, `-` or `@`, also in full width,
+    optionally after spaces or quotes, and is neither a number nor a sign alone. Text that begins with a tab or a
+    carriage return gets a leading apostrophe, too.
     """
     text = _FORMULA.sub(r"\1'", value)
     return f"'{text}" if text.startswith(("\t", "\r")) else text
 
 
 def csv_rows(rows: Iterable[Iterable[object]]) -> bytes:
-    """Rows of any values as lines of CSV, None as an empty cell, text as `guarded` gives it."""
+    """Return rows of values as CSV. None is an empty cell, and text is `guarded`."""
     lines = Lines()
     lines.writer.writerows([guarded(value) if isinstance(value, str) else value for value in row] for row in rows)
     return lines.drain()
 
 
 def csv_lines(tables: Iterable[pa.Table], plain: Collection[str]) -> Iterator[bytes]:
-    """A header and one line a row, a piece per table; all have the same columns: numbers, texts and lists of texts.
+    """Yield a header and one line per row, one chunk per table.
 
-    Text is written as `guarded` gives it, but for the columns `plain`. Lists are joined by `; `, as all exports do.
+    All tables have the same columns: numbers, texts and lists of texts. Lists are joined by `; `, as in all exports.
+    Text is `guarded`, except in the columns `plain`.
     """
     lines = Lines()
     for number, table in enumerate(tables):

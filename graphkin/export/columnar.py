@@ -1,4 +1,4 @@
-"""Arrow streams and Parquet files, written piece by piece."""
+"""Arrow streams and Parquet files, written in chunks."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_ROW_GROUP = 8 << 20  # bytes in memory
+_ROW_GROUP = 8 << 20  # bytes in memory per row group
 
 
 class Outbox(io.RawIOBase):
-    """A file that is only written: `drain` hands over what has been written since."""
+    """A write-only file whose content is taken out with `drain`."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -30,13 +30,14 @@ class Outbox(io.RawIOBase):
         return self._position
 
     def drain(self) -> bytes:
+        """Return the bytes written since the last call."""
         written = b"".join(self._pieces)
         self._pieces.clear()
         return written
 
 
 def arrow(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """An Arrow IPC stream, a piece per batch."""
+    """Yield an Arrow IPC stream, one chunk per batch."""
     outbox = Outbox()
     with pa.ipc.new_stream(outbox, schema) as writer:
         for batch in batches:
@@ -46,7 +47,7 @@ def arrow(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[byte
 
 
 def parquet(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """A Parquet file, a piece per row group of about 8 MB."""
+    """Yield a Parquet file, one chunk per row group of about 8 MB."""
     outbox = Outbox()
     with pq.ParquetWriter(outbox, schema) as writer:
         for table in _grouped(batches):
@@ -56,6 +57,7 @@ def parquet(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[by
 
 
 def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Collect batches into tables of one row group each."""
     collected: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Edges, as batches and as CSV."""
+"""Edges as Arrow batches and as CSV."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
 
 
 def between(blocks: Iterable[Edges], sources: range) -> Iterator[Edges]:
-    """Those with their source in this range, of blocks that are ordered by it."""
+    """Yield the edges with their source in `sources`, from blocks that are ordered by source."""
     for block in blocks:
         begin, end = np.searchsorted(block.source, [sources.start, sources.stop])
         if begin < end:
@@ -23,19 +23,22 @@ def between(blocks: Iterable[Edges], sources: range) -> Iterator[Edges]:
 
 
 def batches(blocks: Iterable[Edges]) -> Iterator[pa.RecordBatch]:
-    """The blocks as batches of `EDGE_SCHEMA`."""
+    """Yield the blocks as batches of `EDGE_SCHEMA`."""
     for block in blocks:
         yield pa.record_batch([block.source, block.target, block.similarity], schema=EDGE_SCHEMA)
 
 
 def similarity_texts(similarity: Float32) -> pa.Array:
-    """The shortest text of each float32, as JSON prints it; few values are distinct, so each is formatted once."""
+    """Return the shortest decimal that rounds to each float32, as in JSON.
+
+    Few values are distinct, so each distinct value is formatted once.
+    """
     distinct, which = np.unique(similarity, return_inverse=True)
     return pa.array(map(repr, shortest(distinct)), pa.string()).take(pa.array(which))
 
 
 def csv_lines(blocks: Iterable[Edges]) -> Iterator[bytes]:
-    """A header and one line an edge, a piece per block."""
+    """Yield a header and one line per edge, one chunk per block."""
     yield f"{','.join(EDGE_SCHEMA.names)}\n".encode()
     for block in blocks:
         text = io.BytesIO()

@@ -1,4 +1,7 @@
-"""The positives of whole epochs as files that trainers read: parts as they are drawn, the manifest last."""
+"""Exported epochs: the sampled positives of whole epochs as files that trainers read.
+
+Parts are written as they are sampled, and the manifest last.
+"""
 
 import hashlib
 import io
@@ -18,16 +21,26 @@ from graphkin.store.lake.place import WORK, Place
 from graphkin.store.sampling.base import Sampler
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, positives_schema, told
 
-_ROWS = 1 << 20  # anchors to a part
-_BLOCK = 65_536  # anchors that are drawn at once, and stand in a row group
+_ROWS = 1 << 20  # anchors per part
+_BLOCK = 65_536  # anchors sampled at once, and per row group
 _ORDER = "order.json"
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be drawn, and where to. It is sent to whoever draws; parts go by a number from 0 to `tasks` - 1.
+    """A specification of the epochs to sample and the folder to write them to.
 
-    size: of the generation; rows: anchors to a part.
+    It is sent to the worker processes that sample the parts. Parts are numbered from 0 to `tasks` - 1.
+
+    Attributes:
+        place: The folder to write to.
+        collection: Name of the collection.
+        generation: Id of the generation.
+        size: Number of items of the generation.
+        policy: The sampling policy.
+        seed: Seed of the samples.
+        epochs: The epochs to sample.
+        rows: Number of anchors per part.
     """
 
     place: Place
@@ -41,17 +54,18 @@ class Order:
 
     @property
     def tasks(self) -> int:
+        """Number of parts."""
         return len(self.epochs) * self._parts
 
     @property
     def _parts(self) -> int:
-        """Of an epoch."""
+        """Number of parts per epoch."""
         return -(-self.size // self.rows)
 
     def draw(self, sampler: Sampler, task: int) -> EpochPart:
-        """Draw a part and write it. What it is called and what it holds follow from the order and its number alone.
+        """Sample one part and write it. Its name and content depend only on this order and the part's number.
 
-        It is held in memory as it is written, and a block of its rows as they are drawn.
+        The compressed part and one block of sampled rows are held in memory.
         """
         epoch, number = self._place_of(task)
         provenance = told(positives_provenance(self.generation, self.policy, self.seed, epoch))
@@ -70,19 +84,23 @@ class Order:
         return part
 
     def done(self, sizes: dict[str, int]) -> dict[int, EpochPart]:
-        """The parts among files of these sizes that an earlier run has written whole, by number."""
+        """Return the complete parts that an earlier run has written, by number.
+
+        Args:
+            sizes: Size in bytes of each file in the folder.
+        """
         noted = [task for task in range(self.tasks) if self.note(task) in sizes]
         parts = {task: EpochPart.model_validate_json(self.place.read(self.note(task))) for task in noted}
         return {task: part for task, part in parts.items() if sizes.get(part.name) == part.bytes}
 
     @cached_property
     def key(self) -> str:
-        """Stands for all that decides what a part holds."""
+        """Hash of everything that determines the content of the parts."""
         drawn = [self.generation, self.size, self.policy.model_dump(), self.seed, self.rows]
         return hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:32]
 
     def note(self, task: int) -> str:
-        """The name of what a part says of itself once it is written, while there is no manifest."""
+        """Return the name of the file that records a finished part until the manifest is published."""
         epoch, number = self._place_of(task)
         return f"{WORK}/{self.key}/{epoch}-{number}.json"
 
@@ -104,10 +122,17 @@ class Order:
 
 
 def write_epochs(order: Order, draw: Callable[[list[int]], Iterable[EpochPart]]) -> Epochs:
-    """Write the parts and then the manifest. `draw` is given the numbers of the parts that are missing, and draws them.
+    """Write the missing parts and then the manifest.
 
-    A run that was killed, started again, goes on with what it had not finished; of one that was finished nothing is
-    done. There is no lock: nobody else may write there. Raises `Conflict` where other epochs or other files are.
+    A run that was interrupted continues with the unfinished parts when it is started again. If the epochs are already
+    published, nothing is written. There is no lock: no other process may write to the folder at the same time.
+
+    Args:
+        order: The epochs to sample.
+        draw: Samples the parts with the given numbers and returns them in the same order.
+
+    Raises:
+        Conflict: The folder holds other epochs or other files.
     """
     sizes = order.place.sizes()
     published = _published(order) if MANIFEST in sizes else None
@@ -123,6 +148,11 @@ def write_epochs(order: Order, draw: Callable[[list[int]], Iterable[EpochPart]])
 
 
 def _published(order: Order) -> Epochs:
+    """Return the published manifest.
+
+    Raises:
+        Conflict: It is the manifest of other epochs.
+    """
     found = Epochs.opened(order.place.read(MANIFEST))
     if found != order.manifest(found.parts):
         raise Conflict(
@@ -134,7 +164,7 @@ def _published(order: Order) -> Epochs:
 
 
 def _begin(order: Order, sizes: dict[str, int]) -> dict[int, EpochPart]:
-    """The parts that are there; nothing else is left of what earlier runs began."""
+    """Return the finished parts of earlier runs, and remove all other files that they have left."""
     begun = [name for name in sizes if name.startswith(f"{WORK}/") and name.endswith(f"/{_ORDER}")]
     others = [name for name in sizes if not (begun and name.startswith((f"{WORK}/", "epoch=")))]
     if others:

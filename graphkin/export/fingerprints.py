@@ -1,4 +1,4 @@
-"""Packed fingerprints as files of chemfp's format FPS, and as arrays."""
+"""Packed fingerprints as FPS files (chemfp) and as NumPy arrays."""
 
 import io
 from collections.abc import Iterator
@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 from graphkin.store.base import Generation
 from graphkin.store.records import FingerprintType, Int32
 
-_ROWS = 4096  # of a piece
-_BREAKING = frozenset("\t\n\r\0")  # what no identifier in a line can hold
+_ROWS = 4096  # fingerprints per chunk
+_BREAKING = frozenset("\t\n\r\0")  # characters that an identifier cannot contain
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Fingerprints of a type: of the items with some ids, in their order."""
+    """The fingerprints of selected items.
+
+    Attributes:
+        generation: The generation to read.
+        type: Type of the fingerprints.
+        ids: The items, in this order.
+    """
 
     generation: Generation
     type: FingerprintType
@@ -28,11 +34,11 @@ class Chosen:
 
     @property
     def bytes(self) -> int:
-        """Of one fingerprint."""
+        """Number of bytes per fingerprint."""
         return -(-self.type.bits // 8)
 
     def blocks(self) -> Iterator[tuple[Int32, NDArray[np.uint8]]]:
-        """Some ids (n,) at a time, and (n, bytes) their packed bits."""
+        """Yield blocks of ids (n,) and their packed bits (n, bytes) uint8."""
         words = self.generation.fingerprints().words
         for start in range(0, len(self), _ROWS):
             ids = np.asarray(self.ids[start : start + _ROWS], np.int32)
@@ -41,7 +47,7 @@ class Chosen:
 
 
 def fps(chosen: Chosen) -> Iterator[bytes]:
-    """A header and one line a fingerprint, a piece per block."""
+    """Yield an FPS file: a header and one line per fingerprint, one chunk per block."""
     manifest = chosen.generation.manifest
     made_by = [*(f"{name}/{manifest.versions[name]}" for name in manifest.libraries), "graphkin"]
     said = {"num_bits": chosen.type.bits, "type": chosen.type.name, "software": " ".join(made_by)}
@@ -53,7 +59,7 @@ def fps(chosen: Chosen) -> Iterator[bytes]:
 
 
 def npy(chosen: Chosen) -> Iterator[bytes]:
-    """An array (n, bytes) of uint8."""
+    """Yield an NPY file with an array (n, bytes) of uint8."""
     head = io.BytesIO()
     shape = {"descr": "|u1", "fortran_order": False, "shape": (len(chosen), chosen.bytes)}
     np.lib.format.write_array_header_1_0(head, shape)
@@ -63,7 +69,7 @@ def npy(chosen: Chosen) -> Iterator[bytes]:
 
 
 def _identifiers(items: pa.RecordBatch) -> Iterator[str]:
-    """What each item is called in a line."""
+    """Yield the identifier of each item in an FPS file."""
     columns = (items[name].to_pylist() for name in ("id", "smiles", "names"))
     for id, smiles, names in zip(*columns, strict=True):
         yield next((name for name in names if name and _BREAKING.isdisjoint(name)), None) or smiles or str(id)

@@ -12,7 +12,7 @@ from graphkin.export.table import Comparison, ItemTable, text
 from graphkin.store.columns import unique_titles
 from graphkin.store.records import Edges, Float32, Int32
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not characters of XML 1.0
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML 1.0 forbids
 _LABEL = "label"
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns"
@@ -22,13 +22,13 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def document(table: ItemTable, edges: Iterable[Edges], threshold: np.float32) -> Iterator[bytes]:
-    """The whole document, a piece per batch: nodes `n{id}` with the item's columns, edges with their similarity.
+    """Yield the document, one chunk per batch: nodes `n{id}` with the item's columns, edges with their similarity.
 
-    Other programs show a node by its `label`, which is the item's first name, or what it is if it has none, and reckon
-    with the `weight` of an edge, which is its similarity. A property called `label` gets `property.` in front.
+    Other programs display the `label` of a node, which is the item's first name, or its structure if it has none. They
+    compute with the `weight` of an edge, which is its similarity. A property named `label` gets the prefix `property.`.
 
-    The structure that the items are compared with, unless it is one of them, is the node `query`, joined to those with
-    similarity ≥ `threshold`. Characters that XML cannot hold are left out.
+    If the structure of the table's comparison is not one of its items, it is the node `query`, joined to the items with
+    similarity ≥ `threshold`. Characters that XML cannot represent are removed.
     """
     columns = [(title, "double" if title == "similarity" else "string") for title in table.titles[1:]]
     called = unique_titles((each.title for each in table.properties), [_LABEL])
@@ -67,6 +67,7 @@ def _ids(table: ItemTable) -> Int32:
 
 
 def _query(comparison: Comparison, ids: Int32, threshold: np.float32) -> bytes:
+    """Return the node and edges of the comparison; nothing if its structure is one of the items."""
     if comparison.stored in ids.tolist():
         return b""
     similarity = comparison.similarity(ids)

@@ -1,4 +1,4 @@
-"""Items as typed columns and as CSV."""
+"""Items as typed Arrow columns and as CSV."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from graphkin.export.table import ItemTable, text
 
 
 def schema(table: ItemTable) -> pa.Schema:
-    """The typed columns: names a list, similarity float32, numeric properties float64."""
+    """Return the schema: names are lists, similarity is float32, numeric properties are float64, all else is text."""
     types = {"id": pa.int32(), "names": pa.list_(pa.string()), "similarity": pa.float32()}
     fixed = [(title, types.get(title, pa.string())) for title in table.titles]
     kinds = {"number": pa.float64(), "text": pa.string()}
@@ -18,7 +18,7 @@ def schema(table: ItemTable) -> pa.Schema:
 
 
 def typed(table: ItemTable) -> Iterator[pa.RecordBatch]:
-    """Batches of `schema`."""
+    """Yield the items as batches of `schema`."""
     of = schema(table)
     for columns, properties in table.batches():
         own = (column.shown.values(stored) for column, stored in zip(table.properties, properties, strict=True))
@@ -26,7 +26,7 @@ def typed(table: ItemTable) -> Iterator[pa.RecordBatch]:
 
 
 def csv_lines(table: ItemTable) -> Iterator[bytes]:
-    """A header and one line an item, a piece per batch."""
+    """Yield a header and one line per item, one chunk per batch."""
     lines = Lines()
     lines.writer.writerow([*table.titles, *(guarded(column.title) for column in table.properties)])
     yield lines.drain()

@@ -1,4 +1,4 @@
-"""Links of the big graph whose nodes the items are, as batches and as CSV."""
+"""Edges of the big graph whose nodes the items are, as Arrow batches and as CSV."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -9,12 +9,17 @@ import pyarrow.csv
 
 from graphkin.store.records import LINK_SCHEMA, Int32, Links
 
-_SOURCES = 65_536  # of a batch
+_SOURCES = 65_536  # sources per batch
 
 
 def batches(links: Links, sources: range, among: Int32 | None = None) -> Iterator[pa.RecordBatch]:
-    """Each link once, source < target, ordered by source, then target: those with their source in this range, and both
-    ends among some ids if these are given."""
+    """Yield each edge once, source < target, ordered by source, then target.
+
+    Args:
+        links: The big graph.
+        sources: Range of sources.
+        among: Yield only edges with both ends in these ids.
+    """
     chosen = None if among is None else np.isin(np.arange(len(links.indptr) - 1), among)
     for begin in range(sources.start, sources.stop, _SOURCES):
         end = min(begin + _SOURCES, sources.stop)
@@ -29,7 +34,7 @@ def batches(links: Links, sources: range, among: Int32 | None = None) -> Iterato
 
 
 def csv_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """A header and one line a link, a piece per batch."""
+    """Yield a header and one line per edge, one chunk per batch."""
     yield f"{','.join(LINK_SCHEMA.names)}\n".encode()
     for batch in batches:
         text = io.BytesIO()

@@ -13,10 +13,10 @@ _LINE_ENDS = re.compile(r"[\r\n]+")
 
 
 def items(table: ItemTable) -> Iterator[bytes]:
-    """One record an item, titled with its first name, or its id if it has none.
+    """Yield one record per item, titled with its first name, or its id if it has no name.
 
-    Data items are the columns of `export_items`, those without a value left out. So are blank lines of a value, which
-    would end it.
+    The data items are the columns of `export_items`. A column without a value is omitted, and so are blank lines of a
+    value, because a blank line would end it.
     """
     whole = table.including("id", "smiles", "names")
     shown = {*table.titles, *(column.title for column in table.properties)}
@@ -28,7 +28,7 @@ def items(table: ItemTable) -> Iterator[bytes]:
 
 
 def _record(titles: list[str | None], row: list[Any]) -> str:
-    """The data items of a row, those without a title left out, behind its molecule."""
+    """Return the molecule of a row and its data items; columns whose title is None are omitted."""
     id, smiles, names, *_ = row
     data = "".join(
         f">  <{_LINE_ENDS.sub(' ', title)}>\n{value}\n\n"
@@ -39,7 +39,7 @@ def _record(titles: list[str | None], row: list[Any]) -> str:
 
 
 def _molblock(smiles: str, title: str) -> str:
-    molecule = Chem.MolFromSmiles(smiles) or Chem.Mol()  # no atoms rather than no record, should RDKit not read it back
+    molecule = Chem.MolFromSmiles(smiles) or Chem.Mol()  # an empty molecule if RDKit cannot read it back
     rdDepictor.Compute2DCoords(molecule)
     molecule.SetProp("_Name", _kept_apart(_LINE_ENDS.sub(" ", title)))
     return str(Chem.MolToMolBlock(molecule))
@@ -51,5 +51,5 @@ def _value(cell: Any) -> str:
 
 
 def _kept_apart(line: str) -> str:
-    """A line that would end the record, indented so that it does not."""
+    """Return the line, indented if it would otherwise end the record."""
     return f" {line}" if line.startswith("$$$$") else line

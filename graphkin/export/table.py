@@ -1,4 +1,4 @@
-"""Items as rows: which of them, what they are compared with, and what their columns are called."""
+"""Items as rows: the selection of items, their comparison with a structure, and the titles of columns."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class Column(NamedTuple):
-    """One exported property, or the qualifiers of one: `title` is what it is called in the export."""
+    """One exported property, or the qualifiers of one, and its title in the export."""
 
     title: str
     shown: Shown
@@ -29,8 +29,13 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A structure that exported items are compared with: its SMILES; the id of the item with the same structure, if one
-    is stored; and `similarity`, which gives (n,) float32 in [0, 1] for the items with (n,) ids."""
+    """A structure that exported items are compared with.
+
+    Attributes:
+        smiles: Its SMILES.
+        stored: The id of the item with the same structure, or None.
+        similarity: Returns (n,) float32 similarities in [0, 1] of the items with ids (n,).
+    """
 
     smiles: str
     stored: int | None
@@ -39,10 +44,18 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ItemTable:
-    """The items in id order, or those of `ids` in their order. With a comparison each has its similarity.
+    """The exported items and columns.
 
-    Of the columns only those called as `columns` says, of the items in id order only `start` to `stop` - 1; by default
-    all. Raises `InvalidInput` for a column that there is not.
+    Attributes:
+        generation: The generation to read.
+        ids: The items, in this order; by default all, in id order.
+        comparison: A structure to compare each item with.
+        columns: Titles of the exported columns; by default all.
+        start: First id; ignored if `ids` is set.
+        stop: Id after the last one; by default the number of items.
+
+    Raises:
+        InvalidInput: There is no column with one of the titles in `columns`.
     """
 
     generation: Generation
@@ -58,17 +71,17 @@ class ItemTable:
             raise InvalidInput("items have no such column", given=unknown[0], expected=f"one of {', '.join(offered)}")
 
     def including(self, *titles: str) -> Self:
-        """The same with these columns, too."""
+        """Return this table with additional columns."""
         return self if self.columns is None else replace(self, columns=[*titles, *self.columns])
 
     @property
     def titles(self) -> list[str]:
-        """The columns before the properties."""
+        """Titles of the columns before the properties."""
         return [title for title in self._fixed if self._shows(title)]
 
     @property
     def properties(self) -> list[Column]:
-        """The properties by name, each with a title of its own."""
+        """The properties by name, each with a unique title."""
         return [column for column in self._own if self._shows(column.title)]
 
     def _shows(self, title: str) -> bool:
@@ -90,7 +103,7 @@ class ItemTable:
         return [Column(called[title], column) for title, column in columns.items()]
 
     def batches(self) -> Iterator[tuple[list[pa.Array], list[pa.Array]]]:
-        """A batch of items at a time: the columns of `titles`, and those of `properties` as the store has them."""
+        """Yield batches of items: the columns of `titles`, and those of `properties` as they are stored."""
         stored, properties = [*filter(self._shows, self._stored)], self.properties
         for batch in self._read([*stored, *(column.shown.stored for column in properties)]):
             columns = [batch[title] for title in stored]
@@ -105,7 +118,7 @@ class ItemTable:
         return self.generation.columns(wanted, self.start, self.stop)
 
     def rows(self) -> Iterator[list[list[Any]]]:
-        """Batches of rows: the values of `titles`, and those of `properties` as they are written; None for none."""
+        """Yield batches of rows: the values of `titles`, then those of `properties` as text; None if missing."""
         for columns, properties in self.batches():
             held = [column.to_pylist() for column in columns]
             if "similarity" in self.titles:
@@ -116,7 +129,7 @@ class ItemTable:
 
 
 def text(value: Any) -> str:
-    """A value as text: strings as they are, numbers as JSON, names joined by `; `."""
+    """Return a value as text: strings unchanged, numbers as JSON, lists joined by `; `."""
     if isinstance(value, list):
         return "; ".join(value)
     return value if isinstance(value, str) else _JSON.encode(value)
