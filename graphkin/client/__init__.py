@@ -1,18 +1,18 @@
-"""The Python client: every endpoint of the API, for notebooks, programs and the trainer. Needs neither torch nor RDKit.
+"""The Python client for every endpoint of the API. It needs neither torch nor RDKit.
 
     with Graphkin("http://localhost:8000") as server:
         nci = server.collection("nci")
         nci.search(smiles="CCO", limit=5).hits
         nci.neighbors(17, min_similarity=0.7)
-        nci.epoch(0, "random_walk", k=5, seed=1)      # an Arrow table, one row an anchor
+        nci.epoch(0, "random_walk", k=5, seed=1)      # an Arrow table, one row per anchor
 
     async with AsyncGraphkin("http://localhost:8000") as server:
         nci = await server.collection("nci")
         async for item in nci.items():
             ...
 
-Replies are the models of `protocol.replies`, what comes in bulk is an Arrow table, errors are those of
-`protocol.errors`. `synchronous/` is made from `asynchronous/` by `make docs`.
+Replies are models of `graphkin.protocol.replies`, bulk data are Arrow tables, and errors are those of
+`graphkin.protocol.errors`. The package `synchronous` is generated from `asynchronous` by `make docs`.
 """
 
 from graphkin.client.asynchronous.collection import AsyncCollection

@@ -1,4 +1,4 @@
-"""The address of a server, whose user and password are shown nowhere, and the key that opens it."""
+"""The server's URL, without credentials in messages, and the header that authenticates requests."""
 
 import os
 import re
@@ -13,7 +13,11 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, 2.1
 
 
 def read_address(url: str) -> httpx.URL:
-    """Raises `InvalidInput` for what is no URL of a server."""
+    """Parse the URL of a server.
+
+    Raises:
+        InvalidInput: The text is not the URL of a server.
+    """
     try:
         base = httpx.URL(url)
     except httpx.InvalidURL as error:
@@ -24,8 +28,14 @@ def read_address(url: str) -> httpx.URL:
 
 
 def authorization(base: httpx.URL, key: str | None) -> dict[str, str]:
-    """The header that a key is sent in: one that is given, or that the environment holds and the URL has no user
-    beside. Raises `InvalidInput`, which does not show it, for what can be no key, and for both at once."""
+    """Return the header with the API key, or no header if there is no key.
+
+    The key is `key`, or the environment's GRAPHKIN_API_KEY unless the URL has a user.
+
+    Raises:
+        InvalidInput: The key is malformed, or both `key` and a user in the URL are set. The error does not show the
+            key.
+    """
     if key is not None and base.userinfo:
         raise InvalidInput("a key and a user in the URL go by the same header", expected="one of them")
     found = key if key is not None or base.userinfo else os.environ.get(_KEY, "").strip() or None
@@ -38,6 +48,6 @@ def authorization(base: httpx.URL, key: str | None) -> dict[str, str]:
 
 
 def without_credentials(url: str) -> str:
-    """The URL as it may be shown, whatever is wrong with it."""
+    """Return the URL without user and password, even if it is malformed."""
     scheme, separator, rest = url.rpartition("://")
     return scheme + separator + rest.rpartition("@")[2]

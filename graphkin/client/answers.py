@@ -1,4 +1,4 @@
-"""What replies say: values, errors, and of which version the server is."""
+"""Parsing of replies: models, errors and the server's version."""
 
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -14,10 +14,10 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 
 def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
-    """Parse a reply; fields that a later server adds are ignored.
+    """Parse a reply. Unknown fields, which a newer server may add, are ignored.
 
     Raises:
-        InvalidReply: the body is not a `model`.
+        InvalidReply: The body is not a `model`.
     """
     try:
         return model.model_validate_json(reply.content, extra="ignore")
@@ -27,7 +27,12 @@ def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
 
 
 def require_version(reply: httpx.Response, url: str) -> None:
-    """Of the OpenAPI. Raises `VersionMismatch`, and `InvalidInput` where something else than graphkin answers."""
+    """Check the version in the server's OpenAPI document.
+
+    Raises:
+        VersionMismatch: Server and client are of incompatible versions.
+        InvalidInput: The server is not graphkin.
+    """
     told = _object(reply).get("info") if "json" in reply.headers.get("content-type", "") else None
     if not isinstance(told, dict) or told.get("title") != "graphkin" or not isinstance(told.get("version"), str):
         raise InvalidInput(
@@ -45,13 +50,13 @@ def require_version(reply: httpx.Response, url: str) -> None:
 
 
 def series_of(release: str) -> str:
-    """The part of a version within which server and client understand each other: 1, or 0.1 before there is a 1."""
+    """Return the part of a version that server and client must share: 1, or 0.1 before version 1."""
     major, minor, *_ = [*release.split("."), "0"]
     return major if major != "0" else f"0.{minor}"
 
 
 def refusal_of(reply: httpx.Response) -> GraphkinError:
-    """The error that a reply stands for, in the server's words where it is problem+json."""
+    """Return the error that a reply stands for, with the server's message if the reply is problem+json."""
     said: dict[str, Any] = {}
     if reply.headers.get("content-type", "").startswith(MEDIA_TYPE):
         said = _object(reply)

@@ -1,6 +1,6 @@
-"""Ending requests that somebody waits for: `Closing` between threads, `AsyncClosing` between tasks.
+"""Cancellation of pending requests: `Closing` for threads, `AsyncClosing` for tasks.
 
-Both are used alike: what runs within `running` ends when `close` is called, `sleep` too, and then `closed` is true.
+Both have the same interface. `close` ends the code inside `running` and pending calls of `sleep`, and sets `closed`.
 """
 
 import socket
@@ -11,17 +11,20 @@ from typing import Any
 
 import anyio
 
-_OPENED = {"connection.connect_tcp.complete", "connection.start_tls.complete"}  # a socket, in httpcore's words
+_OPENED = {
+    "connection.connect_tcp.complete",
+    "connection.start_tls.complete",
+}  # events of httpcore
 
 
 class Closing:
-    """Ends whoever waits at a socket, by shutting it down, or sleeps. Safe to share between threads."""
+    """Ends pending requests of threads by shutting down their sockets, and wakes sleeping threads. Thread-safe."""
 
     def __init__(self) -> None:
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._sockets: set[socket.socket] = set()
-        self.extensions: Mapping[str, Any] = {"trace": self._watch}  # of every request
+        self.extensions: Mapping[str, Any] = {"trace": self._watch}  # passed with every request
 
     @property
     def closed(self) -> bool:
@@ -42,7 +45,7 @@ class Closing:
             _end(each)
 
     def _watch(self, event: str, info: Mapping[str, Any]) -> None:
-        """Keep the sockets that are open."""
+        """Record the sockets that are open."""
         if event in _OPENED:
             opened = info["return_value"].get_extra_info("socket")
             with self._lock:
@@ -52,7 +55,7 @@ class Closing:
 
 
 class AsyncClosing:
-    """Cancels what its tasks wait for. Of one event loop."""
+    """Cancels the tasks of one event loop that are waiting."""
 
     def __init__(self) -> None:
         self.closed = False

@@ -1,4 +1,4 @@
-"""What the methods of the client take by name."""
+"""Keyword arguments of the client's methods."""
 
 from typing import TypedDict
 
@@ -6,7 +6,7 @@ from graphkin.protocol.values import Pad, Rank
 
 
 class PolicyOptions(TypedDict, total=False):
-    """The parameters of a policy, as `protocol.policy.Policy` explains them; the server knows their defaults."""
+    """Parameters of a policy, documented in `graphkin.protocol.policy.Policy`. The server has their defaults."""
 
     k: int
     length: int

@@ -1,4 +1,4 @@
-"""Arrow streams that come in pieces and may break off anywhere, and numbered rows that several of them bring."""
+"""Arrow streams that arrive in chunks and may break off, and tables assembled from several of them."""
 
 from typing import Any
 
@@ -12,21 +12,28 @@ MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 
 
 class Stream:
-    """One Arrow stream, without dictionaries. `schema` is None as long as nothing has come; `ended`: all has come.
+    """Incremental reader of one Arrow stream without dictionaries.
 
-    `reply`: the path of the request, which errors name. Batches are checked in full: their buffers fit their lengths.
+    Batches are fully validated: their buffers fit their lengths.
+
+    Attributes:
+        reply: Path of the request, for error messages.
+        schema: The schema, or None until it has been received.
+        ended: Whether the end of the stream has been received.
     """
 
     def __init__(self, reply: str) -> None:
         self.reply = reply
         self.schema: pa.Schema | None = None
         self.ended = False
-        self._held = bytearray()  # from the beginning of a message on
+        self._held = bytearray()  # received bytes, from the start of an incomplete message
 
     def feed(self, piece: bytes) -> list[pa.RecordBatch]:
-        """The next piece, of any size; gives the batches that it completes.
+        """Process the next chunk, of any size, and return the batches that it completes.
 
-        Raises `Unavailable` for something else, and `InvalidReply` for a batch whose buffers do not fit together.
+        Raises:
+            Unavailable: The data is not an Arrow stream.
+            InvalidReply: The buffers of a batch do not fit together.
         """
         self._held += piece
         try:
@@ -36,19 +43,26 @@ class Stream:
         return [batch for batch in batches if batch is not None]
 
     def require_end(self) -> None:
-        """Raises `Unavailable` if it broke off, or is no Arrow stream."""
+        """Check that the stream has ended.
+
+        Raises:
+            Unavailable: The stream broke off or is not an Arrow stream.
+        """
         if not self.ended:
             raise _broke_off()
 
     def _messages(self) -> list[pa.ipc.Message]:
-        """Those that are whole. They keep what they lie in, so that what follows them is copied."""
+        """Return the complete messages and remove them from the buffer.
+
+        Messages refer to the buffer's memory, so the remaining bytes are copied to a new buffer.
+        """
         reader, messages, end = pa.BufferReader(self._held), [], 0
         while end < len(self._held) and not self.ended:
             try:
                 messages.append(pa.ipc.read_message(reader))
             except EOFError:
                 self.ended = True
-            except (pa.ArrowInvalid, OSError):  # it is not whole yet
+            except (pa.ArrowInvalid, OSError):  # the message is incomplete
                 break
             end = reader.tell()
         if messages:
@@ -68,10 +82,14 @@ class Stream:
 
 
 class Rows:
-    """The rows whose `number` column holds the (n,) numbers `wanted`, in that order, as far as they have come.
+    """A table whose `number` column must hold the numbers `wanted` (n,), in this order, assembled from several streams.
 
-    Streams may end anywhere: whole record batches are kept, and the next stream starts at the first that is missing.
-    All must have one schema, metadata included, which names generation, policy, seed and epoch.
+    A stream may end anywhere. Complete record batches are kept, and the next stream starts at the first missing row.
+    All streams must have the same schema, including its metadata, which identifies generation, policy, seed and epoch.
+
+    Args:
+        number: Name of the column.
+        wanted: (n,) expected values of the column.
     """
 
     def __init__(self, number: str, wanted: NDArray[Any]) -> None:
@@ -86,29 +104,40 @@ class Rows:
 
     @property
     def missing(self) -> NDArray[Any]:
-        """The numbers of the rows that have not come."""
+        """Numbers of the rows that have not been received."""
         return self._wanted[self.taken :]
 
     @property
     def progressed(self) -> bool:
-        """Whether this stream has brought rows."""
+        """True if the current stream has added rows."""
         return self.taken > self._before
 
     def begin(self, reply: str, generation: str) -> None:
-        """Begin a new stream: the reply to a request for this path, of this generation."""
+        """Start a new stream: the reply to a request for the path `reply`, of this generation."""
         self._stream = Stream(reply)
         self._generation = generation
         self._before = self.taken
 
     def feed(self, piece: bytes) -> None:
-        """Its next piece. Raises `Unavailable` for what is no Arrow stream, `GenerationChanged` and `InvalidReply`."""
+        """Process the next chunk of the stream.
+
+        Raises:
+            Unavailable: The data is not an Arrow stream.
+            GenerationChanged: The stream is of another generation or sample.
+            InvalidReply: The stream holds other rows than those that are missing.
+        """
         for batch in self._stream.feed(piece):
             self._require_same(batch.schema)
             self._append(batch)
 
     def end(self) -> None:
-        """End the stream. Raises `Unavailable` if it broke off before it brought anything, `InvalidReply` if it is
-        complete and brought nothing of what is missing, and `GenerationChanged`."""
+        """End the stream.
+
+        Raises:
+            Unavailable: The stream broke off before it added rows.
+            InvalidReply: The stream is complete and added none of the missing rows.
+            GenerationChanged: The stream is of another generation or sample.
+        """
         idle = len(self.missing) and not self.progressed
         if self._stream.schema is None or (idle and not self._stream.ended):
             raise _broke_off()
@@ -129,7 +158,7 @@ class Rows:
             )
 
     def _require_numbered(self, schema: pa.Schema) -> None:
-        """The first schema has the column of numbers, and is of the generation that was requested."""
+        """Check that the first schema has the number column and names the requested generation."""
         if schema.get_field_index(self._number) < 0 or not pa.types.is_integer(schema.field(self._number).type):
             raise self._invalid(
                 f"it has no column {self._number!r} of integers",
@@ -162,7 +191,7 @@ class Rows:
         return InvalidReply.from_problem(self._stream.reply, problem, given=given, expected=expected)
 
     def table(self) -> pa.Table:
-        """All of them, in one chunk."""
+        """Return all rows as a table with one chunk per column."""
         return pa.Table.from_batches(self._batches, self._schema).combine_chunks()
 
 

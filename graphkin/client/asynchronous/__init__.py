@@ -1,1 +1,1 @@
-"""The client as coroutines: what is edited. `make docs` makes `graphkin/client/synchronous/` from it."""
+"""The client as coroutines. `make docs` generates `graphkin/client/synchronous/` from this package."""

@@ -1,4 +1,4 @@
-"""A server, and what it says of itself."""
+"""A graphkin server: its collections, health and metrics."""
 
 from typing import Self
 
@@ -13,27 +13,41 @@ from graphkin.protocol.replies import CollectionDetail, Collections, CollectionS
 
 
 class AsyncGraphkin:
-    """A graphkin server, at the URL that `graphkin serve` prints. Safe to share, between threads or between tasks.
+    """A graphkin server. Safe to share, between threads or between tasks.
 
-    Where no server answers, that is an error at once. One that is away or busy later on is tried again, with jitter,
-    for `patience` seconds. Errors are those of `protocol.errors`: `Unavailable` if it stays away, `VersionMismatch` if
-    the server is of another version than this client, else what the server says about the request.
+    If no server answers the first request, it fails immediately. Later requests are retried for up to `patience`
+    seconds, with jitter, while the server is unreachable or busy. Errors are those of `graphkin.protocol.errors`:
+    `Unavailable` if the server stays unreachable, `VersionMismatch` if its version is incompatible with this client,
+    otherwise the error that the server reports. If the server requires keys, a missing or wrong key raises
+    `Unauthorized`, and a key without the necessary permission `Forbidden`.
 
-    `key`: what `graphkin keys create` printed, by default what GRAPHKIN_API_KEY in the environment holds. Where keys
-    are asked for, one that is missing or wrong is `Unauthorized`, and one for something else `Forbidden`.
+    Args:
+        url: The URL that `graphkin serve` prints.
+        patience: Seconds for which a request is retried.
+        key: The key that `graphkin keys create` printed; default: GRAPHKIN_API_KEY in the environment.
     """
 
     def __init__(self, url: str, *, patience: float = PATIENCE, key: str | None = None) -> None:
         self._connection = AsyncConnection(url, patience, key)
 
     async def collections(self) -> list[CollectionSummary]:
-        """Every collection with its current generation, by name. Of one that is damaged, reading raises `Damaged`."""
+        """Return every collection with its current generation, ordered by name.
+
+        Reading a damaged collection raises `Damaged`.
+        """
         return read_reply(Collections, await self._connection.whole("/v1/collections", {})).collections
 
     async def collection(self, name: str, generation: str | None = None) -> AsyncCollection:
-        """One generation of a collection, by default the one that is current now; also by how its id begins.
+        """Return one generation of a collection.
 
-        Raises `NotFound`, `Deleted` for a generation that was deleted, and `InvalidInput` where several begin so.
+        Args:
+            name: Name of the collection.
+            generation: Id of the generation or the beginning of the id; default: the current generation.
+
+        Raises:
+            NotFound: There is no such collection or generation.
+            Deleted: The generation was deleted.
+            InvalidInput: Several ids begin like this.
         """
         if generation is not None and len(generation) < LENGTH:
             generation = begun_with(generation, (await self._detail(name, None)).generations)
@@ -52,19 +66,23 @@ class AsyncGraphkin:
         return detail
 
     async def livez(self) -> Health:
-        """That the server's process answers."""
+        """Check that the server's process answers."""
         return read_reply(Health, await self._connection.whole("/livez", {}))
 
     async def readyz(self) -> Health:
-        """That requests will be answered: a server that is not ready yet is waited for. Raises `Damaged`."""
+        """Wait until the server is ready to answer requests.
+
+        Raises:
+            Damaged: A collection is damaged.
+        """
         return read_reply(Health, await self._connection.whole("/readyz", {}))
 
     async def metrics(self) -> str:
-        """Request counts and latencies, in Prometheus' text format."""
+        """Return request counts and latencies in Prometheus' text format."""
         return (await self._connection.whole("/metrics", {}, "text/plain")).text
 
     async def aclose(self) -> None:
-        """End all requests, those of others with `Closed`."""
+        """Close the connection. Pending requests raise `Closed`."""
         await self._connection.aclose()
 
     async def __aenter__(self) -> Self:

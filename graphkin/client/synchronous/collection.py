@@ -1,6 +1,6 @@
 # Made from graphkin/client/asynchronous/collection.py by `make docs`: edit that.
 
-"""One generation of a collection: items, searches, the hierarchy, positives and negatives, exports."""
+"""One generation of a collection: items, searches, the similarity graph, positives and negatives, exports."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,19 +58,23 @@ from graphkin.protocol.values import (
 )
 
 _SVG = "image/svg+xml"
-_BLOCK = 100_000  # items
+_BLOCK = 100_000  # items per request
 
 
 class Collection:
-    """One generation of a collection, made by `collection` of a server.
+    """One generation of a collection, returned by `collection` of a server.
 
-    Whatever is read through this object is of that generation, also after another was published. Once it has been
-    deleted, reading raises `Deleted`; should anything answer with another, `GenerationChanged`. `min_similarity` is
-    from the stored threshold, the default, to 1; below it `InvalidInput` is raised.
+    All data read through this object is of that generation, even after another one is published. Once the generation
+    has been deleted, reading raises `Deleted`. A reply of another generation raises `GenerationChanged`.
+    `min_similarity` ranges from the stored threshold, its default, to 1; a lower value raises `InvalidInput`.
 
-    name, kind   kind is `molecule`, `graph` or `node`.      generation   its id.
-    size         items; their ids are 0 to size - 1.         manifest     recipe, versions, inputs, counts.
-    detail       the reply that says so, with the ids of all generations.
+    Attributes:
+        name: Name of the collection.
+        kind: Kind of its items, such as `molecule`, `graph` or `node`.
+        generation: Id of the generation.
+        size: Number of items; their ids are 0 to size - 1.
+        manifest: Recipe, versions, inputs and counts.
+        detail: The server's description of the collection, with the ids of all generations.
     """
 
     def __init__(self, connection: Connection, detail: CollectionDetail) -> None:
@@ -87,25 +91,31 @@ class Collection:
         return f"{type(self).__name__}({self.name!r}, {described})"
 
     def item(self, id: int) -> Item:
-        """Raises `NotFound` for an id that there is not."""
+        """Return an item.
+
+        Raises:
+            NotFound: There is no item with this id.
+        """
         return self._reading.ask(Item, f"items/{id}")
 
     def items(
         self, *, smiles: str | None = None, name: str | None = None, inchikey: str | None = None
     ) -> Iterator[Item]:
-        """All items by id, or those with this structure, name or InChIKey (one of these at most)."""
+        """Iterate over all items by id, or over those with a structure, name or InChIKey; set at most one argument."""
         wanted = {"smiles": smiles, "name": name, "inchikey": inchikey}
         for page in self._reading.pages(ItemsPage, "items", wanted):
             yield from page.items
 
     def rejections(self, rerun: bool = False) -> Iterator[Rejection]:
-        """The records of the input that were not kept, in input order; with `rerun` those of the latest run that gave
-        this generation again."""
+        """Iterate over the rejected records in input order.
+
+        With `rerun`, these are the records of the latest run that produced this generation again.
+        """
         for page in self._reading.pages(RejectionsPage, "rejections", {"rerun": rerun}):
             yield from page.rejections
 
     def structure(self, *, smiles: str | None = None, inchi: str | None = None) -> StructureReply:
-        """A structure, given as one of these, as the collection reads it, and its id if it is stored."""
+        """Return a structure as the collection reads it, and its id if it is stored. Set exactly one argument."""
         return self._reading.ask(StructureReply, "structure", {"smiles": smiles, "inchi": inchi})
 
     def search(
@@ -124,14 +134,25 @@ class Collection:
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> SearchReply:
-        """The items most similar to a structure, given as exactly one of seven: the whole collection, exactly.
+        """Return the items most similar to a structure, by exact search in the whole collection.
 
-        graph has `edges` (pairs of node numbers from 0), and `num_nodes`, `labels` and `centre` where they say more;
-        fingerprint is hexadecimal, as in files of the format FPS; structure is text as items of the collection's kind
-        are first of all written.
-        By the collection's own measure, or by another: `Measure(name="tversky", alpha=0.9, beta=0.1)`, or counts.
-        filters and substructure are as in `query`: the most similar of those that pass are found.
-        min_similarity is in (0, 1], and with it `total` is counted; limit is at most 1,000.
+        Set exactly one of the first seven arguments.
+
+        Args:
+            smiles: SMILES of a molecule.
+            inchi: InChI of a molecule.
+            molblock: Molblock of a molecule.
+            graph: A mapping with `edges` (pairs of node numbers from 0) and optionally `num_nodes`, `labels` and
+                `centre`.
+            fingerprint: A fingerprint in hexadecimal, as in FPS files.
+            vector: The numbers of a vector.
+            structure: Text in the default notation of the collection's kind.
+            measure: Another similarity measure, such as `Measure(name="tversky", alpha=0.9, beta=0.1)`; default: the
+                collection's own.
+            filters: Return only items that pass these filters; see `query`.
+            substructure: Return only items with this substructure; see `query`.
+            min_similarity: Lowest similarity, in (0, 1]. If it is set, `total` is counted.
+            limit: Maximum number of items, at most 1,000.
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
         compared = None if measure is None else measure.model_dump(exclude_none=True)
@@ -155,19 +176,30 @@ class Collection:
         columns: Sequence[str] | None = None,
         limit: int | None = None,
     ) -> QueryPage:
-        """The items that pass all filters, all of them or the first `limit`, as one page; `total` is how many pass.
+        """Return the items that pass all filters, all or the first `limit`, as one page.
 
-        filters are such as {"property": "logP", "min": 1, "max": 3}, with `equals`, `in` and `contains` for what else
-        is asked of a property or of `names`; name is how a name begins. Texts are compared in any case.
-        substructure is what molecules have in them, as RDKit finds it: a SMARTS, or a molecule such as {"smiles":
-        "c1ccncc1"}, also as `inchi` or `molblock`.
-        They choose from all items, or from one of: what is similar to a structure as in a search, with
-        `min_similarity` if that is wanted, and without the structure where `itself` is false; neighbors_of, such as
-        {"id": 5, "min_similarity": 0.5}; the members of a cluster, such as {"method": "butina", "threshold": 0.7, "id":
-        1}; those with these ids, at most 10,000.
-        sort is such as {"by": "logP", "descending": True}, by default the most similar first, the centre of a cluster
-        first, ids as they are given, else by id. columns are the properties that items are shown with. Raises
-        `InvalidInput` naming those that there are for another.
+        `total` is the number of items that pass. Text comparisons ignore case. By default all items are searched;
+        `similar`, `neighbors_of`, `cluster` or `ids` selects other items to search, and at most one of them may be set.
+
+        Args:
+            filters: Conditions such as {"property": "logP", "min": 1, "max": 3}. A condition on a property or on
+                `names` can also use `equals`, `in` and `contains`.
+            name: The beginning of a name.
+            substructure: A SMARTS, or a molecule such as {"smiles": "c1ccncc1"}, also as `inchi` or `molblock`. RDKit
+                matches it.
+            similar: A structure as in `search`, optionally with `min_similarity`. The item with the same structure is
+                left out if `itself` is false.
+            neighbors_of: An item, such as {"id": 5, "min_similarity": 0.5}.
+            cluster: A cluster, such as {"method": "butina", "threshold": 0.7, "id": 1}.
+            ids: Ids of at most 10,000 items.
+            sort: An order such as {"by": "logP", "descending": True}. By default similar items and neighbors are
+                ordered by similarity, the center of a cluster comes first, `ids` keep their order, and other items are
+                ordered by id.
+            columns: The properties to return.
+            limit: Maximum number of items; default: all.
+
+        Raises:
+            InvalidInput: There is no such property. The error lists the properties.
         """
         named = None if ids is None else [*ids]
         chosen = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": named}
@@ -186,12 +218,19 @@ class Collection:
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> pa.Table:
-        """What is most similar to each of up to 10,000 structures, as `search` finds it: a row each, in this order.
+        """Search for up to 10,000 structures, and return one row per structure, in this order.
 
-        A structure is text as items of the collection's kind are first of all written, SMILES of molecules, or a
-        mapping with one of the seven ways of `search`, or with the `name` of an item. limit is at most 100.
-        Columns: index int32; id int32, of the item that it is, or null; error, why it could not be searched for, or
-        null; hits, a list of id int32 and similarity float32. Sent again if the connection breaks.
+        If the connection breaks, the request is sent again.
+
+        Args:
+            structures: Each is text in the default notation of the collection's kind (SMILES for molecules), or a
+                mapping with one of the seven structure arguments of `search` or with the `name` of an item.
+            min_similarity: Lowest similarity of a hit.
+            limit: Maximum number of hits per structure, at most 100.
+
+        Returns:
+            A table with the columns index int32; id int32, the item with the same structure, or null; error, the reason
+                why the structure could not be searched for, or null; hits, a list of id int32 and similarity float32.
         """
         body = {"structures": structure_list(structures), "limit": limit}
         least = {} if min_similarity is None else {"min_similarity": min_similarity}
@@ -206,8 +245,15 @@ class Collection:
         substructure: str | Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> list[SimilarItem]:
-        """The stored neighbours of an item that pass filters and have a substructure, both as in `query`, similarity
-        descending, then id; at most `limit`, by default all."""
+        """Return the stored neighbors of an item, ordered by similarity (descending), then id.
+
+        Args:
+            id: The item.
+            min_similarity: Lowest similarity.
+            filters: Return only neighbors that pass these filters; see `query`.
+            substructure: Return only neighbors with this substructure; see `query`.
+            limit: Maximum number of neighbors; default: all.
+        """
         passed = None if filters is None else json.dumps([*filters])
         drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
         query = {"min_similarity": min_similarity, "filters": passed, "substructure": drawn}
@@ -225,9 +271,16 @@ class Collection:
         max_edges: int = 5000,
         min_similarity: float | None = None,
     ) -> Subgraph:
-        """What lies around an item: nodes by hop, similarity, id; the edges among them, most similar first.
+        """Return the surroundings of an item in the similarity graph.
 
-        hops is at most 4, max_items 1,000, max_edges 5,000.
+        Nodes are ordered by hop, similarity and id, and the edges between them by similarity (descending).
+
+        Args:
+            id: The item.
+            hops: Largest number of edges from the item, at most 4.
+            max_items: Maximum number of nodes, at most 1,000.
+            max_edges: Maximum number of edges, at most 5,000.
+            min_similarity: Lowest similarity of an edge.
         """
         query = {"hops": hops, "max_items": max_items, "max_edges": max_edges, "min_similarity": min_similarity}
         return self._reading.ask(Subgraph, f"items/{id}/subgraph", query)
@@ -235,21 +288,24 @@ class Collection:
     def path(
         self, source: int, target: int, *, max_hops: int = 6, min_similarity: float | None = None
     ) -> list[Step] | None:
-        """From one item to another: fewest edges, at most 8, then the largest minimum similarity. None: too far."""
+        """Return a path between two items, or None if there is none with at most `max_hops` (up to 8) edges.
+
+        It has the fewest edges, and among such paths the largest minimum similarity.
+        """
         query = {"from": source, "to": target, "max_hops": max_hops, "min_similarity": min_similarity}
         return (self._reading.ask(PathReply, "paths", query)).path
 
     def hops(
         self, *, targets: int = 100, max_hops: int = 4, min_similarity: float | None = None, seed: int = 0
     ) -> list[Hop]:
-        """How similar items are that lie 1 to `max_hops` (at most 8) edges apart, around so many random items."""
+        """Return the similarities of items that are 1 to `max_hops` (at most 8) edges from `targets` random items."""
         query = {"targets": targets, "max_hops": max_hops, "min_similarity": min_similarity, "seed": seed}
         return (self._reading.ask(HopsReply, "hops", query)).hops
 
     def components(
         self, *, min_similarity: float | None = None, min_size: int = 2, limit: int | None = None
     ) -> ComponentsPage:
-        """What hangs together at a threshold, largest first: all components, or the first `limit`, as one page."""
+        """Return the connected components at a threshold, largest first, all or the first `limit`, as one page."""
         query, pages = {"min_similarity": min_similarity, "min_size": min_size}, list[ComponentsPage]()
         for page in self._reading.pages(ComponentsPage, "components", query, limit):
             pages.append(page)
@@ -259,7 +315,10 @@ class Collection:
         return pages[-1].model_copy(update={"components": found, "named": ordered})
 
     def component(self, id: int, *, min_similarity: float | None = None, limit: int | None = None) -> ComponentReply:
-        """The component whose lowest member this is: its members by id, all or the first `limit`, and its parts."""
+        """Return the component whose lowest member is `id`, and its parts.
+
+        Members are ordered by id: all, or the first `limit`.
+        """
         query, pages = {"min_similarity": min_similarity}, list[ComponentReply]()
         for page in self._reading.pages(ComponentReply, f"components/{id}", query, limit):
             pages.append(page)
@@ -279,15 +338,25 @@ class Collection:
         substructure: str | Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> CliffsPage:
-        """Activity cliffs: pairs of stored neighbors that differ in a property, the largest difference first, or the
-        largest SALI (`by="sali"`), the difference over 1 - similarity; equals by their difference, then by their ids.
-        Return the first `limit`, or as many as there are, at most 100,000, as one page; `total` counts all.
+        """Return activity cliffs as one page: pairs of stored neighbors that differ in a numeric property.
 
-        Similarities are from min_similarity, by default 0.7 or the stored threshold if that is larger, to
-        max_similarity. Pairs with identical fingerprints are left out and counted as `identical`;
-        `min_similarity=1, exclude_identical=False` lists them alone. property is one with numbers, as exports call it;
-        filters and substructure are as in `query`, of both items. Raises `InvalidInput` naming the properties for
-        another.
+        `total` counts all pairs, and `identical` those excluded for identical fingerprints. `min_similarity=1,
+        exclude_identical=False` lists only these pairs.
+
+        Args:
+            property: Name of a numeric property, as in exports.
+            by: Order: "difference", largest first, or "sali", the difference divided by 1 - similarity. Ties are
+                ordered by difference, then by ids.
+            min_similarity: Lowest similarity; default: 0.7, or the stored threshold if it is larger.
+            max_similarity: Highest similarity.
+            min_difference: Lowest difference.
+            exclude_identical: Exclude pairs with identical fingerprints.
+            filters: Both items must pass these filters; see `query`.
+            substructure: Both items must have this substructure; see `query`.
+            limit: Maximum number of pairs; default: all, up to 100,000.
+
+        Raises:
+            InvalidInput: There is no such property. The error lists the numeric properties.
         """
         query = {
             "property": property,
@@ -314,11 +383,17 @@ class Collection:
         threshold: float = 0.7,
         source: Mapping[str, Any] | None = None,
     ) -> PickReply:
-        """A diverse subset of `count` items, at most 10,000: `maxmin`, each the least similar to those before it, or
-        `sphere`, any that is not near one before it, by similarity ≥ threshold, and perhaps fewer.
+        """Return a diverse subset of items.
 
-        Of everything, or of what a query finds: source is such as {"filters": […]} or {"ids": […]}, as in `query`.
-        Raises `InvalidInput` for more than there are, and for so many of so many that comparing them takes too long.
+        Args:
+            count: Number of items, at most 10,000.
+            method: "maxmin" picks the item that is least similar to those picked before. "sphere" picks items whose
+                similarity to those picked before is below `threshold`, and may return fewer.
+            threshold: Similarity threshold of "sphere".
+            source: The items to pick from, such as {"filters": […]} or {"ids": […]}, as in `query`; default: all items.
+
+        Raises:
+            InvalidInput: There are fewer items than `count`, or comparing them would take too long.
         """
         body = {"count": count, "method": method, "threshold": threshold, "from": source}
         said = {field: value for field, value in body.items() if value is not None}
@@ -332,13 +407,21 @@ class Collection:
         property: str | None = None,
         limit: int | None = None,
     ) -> ClustersPage:
-        """All items in clusters, the largest first: all clusters, or the first `limit`, as one page.
+        """Return clusters of all items, largest first, all or the first `limit`, as one page.
 
-        `butina`: Taylor and Butina's, at a threshold, by default 0.7; `scaffold`: molecules by Bemis and Murcko's
-        scaffolds; `single`: by single linkage in the stored hierarchy, by default at the smallest threshold at which
-        the largest cluster holds a tenth of all items at most, or 10. property, one with numbers, has each tell the
-        range of its values. Waits while they are computed. Raises `InvalidInput`, and `Conflict` for scaffolds of items
-        that are no molecules.
+        Waits until they are computed.
+
+        Args:
+            method: "butina" clusters by Taylor and Butina's algorithm at a threshold. "scaffold" groups molecules by
+                Bemis-Murcko scaffold. "single" is single linkage in the stored similarity graph.
+            threshold: Similarity threshold. The default is 0.7 for "butina". For "single" it is the smallest threshold
+                at which the largest cluster holds at most a tenth of all items, or 10 items.
+            property: A numeric property whose range is returned for each cluster.
+            limit: Maximum number of clusters; default: all.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+            Conflict: Scaffolds were requested for items that are not molecules.
         """
         query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClustersPage]()
         for page in self._reading.pages(ClustersPage, "clusters", query, limit):
@@ -356,7 +439,10 @@ class Collection:
         property: str | None = None,
         limit: int | None = None,
     ) -> ClusterReply:
-        """One of `clusters`, from 1, and its members: all, or the first `limit`, its centre first, then by id."""
+        """Return a cluster of `clusters` (numbered from 1) and its members, all or the first `limit`.
+
+        The center comes first; the other members are ordered by id.
+        """
         query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClusterReply]()
         for page in self._reading.pages(ClusterReply, f"clusters/{id}", query, limit):
             pages.append(page)
@@ -371,12 +457,12 @@ class Collection:
         threshold: float | None = None,
         property: str | None = None,
     ) -> ItemClusterReply:
-        """Which of `clusters` an item is in."""
+        """Return the cluster of `clusters` that contains an item."""
         query = {"method": method, "threshold": threshold, "property": property}
         return self._reading.ask(ItemClusterReply, f"items/{id}/cluster", query)
 
     def core(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> CoreReply:
-        """What the members of one of `clusters` have in common: of a hundred, where it has more."""
+        """Return the maximum common substructure of a cluster's members, or of 100 of them if it has more."""
         return self._reading.ask(CoreReply, f"clusters/{id}/core", {"method": method, "threshold": threshold})
 
     def core_depiction(
@@ -388,7 +474,7 @@ class Collection:
         width: int = 250,
         height: int = 250,
     ) -> bytes:
-        """The same drawn, as SVG."""
+        """Return a depiction of the maximum common substructure of a cluster's members, as SVG."""
         query = {"method": method, "threshold": threshold, "width": width, "height": height}
         return self._reading.content(f"clusters/{id}/core.svg", query, _SVG)
 
@@ -403,8 +489,12 @@ class Collection:
         mark: Mark = "shared",
         turned: bool = True,
     ) -> bytes:
-        """An item drawn, as SVG; a molecule as another item or structure lies, unless it is not to be turned, and what
-        both share, what the other does not have, or nothing highlighted."""
+        """Return a depiction of an item as SVG.
+
+        A molecule can be compared with another item (`highlight`) or structure (`highlight_smiles`). It is then aligned
+        with it unless `turned` is false, and `mark` selects the highlighted part: the common one, the part that the
+        other lacks, or none.
+        """
         compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
         return self._reading.content(f"items/{id}/depiction.svg", {"width": width, "height": height, **compared}, _SVG)
 
@@ -420,24 +510,26 @@ class Collection:
         mark: Mark = "shared",
         turned: bool = True,
     ) -> bytes:
-        """A structure, given as one of these, drawn as the collection reads it, as SVG; compared as an item's drawing
-        is."""
+        """Return a depiction of a structure, as the collection reads it, as SVG.
+
+        Set one of `smiles` and `inchi`. The other arguments are those of `depiction`.
+        """
         query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
         compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
         return self._reading.content("structure.svg", {**query, **compared}, _SVG)
 
     def reports(self) -> list[ReportSummary]:
-        """The analyses of this generation that the server shows, by name."""
+        """Return the reports about this generation that the server publishes, by name."""
         return (self._reading.ask(ReportsReply, "reports", {})).reports
 
     def report_charts(self, name: str) -> bytes:
-        """The charts of one of them, as SVG."""
+        """Return the charts of a report as SVG."""
         return self._reading.content(f"reports/{name}.svg", {}, _SVG)
 
     def positives(
         self, id: int, policy: PolicyName, *, seed: int = 0, epoch: int = 0, **parameters: Unpack[PolicyOptions]
     ) -> PositivesReply:
-        """The positives of one anchor, each with its similarity, visits and path."""
+        """Return the positives of one anchor, each with its similarity, visits and path."""
         query = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
         return self._reading.ask(PositivesReply, f"items/{id}/positives", query)
 
@@ -450,7 +542,7 @@ class Collection:
         epoch: int = 0,
         **parameters: Unpack[PolicyOptions],
     ) -> pa.Table:
-        """The positive sets of these anchors, in this order; columns as of `epoch`."""
+        """Return the positive sets of the anchors `ids`, in this order, with the columns of `epoch`."""
         body = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
         rows = Rows("anchor", np.asarray(ids))
         return self._reading.rows(
@@ -467,24 +559,40 @@ class Collection:
         stop: int | None = None,
         **parameters: Unpack[PolicyOptions],
     ) -> pa.Table:
-        """The positive sets of anchors `start` to `stop` - 1 (by default of all), one row an anchor, ascending.
+        """Return the positive sets of anchors `start` to `stop` - 1 (default: all), one row per anchor, ascending.
 
-        parameters: what is not said is the server's default, and the table's metadata says all of them. Columns: anchor
-        int32; count uint16; isolated bool; positives, k int32 each, -1 in the rows of isolated anchors; visits, k
-        uint16 each.
+        Waits while the server samples them. If the connection breaks, the table is continued after its last anchor.
 
-        Waits while the server draws them. A stream that breaks off is continued after its last anchor.
-        Raises `GenerationChanged` if what continues it is of another draw.
+        Args:
+            epoch: Number of the epoch.
+            policy: Name of the policy.
+            seed: Seed of the samples.
+            start: First anchor.
+            stop: Anchor after the last one; default: the number of items.
+            **parameters: Parameters of the policy. The server has defaults, and the table's metadata holds all values.
+
+        Returns:
+            A table with the columns anchor int32; count uint16; isolated bool; positives, k int32 each, -1 for isolated
+                anchors; visits, k uint16 each.
+
+        Raises:
+            GenerationChanged: The continuation is of another sample.
         """
         query = {"policy": policy, "seed": seed, "stop": stop, **parameters}
         rows = Rows("anchor", np.arange(start, self.size if stop is None else stop))
         return self._reading.rows(rows, f"positives/epochs/{epoch}", lambda: {**query, "start": start + rows.taken})
 
     def negatives(self, epoch: int, *, seed: int = 0, first: int = 0, batches: int = 1, count: int = 255) -> pa.Table:
-        """The shared negatives of batches `first` to `first` + `batches` - 1: batch int32; ids, `count` int32 each.
+        """Return the shared negatives of batches `first` to `first` + `batches` - 1.
 
-        Distinct within a batch, drawn with probability proportional to degree^0.75; items without neighbours never.
-        Raises `InvalidInput` where fewer than `count` items have neighbours.
+        They are distinct within a batch and sampled with probability proportional to degree^0.75. Items without
+        neighbors are never sampled.
+
+        Returns:
+            A table with the columns batch int32; ids, `count` int32 each.
+
+        Raises:
+            InvalidInput: Fewer than `count` items have neighbors.
         """
         query = {"seed": seed, "epoch": epoch, "count": count}
         most = max(1, min(MAX_BATCHES, MAX_NEGATIVES // max(1, count)))
@@ -498,20 +606,39 @@ class Collection:
     def map(
         self, *, property: str | None = None, method: ClusterMethod | None = None, threshold: float | None = None
     ) -> pa.Table:
-        """Where items lie on a map of the whole: id int32; x, y float32, from 0 to 1, y downwards; value float64, of a
-        property; cluster int32, of clusters by a method. Waits while it is computed.
+        """Return the positions of all items on a map of the collection.
 
-        Raises `Conflict` for a collection of more than 500,000 items.
+        Waits until the map is computed.
+
+        Args:
+            property: A numeric property for the column value.
+            method: A clustering method for the column cluster.
+            threshold: Threshold of the clustering.
+
+        Returns:
+            A table with the columns id int32; x, y float32, from 0 to 1, with y pointing down; value float64; cluster
+                int32.
+
+        Raises:
+            Conflict: The collection has more than 500,000 items.
         """
         query = {"property": property, "method": method, "threshold": threshold}
         return self._reading.table("map", query)
 
     def table(self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None) -> pa.Table:
-        """Some columns, and `id`, by default all, of items `start` to `stop` - 1, by default of all, in id order.
+        """Return columns of items `start` to `stop` - 1 (default: all), in id order.
 
-        Molecules have `smiles`; graphs have `structure`, JSON of their nodes and edges; all have `names` and their
-        properties: what is a number is float64. Raises `InvalidInput` naming the columns for another.
-        A stream that breaks off is continued after its last item.
+        Molecules have `smiles`. Graphs have `structure`, their nodes and edges as JSON. All items have `names` and
+        their properties; numeric ones are float64. If the connection breaks, the table is continued after its last
+        item.
+
+        Args:
+            columns: Columns to return in addition to `id`; default: all.
+            start: First id.
+            stop: Id after the last one; default: the number of items.
+
+        Raises:
+            InvalidInput: There is no such column. The error lists the columns.
         """
         named = None if columns is None else [*dict.fromkeys(["id", *columns])]
         query = {"what": "items", "format": "arrow", "columns": named, "stop": stop}
@@ -519,14 +646,22 @@ class Collection:
         return self._reading.rows(rows, "export", lambda: {**query, "start": start + rows.taken})
 
     def table_of(self, ids: Sequence[int]) -> pa.Table:
-        """All columns of `table` of the items with these ids, in this order. Raises `NotFound` naming one of none."""
+        """Return all columns of `table` for the items `ids`, in this order.
+
+        Raises:
+            NotFound: There is no item with one of these ids.
+        """
         if not len(ids):
             return self.table(stop=0)
         body, rows = {"what": "items", "format": "arrow"}, Rows("id", np.asarray(ids))
         return self._reading.rows(rows, "export", dict, lambda: {**body, "ids": rows.missing[:MAX_EXPORTED].tolist()})
 
     def column(self, name: str) -> Iterator[list[Any]]:
-        """One column of all items in id order, 100,000 of them at a time. Raises as `table`."""
+        """Iterate over one column of all items in id order, 100,000 values at a time.
+
+        Raises:
+            InvalidInput: There is no such column.
+        """
         for start in range(0, self.size, _BLOCK):
             table = self.table([name], start=start, stop=min(start + _BLOCK, self.size))
             if name not in table.column_names:
@@ -547,14 +682,26 @@ class Collection:
         min_similarity: float | None = None,
         query_smiles: str | None = None,
     ) -> None:
-        """Write items, as csv, parquet, sdf or arrow, edges, as csv, parquet, graphml or arrow, links, as csv, parquet
-        or arrow, or fingerprints, as fps or npy, into a binary file.
+        """Write an export to a binary file.
 
-        All of them; or items `start` to `stop` - 1, by all columns or some, their fingerprints, or edges or links with
-        their lower end there; or the items with these ids (at most 10,000) and all that a query finds, told by the
-        arguments of `query`, with their similarity to query_smiles if it is given, their fingerprints, or edges or
-        links with both ends among them. Edges can be limited to those of at least min_similarity.
-        If the connection breaks, what was written is written again, so that `file` must be seekable.
+        By default everything is exported. `start` and `stop` select items, their fingerprints, or edges and links by
+        their lower end. `ids` and `query` select items, their fingerprints, or edges and links with both ends among
+        them.
+
+        If the connection breaks, the file is written again from where the export began, so it must be seekable.
+
+        Args:
+            file: The file to write to.
+            what: "items" (csv, parquet, sdf, arrow), "edges" (csv, parquet, graphml, arrow), "links" (csv, parquet,
+                arrow) or "fingerprints" (fps, npy).
+            format: File format.
+            columns: Columns of items; default: all.
+            start: First id.
+            stop: Id after the last one.
+            ids: Ids of at most 10,000 items.
+            query: Arguments of `query`, as a mapping; all items that it selects are exported.
+            min_similarity: Lowest similarity of an edge.
+            query_smiles: Add the similarity of each item with this structure.
         """
         part = {
             "columns": columns,
@@ -572,17 +719,29 @@ class Collection:
             self._reading.save(file, "export", {}, said)
 
     def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
-        """The stored edges of at least this similarity, by default all: source < target int32; similarity float32.
+        """Return the stored edges, ordered by source, then target: source < target int32; similarity float32.
 
-        By source, then target; those with start ≤ source < stop. Sent again from the first if the connection breaks.
+        If the connection breaks, the table is requested again.
+
+        Args:
+            min_similarity: Lowest similarity; default: all edges.
+            start: Lowest source.
+            stop: Source after the last one; default: the number of items.
         """
         query = {"what": "edges", "format": "arrow", "min_similarity": min_similarity, "start": start, "stop": stop}
         return self._reading.table("export", query)
 
     def links(self, *, start: int = 0, stop: int | None = None) -> pa.Table:
-        """The links of the big graph whose nodes the items are: source < target int32, by source, then target.
+        """Return the edges of the big graph whose nodes the items are: source < target int32, by source, then target.
 
-        Those with start ≤ source < stop. Raises `Conflict` for items of another kind. Sent as `edges` are.
+        If the connection breaks, the table is requested again.
+
+        Args:
+            start: Lowest source.
+            stop: Source after the last one; default: the number of items.
+
+        Raises:
+            Conflict: The items are not nodes.
         """
         query = {"what": "links", "format": "arrow", "start": start, "stop": stop}
         return self._reading.table("export", query)

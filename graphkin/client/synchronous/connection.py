@@ -1,6 +1,6 @@
 # Made from graphkin/client/asynchronous/connection.py by `make docs`: edit that.
 
-"""Requests to one server: tried again while it is away or busy, errors as exceptions, versions compared."""
+"""HTTP connection to one server, with retries, typed errors and a version check."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -22,26 +22,31 @@ Parameters = Mapping[str, Any]
 
 JSON = "application/json"
 
-_TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without a byte
+_TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without data
 
 
 class Request(Protocol[Answer_co]):
-    """What may be tried again."""
+    """A request that can be retried."""
 
     def __call__(self) -> Answer_co: ...
 
 
 class Connection:
-    """To the server at `url`. Safe to share, between threads or between the tasks of one event loop.
+    """A connection to the server at `url`. Safe to share, between threads or between the tasks of one event loop.
 
-    `key`, or a user and password in the URL (basic authentication), are sent, and are in no error, log or `url` of this
-    object.
+    The API key, or the user and password in the URL (basic authentication), are sent with each request. They do not
+    appear in errors, logs or the `url` attribute.
 
-    A request fails at once as long as no server has ever answered. Later it is tried again, with jitter and not
-    before the server's Retry-After, for up to `patience` seconds while the server cannot be reached or is busy; then
-    `Unavailable` says why. Every request here only reads, so trying again is safe.
+    Until a server has answered once, requests fail immediately. After that, a request is retried while the server is
+    unreachable or busy, with jitter and not before the server's Retry-After, for up to `patience` seconds; then it
+    raises `Unavailable`. Retrying is safe because every request only reads.
 
-    The server's version is compared when it first answers and whenever it has been away.
+    The server's version is checked on the first request and after each loss of the connection.
+
+    Args:
+        url: URL of the server.
+        patience: Seconds for which a request is retried.
+        key: API key; default: GRAPHKIN_API_KEY in the environment.
     """
 
     def __init__(self, url: str, patience: float, key: str | None = None) -> None:
@@ -54,8 +59,8 @@ class Connection:
             headers=authorization(base, key),
             timeout=_TIMEOUT,
         )
-        self._known = False  # somebody of the right version has answered
-        self._same = False  # and has not been away since
+        self._known = False  # a server of the right version has answered
+        self._same = False  # and the connection has not been lost since
         self._closing = Closing()
         self._retrying = Retrying(
             retry=retry_if_exception(self._may_pass),
@@ -68,7 +73,7 @@ class Connection:
     def whole(
         self, path: str, parameters: Parameters, accept: str = JSON, body: Parameters | None = None
     ) -> httpx.Response:
-        """The reply, once all of it has come. With `body` it is posted."""
+        """Return the complete reply. With `body`, the request is a POST."""
 
         def ask() -> httpx.Response:
             with self.stream(path, parameters, accept, body) as reply:
@@ -78,7 +83,7 @@ class Connection:
         return self.attempt(ask)
 
     def attempt(self, request: Request[Answer]) -> Answer:
-        """What `request` returns, which calls `stream`; tried again as the class says."""
+        """Run `request`, which calls `stream`, with retries, and return its result."""
         with self._closing.running():
             try:
                 return self._retrying(request)
@@ -93,7 +98,12 @@ class Connection:
     def stream(
         self, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
     ) -> Iterator[httpx.Response]:
-        """A reply while it comes in; one try. Raises the error that it stands for, and `Unavailable` if it breaks."""
+        """Open a reply for streaming, in a single attempt.
+
+        Raises:
+            Unavailable: The connection breaks off.
+            GraphkinError: The error that the reply stands for.
+        """
         self._require_open()
         if not self._same:
             self._require_version()
@@ -120,7 +130,7 @@ class Connection:
                     reply.read()
                     raise refusal_of(reply)
                 yield reply
-        except RuntimeError:  # what httpx says when the client was closed meanwhile
+        except RuntimeError:  # raised by httpx if the client was closed meanwhile
             self._require_open()
             raise
         except httpx.RequestError as error:
@@ -149,6 +159,6 @@ class Connection:
         return Closed("this connection is closed", given=self.url)
 
     def close(self) -> None:
-        """End it, and whatever others are asking: they get `Closed`. Does not wait for them."""
+        """Close the connection without waiting. Pending requests raise `Closed`."""
         self._closing.close()
         self._client.close()

@@ -1,6 +1,6 @@
 # Made from graphkin/client/asynchronous/reading.py by `make docs`: edit that.
 
-"""What is read of one generation: every request names it, and a reply of another is refused."""
+"""Requests to one generation: each request names it, and a reply of another generation raises an error."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -44,17 +44,23 @@ _NOTHING: Parameters = {}
 
 
 def path_of(collection: str) -> str:
-    """Of a collection."""
+    """Return the path of a collection."""
     return f"/v1/collections/{quote(collection, safe='')}"
 
 
 def _said(fields: Parameters) -> Parameters:
-    """Those that are not None."""
+    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 class Reading:
-    """Of `generation`, of the collection called `name`. Paths are below that collection's."""
+    """Reads one generation of a collection. Paths are relative to the collection's.
+
+    Args:
+        connection: Connection to the server.
+        name: Name of the collection.
+        generation: Id of the generation.
+    """
 
     def __init__(self, connection: Connection, name: str, generation: str) -> None:
         self._connection = connection
@@ -62,13 +68,13 @@ class Reading:
         self._generation = generation
 
     def ask(self, model: type[Reply], path: str, query: Parameters = _NOTHING, body: Parameters | None = None) -> Reply:
-        """A reply in JSON."""
+        """Return a JSON reply as a `model`."""
         reply = self._connection.whole(self._path(path), self._pinned(query), body=body)
         self._require_own(reply)
         return read_reply(model, reply)
 
     def content(self, path: str, query: Parameters, accept: str) -> bytes:
-        """A reply in another media type."""
+        """Return the body of a reply in the media type `accept`."""
         reply = self._connection.whole(self._path(path), self._pinned(query), accept)
         self._require_own(reply)
         return reply.content
@@ -76,7 +82,10 @@ class Reading:
     def pages(
         self, model: type[Page], path: str, query: Parameters, limit: int | None = None, *, posted: bool = False
     ) -> Iterator[Page]:
-        """All pages of a list, or as many as `limit` elements take. `posted`: what is asked for goes in a body."""
+        """Yield the pages of a list: all of them, or as many as `limit` elements need.
+
+        With `posted`, the query is sent in the body of a POST request.
+        """
         left, cursor = sys.maxsize if limit is None else limit, None
         while True:
             size = min(MAX_PAGE, left)
@@ -94,7 +103,7 @@ class Reading:
         query: Callable[[], Parameters],
         body: Callable[[], Parameters | None] = lambda: None,
     ) -> pa.Table:
-        """The rows, by as many requests as it takes. `query` and `body` ask for those that are missing yet."""
+        """Collect the rows with as many requests as needed; `query` and `body` return a request for missing rows."""
 
         def take() -> None:
             rows.begin(self._path(path), self._generation)
@@ -105,7 +114,7 @@ class Reading:
                         rows.feed(piece)
                     rows.end()
             except Unavailable:
-                if not rows.progressed:  # else it went well for a while, and patience begins anew
+                if not rows.progressed:  # after progress, the next request gets the full patience
                     raise
 
         while True:
@@ -114,7 +123,7 @@ class Reading:
                 return rows.table()
 
     def table(self, path: str, query: Parameters, body: Parameters | None = None) -> pa.Table:
-        """An Arrow stream, in one chunk; again from the beginning if it breaks off."""
+        """Return an Arrow stream as a table with one chunk per column. If it breaks off, it is requested again."""
 
         def take() -> pa.Table:
             stream, batches = Stream(self._path(path)), []
@@ -128,7 +137,10 @@ class Reading:
         return self._connection.attempt(take)
 
     def save(self, file: BinaryIO, path: str, query: Parameters, body: Parameters | None = None) -> None:
-        """The reply, whatever it is, into a file from where that stands on; again from there if it breaks off."""
+        """Write the body of a reply, in any media type, to `file` at its current position.
+
+        If the connection breaks, the body is requested again and written from the same position.
+        """
         begin: int | None = None
 
         def take() -> None:
@@ -145,7 +157,7 @@ class Reading:
         self._connection.attempt(take)
 
     def invalid(self, path: str, problem: str) -> InvalidReply:
-        """The error about a reply that does not hold what was requested."""
+        """Return the error for a reply that does not hold the requested data."""
         return InvalidReply.from_problem(self._path(path), problem)
 
     def _path(self, path: str) -> str:
