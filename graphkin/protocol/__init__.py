@@ -1,1 +1,1 @@
-"""What server, client and command line say to each other. Needs pydantic and the standard library alone."""
+"""Models, errors and limits that server, client and command line share. Needs pydantic and the standard library."""

@@ -1,7 +1,7 @@
-"""What a folder of epochs says of itself: `manifest.json`, written last, whose presence is the publication.
+"""The manifest of a folder of exported epochs. It is written last; the folder is published once it exists.
 
-manifest.json                  what was drawn, and every other file with its SHA-256
-epoch=7/part-00000.parquet     epoch 7 of the next anchors each: rows as `GET positives/epochs/7` replies them
+manifest.json                  the sampling policy, and every other file with its SHA-256
+epoch=7/part-00000.parquet     epoch 7, consecutive anchors per part: rows as in the reply to `GET positives/epochs/7`
 """
 
 from typing import Annotated, Literal, Self
@@ -17,12 +17,12 @@ MANIFEST = "manifest.json"
 
 
 def part_name(epoch: int, number: int) -> str:
-    """What the part of this number is called."""
+    """Return the file name of a part."""
     return f"epoch={epoch}/part-{number:05d}.parquet"
 
 
 class EpochPart(Frozen):
-    """One file. `rows`: anchors of the epoch, those that follow the part's before."""
+    """One file of an epoch. It holds `rows` anchors, which follow those of the previous part."""
 
     epoch: Annotated[int, Field(ge=0)]
     name: Annotated[str, Field(pattern=r"^epoch=[0-9]+/part-[0-9]{5,}\.parquet$")]
@@ -34,7 +34,7 @@ class EpochPart(Frozen):
 class Epochs(Frozen):
     """Positive sets of the anchors 0 to `size` - 1 of a generation, in the epochs `first` to `stop` - 1.
 
-    The parts of an epoch follow one another, by anchor.
+    The parts of an epoch are ordered by anchor.
     """
 
     format: Literal[1] = 1
@@ -48,16 +48,20 @@ class Epochs(Frozen):
     parts: list[EpochPart]
 
     def of(self, epoch: int) -> list[EpochPart]:
-        """The parts of one epoch."""
+        """Return the parts of one epoch."""
         return [part for part in self.parts if part.epoch == epoch]
 
     def sealed(self) -> bytes:
-        """The bytes of `manifest.json`."""
+        """Return the content of `manifest.json`."""
         return sealed("epochs", self.model_dump(mode="json"))
 
     @classmethod
     def opened(cls, content: bytes) -> Self:
-        """By the bytes of `manifest.json`. Raises `Damaged` where that is another's, or not what was written."""
+        """Read the content of `manifest.json`.
+
+        Raises:
+            Damaged: The content is not a manifest of epochs, or was altered.
+        """
         try:
             values, whole = unsealed("epochs", content)
             if not whole:

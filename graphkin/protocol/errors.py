@@ -1,31 +1,31 @@
-"""Every error graphkin raises on purpose, as one tree. Needs the standard library alone.
+"""The exceptions of graphkin. Needs only the standard library.
 
     GraphkinError
-    ├── InvalidInput                  what was given is wrong                  exit 2   HTTP 422
-    │   ├── Conflict                  right in itself, not for this data       exit 2   HTTP 409
-    │   ├── Unauthorized              without a key, or with a wrong one       exit 2   HTTP 401
-    │   ├── Forbidden                 with a key that is not for this          exit 2   HTTP 403
-    │   ├── BadRequest                not even a request of the API            exit 2   HTTP 400
-    │   ├── NotAcceptable             not offered in this media type           exit 2   HTTP 406
-    │   ├── TooLarge                  a body over the limit                    exit 2   HTTP 413
-    │   ├── AddressTooLong            a request line over the limit            exit 2   HTTP 414
-    │   ├── HeadersTooLarge           a header, or all, over the limit         exit 2   HTTP 431
-    │   └── UnsupportedMediaType      a body of a kind that is not read        exit 2   HTTP 415
+    ├── InvalidInput                  an argument or input is invalid          exit 2   HTTP 422
+    │   ├── Conflict                  valid, but not for this collection       exit 2   HTTP 409
+    │   ├── Unauthorized              the key is missing or invalid            exit 2   HTTP 401
+    │   ├── Forbidden                 the key lacks the permission             exit 2   HTTP 403
+    │   ├── BadRequest                a malformed request                      exit 2   HTTP 400
+    │   ├── NotAcceptable             the media type is not available          exit 2   HTTP 406
+    │   ├── TooLarge                  the body exceeds the limit               exit 2   HTTP 413
+    │   ├── AddressTooLong            the request line exceeds the limit       exit 2   HTTP 414
+    │   ├── HeadersTooLarge           a header or the head exceeds the limit   exit 2   HTTP 431
+    │   └── UnsupportedMediaType      the body's media type is not supported   exit 2   HTTP 415
     ├── NotFound                      no such collection, generation or item   exit 3   HTTP 404
     │   └── Deleted                   it existed and was deleted               exit 3   HTTP 410
-    ├── Unavailable                   not now; perhaps later                   exit 4   HTTP 503 + Retry-After
-    │   ├── TooSlow                   a request that does not come in time     exit 4   HTTP 408 + Retry-After
-    │   ├── TooManyRequests           over the quota of the key                exit 4   HTTP 429 + Retry-After
-    │   └── StoreError                the store cannot do it                   exit 4   HTTP 503 + Retry-After
-    │       ├── StoreBusy             another writer, or still building        exit 4   HTTP 503 + Retry-After
+    ├── Unavailable                   a temporary failure                      exit 4   HTTP 503 + Retry-After
+    │   ├── TooSlow                   the request did not arrive in time       exit 4   HTTP 408 + Retry-After
+    │   ├── TooManyRequests           the quota of the key is exhausted        exit 4   HTTP 429 + Retry-After
+    │   └── StoreError                the store failed                         exit 4   HTTP 503 + Retry-After
+    │       ├── StoreBusy             another writer, or work in progress      exit 4   HTTP 503 + Retry-After
     │       └── StoreFormat           foreign or newer files                   exit 4   HTTP 503 + Retry-After
-    ├── Damaged                       a file is not what was written           exit 4   HTTP 503
-    │   └── StoreDamaged              one of a store's; a StoreFormat, too     exit 4   HTTP 503
-    ├── ServerFault                   a bug of the server                      exit 1   HTTP 500
-    │   └── InvalidReply              a reply that holds something else        exit 4
-    ├── VersionMismatch               server and client do not speak alike     exit 2
-    ├── GenerationChanged             a reply of another than was asked for    exit 4
-    ├── Closed                        used, or waited for, when it was closed  exit 1
+    ├── Damaged                       a file was altered or cut short          exit 4   HTTP 503
+    │   └── StoreDamaged              a file of a store; also a StoreFormat    exit 4   HTTP 503
+    ├── ServerFault                   a bug in the server                      exit 1   HTTP 500
+    │   └── InvalidReply              a reply with unexpected content          exit 4
+    ├── VersionMismatch               server and client are incompatible       exit 2
+    ├── GenerationChanged             a reply of another generation            exit 4
+    ├── Closed                        the connection was closed                exit 1
     └── those of `trainer.errors`
 
 The HTTP column is the table in `graphkin/protocol/problems.py`.
@@ -36,13 +36,17 @@ from typing import Any, ClassVar
 
 
 class TruncatedPairsWarning(UserWarning):
-    """An answer made of stored pairs lacks those that the top-k limit of the collection truncated."""
+    """A result made of stored pairs lacks the pairs that the collection's top-k limit truncated."""
 
 
 class GraphkinError(Exception):
-    """An error that says what was given, what was expected and what to do.
+    """Base class of all errors of graphkin.
 
-    `detail` is one sentence; `given`, `expected` and `hint` are optional and JSON-serialisable.
+    Attributes:
+        detail: The problem in one sentence.
+        given: The offending value, JSON-serializable, or None.
+        expected: The accepted values, or None.
+        hint: The next step, or None.
     """
 
     exit_code: ClassVar[int] = 1
@@ -59,7 +63,7 @@ class GraphkinError(Exception):
 
     @property
     def line(self) -> str:
-        """What `str` says, on one line: for an error that is data, in a row of a table."""
+        """The message of `str` on one line, for an error that is stored in a table."""
         return "; ".join(" ".join(part.split()) for part in self._said())
 
     def _said(self) -> list[str]:
@@ -68,13 +72,17 @@ class GraphkinError(Exception):
 
 
 class InvalidInput(GraphkinError):
-    """What the caller gave is wrong: a value out of range, an unparsable structure, a missing column."""
+    """An argument or input is invalid: a value out of range, an unparsable structure, a missing column."""
 
     exit_code = 2
 
 
 def require(holds: bool, what: str, given: object, expected: str) -> None:
-    """Raises `InvalidInput` about a `what` that is not possible unless it `holds`."""
+    """Check a condition.
+
+    Raises:
+        InvalidInput: `holds` is false; the error names a `what`.
+    """
     if not holds:
         raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
 
@@ -84,51 +92,52 @@ class Conflict(InvalidInput):
 
 
 class BadRequest(InvalidInput):
-    """Not even a request of this API: a malformed cursor or JSON, a Host that is not served."""
+    """The request is malformed: an invalid cursor, invalid JSON or an unknown Host."""
 
 
 class Unauthorized(InvalidInput):
-    """The server asks for a key, and none was given, or one that opens nothing."""
+    """The server requires a key, and the request has none or an invalid one."""
 
 
 class Forbidden(InvalidInput):
-    """The key that was given is for something else, or for other collections."""
+    """The key lacks the permission for this request or this collection."""
 
 
 class NotAcceptable(InvalidInput):
-    """None of the media types in Accept is offered here."""
+    """None of the media types in Accept is available."""
 
 
 class TooLarge(InvalidInput):
-    """The request body is over the limit."""
+    """The request body exceeds the limit."""
 
 
 class AddressTooLong(InvalidInput):
-    """The request line is over the limit."""
+    """The request line exceeds the limit."""
 
 
 class HeadersTooLarge(InvalidInput):
-    """A header of the request, or its whole head, is over the limit."""
+    """A header of the request, or its whole head, exceeds the limit."""
 
 
 class UnsupportedMediaType(InvalidInput):
-    """The request body is of a kind that is not read."""
+    """The media type of the request body is not supported."""
 
 
 class NotFound(GraphkinError):
-    """No such collection, generation or item."""
+    """There is no such collection, generation or item."""
 
     exit_code = 3
 
 
 class Deleted(NotFound):
-    """The generation was published once and has been deleted since: what was begun with it cannot be continued."""
+    """The generation was published and has been deleted. Reads that started with it cannot continue."""
 
 
 class Unavailable(GraphkinError):
-    """Not now, and perhaps later: who is asked is away or busy, or broke off.
+    """A temporary failure: the server or store is unreachable or busy, or the connection broke off.
 
-    `retry_after`: seconds after which to ask again, None where nobody knows.
+    Attributes:
+        retry_after: Seconds after which to retry, or None if unknown.
     """
 
     exit_code = 4
@@ -139,19 +148,19 @@ class Unavailable(GraphkinError):
 
 
 class TooSlow(Unavailable):
-    """The head or the body of the request was not complete at its deadline."""
+    """The head or the body of the request was incomplete at its deadline."""
 
 
 class TooManyRequests(Unavailable):
-    """The key has used up its quota for now, or the client's address its connections."""
+    """The quota of the key is exhausted, or the client's address has too many connections."""
 
 
 class StoreError(Unavailable):
-    """The store cannot do what was asked: disk full, unwritable folder, server away."""
+    """The store cannot perform the operation: disk full, folder not writable, server unreachable."""
 
 
 class StoreBusy(StoreError):
-    """Try again: another writer holds the collection, or something is still being built.
+    """Another writer holds the collection, or a computation is in progress; retry later.
 
     `retry_after` is in whole seconds.
     """
@@ -161,13 +170,13 @@ class StoreBusy(StoreError):
 
 
 class StoreFormat(StoreError):
-    """The files are of another format, of a newer schema version, or damaged."""
+    """The files have another format or a newer schema version, or are damaged."""
 
 
 class Damaged(GraphkinError):
     """A file, here or on a server, is cut short, altered, or of another program or format version.
 
-    Trying again does not help.
+    Retrying does not help.
     """
 
     exit_code = 4
@@ -175,9 +184,14 @@ class Damaged(GraphkinError):
 
 @dataclass(frozen=True)
 class Damage:
-    """One damaged file of a published generation, or, without a generation, of the store itself.
+    """One damaged file of a published generation, or of the store itself if `generation` is None.
 
-    remedy: the next step, if it is not to restore or to ingest again.
+    Attributes:
+        file: The file.
+        problem: What is wrong with it.
+        collection: Name of the collection, or None.
+        generation: Id of the generation, or None.
+        remedy: The next step; None for the default: restore a backup or ingest again.
     """
 
     file: str
@@ -188,7 +202,7 @@ class Damage:
 
 
 class StoreDamaged(Damaged, StoreFormat):
-    """A file of a store is not what was written. `damage` says which, and how."""
+    """A file of a store is not as it was written; `damage` describes it."""
 
     def __init__(self, damage: Damage) -> None:
         if damage.generation is None:
@@ -205,13 +219,13 @@ class StoreDamaged(Damaged, StoreFormat):
 
 
 class ServerFault(GraphkinError):
-    """A bug of the server, or something on the way that is no graphkin server."""
+    """A bug in the server, or a reply from something between client and server that is not graphkin."""
 
 
 class InvalidReply(ServerFault):
-    """A reply does not hold what was requested: a faulty server, or something that alters replies on the way.
+    """A reply does not hold the requested data: the server is faulty, or something between alters replies.
 
-    Trying again does not help.
+    Retrying does not help.
     """
 
     exit_code = 4
@@ -220,7 +234,7 @@ class InvalidReply(ServerFault):
     def from_problem(
         cls, reply: str, problem: str, *, given: Any = None, expected: str | None = None, hint: str | None = None
     ) -> "InvalidReply":
-        """Name the reply by the path of its request, and the problem with it."""
+        """Create the error for the reply to a request for the path `reply`."""
         return cls(
             f"the reply to {reply} is not what was requested: {problem}",
             given=given,
@@ -230,16 +244,16 @@ class InvalidReply(ServerFault):
 
 
 class VersionMismatch(GraphkinError):
-    """The server is of a version that draws or answers differently from what this client knows."""
+    """The server's version samples or replies differently from the versions that this client supports."""
 
     exit_code = 2
 
 
 class GenerationChanged(GraphkinError):
-    """A reply is of another generation, or of another draw, than the one that was begun with."""
+    """A reply is of another generation, or of another sample, than the previous replies."""
 
     exit_code = 4
 
 
 class Closed(GraphkinError):
-    """It was closed, before this call or during it."""
+    """The connection was closed before this call or during it."""

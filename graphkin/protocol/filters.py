@@ -1,4 +1,4 @@
-"""What items are chosen by, and the order in which they come."""
+"""Filters of items, and the order of results."""
 
 from typing import Annotated, Self
 
@@ -35,7 +35,7 @@ class Filter(Frozen):
         return self
 
     def conditions(self) -> dict[str, float | str | list[str | float]]:
-        """Those that are given, by the names of these fields."""
+        """Return the conditions that are set, by field name."""
         return {name: value for name in _CONDITIONS if (value := getattr(self, name)) is not None}
 
 

@@ -1,9 +1,9 @@
-"""What values have in common."""
+"""The base class of models that are immutable values."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    """A value: immutable, every field named, nothing extra."""
+    """An immutable value without extra fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,17 +1,20 @@
-"""Ids of generations, of which the beginning is enough where it is of one alone."""
+"""Abbreviated ids of generations."""
 
 from collections.abc import Sequence
 
 from graphkin.protocol.errors import InvalidInput
 
 LENGTH = 64
-"""Characters of a whole id."""
+"""Number of characters of a full id."""
 
 
 def begun_with(beginning: str, generations: Sequence[str]) -> str:
-    """The one of these ids that begins so; what was given where none does: it may be of one that was deleted.
+    """Return the id that begins with `beginning`.
 
-    Raises `InvalidInput` where several do, and for nothing at all.
+    If there is none, return `beginning` itself, because it may be the id of a deleted generation.
+
+    Raises:
+        InvalidInput: Several ids begin with it, or it is empty.
     """
     if not beginning:
         raise InvalidInput("no generation is named", given="an empty id", expected="an id, or how it begins")

@@ -1,4 +1,4 @@
-"""Keys of the API: what a server knows of one, which is not its secret."""
+"""API keys, as a server stores them: without their secrets."""
 
 import hashlib
 import re
@@ -13,20 +13,25 @@ from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.values import Access
 
 _BEGINNING = "gk_"
-"""Of every secret, so that programs which look for lost ones know it."""
+"""Prefix of every secret, by which secret scanners recognize it."""
 
 _BYTES = 32
 
 MAX_HEAVY = 64
-"""Heavy requests of a key at once, at most."""
+"""Highest limit on the concurrent heavy requests of a key."""
 
 NAME = re.compile(r"^[^\x00-\x1f\x7f]{1,100}$")
-"""Of a key."""
+"""Pattern of a key's name."""
 
 
 class Quota(Frozen):
-    """How much a key may ask: requests and rows of replies a minute, and heavy requests (those that have a class of
-    work) at once; None: as much as there is room for."""
+    """Limits of a key; None means no limit.
+
+    Attributes:
+        requests: Requests per minute.
+        rows: Rows of replies per minute.
+        heavy: Concurrent heavy requests, those with a class of work.
+    """
 
     requests: Annotated[int, Field(ge=1)] | None = None
     rows: Annotated[int, Field(ge=1)] | None = None
@@ -34,10 +39,22 @@ class Quota(Frozen):
 
 
 class Key(Frozen):
-    """One key. `digest`: SHA-256 of its secret, in hexadecimal; a secret is 256 random bits, so that none is found by
-    trying. `collections`: those that it is for, none: all there are and will be. It ends at `expires_at`, where that is
-    not None, and is over once there is a `revoked_at`. `for_proxy`: it is of a reverse proxy, whose every request names
-    the user that it is made for; `quota` is then each user's."""
+    """An API key.
+
+    A secret consists of 256 random bits, so it cannot be guessed from its digest.
+
+    Attributes:
+        id: Public id.
+        name: Name of the key.
+        digest: SHA-256 of the secret, in hexadecimal.
+        access: Permissions.
+        collections: Collections that the key gives access to; empty for all present and future ones.
+        created_at: Time of creation.
+        expires_at: Time after which the key is invalid, or None.
+        revoked_at: Time of revocation, or None.
+        quota: Limits; those of a proxy's key apply to each of its users.
+        for_proxy: Whether the key belongs to a reverse proxy, which names the user in every request.
+    """
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
     name: Annotated[str, Field(pattern=NAME)]
@@ -56,11 +73,11 @@ class Key(Frozen):
         return "expired" if self.expires_at is not None and self.expires_at <= now else "valid"
 
     def allows(self, access: Access) -> bool:
-        """Whether it is for that: `admin` is for everything."""
+        """Return whether the key has this permission. `admin` includes all others."""
         return access in self.access or "admin" in self.access
 
     def reaches(self, collection: str) -> bool:
-        """Whether it is for that collection."""
+        """Return whether the key gives access to this collection."""
         return not self.collections or collection in self.collections
 
 
@@ -68,7 +85,7 @@ _NO_QUOTA = Quota()
 
 
 def digest_of(secret: str) -> str:
-    """By which a key is known; of any text."""
+    """Return the digest that identifies a key, for any text."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -81,8 +98,11 @@ def made(
     *,
     for_proxy: bool = False,
 ) -> tuple[str, Key]:
-    """A new secret, which nobody can tell again, and its key. Raises `ValidationError` for a name or access that is
-    none."""
+    """Create a key, and return its secret and the key. The secret cannot be recovered from the key.
+
+    Raises:
+        ValidationError: The name or an access is invalid.
+    """
     secret, now = _BEGINNING + secrets.token_urlsafe(_BYTES), datetime.now(UTC)
     key = Key(
         id=secrets.token_hex(8),

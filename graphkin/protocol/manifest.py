@@ -1,4 +1,4 @@
-"""A generation's provenance: from what it was made, how, and what came of it."""
+"""The manifest of a generation: inputs, recipe, versions, counts and statistics."""
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -81,7 +81,7 @@ class Histogram(Frozen):
 
 
 MANY_FRAGMENTS = 8
-"""Fragments beyond which a generation is read more slowly and takes more open files: `graphkin compact` makes one."""
+"""Number of fragments above which reading is slower and needs more open files; `graphkin compact` merges them."""
 
 
 class Fragment(Frozen):
@@ -97,43 +97,46 @@ class Fragment(Frozen):
 
 
 class Provenance(Frozen):
-    """What the builder of a hierarchy knows when it publishes: everything but the id."""
+    """The part of a manifest that the builder of a generation provides: everything but its id and publication."""
 
     kind: Annotated[Kind, Field(pattern=r"^[a-z]+$")]
-    structure: Literal["smiles", "structure"]  # the column of the item table that says what an item is
+    structure: Literal["smiles", "structure"]  # column of the item table with the structure of an item
     recipe: dict[str, Any]
     versions: dict[str, str]
-    libraries: list[str]  # which of the versions are part of the id: of what describes and compares the items
+    libraries: list[str]  # versions that are part of the id: libraries that describe or compare items
     inputs: list[Input]
     counts: Counts
-    removed: list[Removal] = Field(default=[])  # after the inputs were read, or some of them
+    removed: list[Removal] = Field(default=[])  # items removed after reading the inputs, or between them
     edges: int
-    dropped: int | None  # pairs ≥ τ that the cap did not keep; null where the join could not count them
+    dropped: int | None  # pairs ≥ τ truncated by the top-k limit; null if the join could not count them
     properties: dict[str, Literal["number", "text"]]
-    links: str | None = None  # the SHA-256 of the big graph whose nodes the items are
-    written: list[str] = Field(default=[])  # numbers that are kept as the source wrote them, too
-    columns: dict[str, ColumnValues] = Field(default={})  # of the source; empty if not counted
-    qualifiers: dict[str, str] = Field(default={})  # properties with censored numbers, and what their signs are called
+    links: str | None = None  # SHA-256 of the big graph whose nodes the items are
+    written: list[str] = Field(default=[])  # numeric properties also stored as text, as in the source
+    columns: dict[str, ColumnValues] = Field(default={})  # source columns; empty if not counted
+    qualifiers: dict[str, str] = Field(default={})  # properties with censored numbers: the name of their sign column
     differing: DifferingValues = Field(default=DifferingValues())
     histograms: dict[Literal["degree", "similarity"], Histogram]
-    times: dict[str, float]  # seconds, stage by stage
+    times: dict[str, float]  # seconds per stage
 
     @property
     def pairs(self) -> dict[str, int | None]:
-        """The pairs with similarity ≥ τ: found, stored as edges, truncated by the top-k limit; None: not counted."""
+        """Numbers of pairs with similarity ≥ τ: found, stored as edges, and truncated by the top-k limit.
+
+        A number is None if it was not counted.
+        """
         found = None if self.dropped is None else self.edges + self.dropped
         return {"found": found, "stored": self.edges, "truncated": self.dropped}
 
     @property
     def pairs_text(self) -> str:
-        """The same in words."""
+        """The numbers of `pairs` as text."""
         if self.dropped is None:
             return f"{self.edges:,} pairs stored, truncated pairs not counted"
         return f"{self.edges + self.dropped:,} pairs found, {self.edges:,} stored, {self.dropped:,} truncated"
 
     @property
     def truncation(self) -> str | None:
-        """A sentence for answers that are made of the stored pairs; None where no pair is truncated."""
+        """A sentence about truncated pairs, for results made of stored pairs; None if no pair is truncated."""
         if self.dropped == 0:
             return None
         limit = self.recipe.get("top_k")
@@ -144,24 +147,28 @@ class Provenance(Frozen):
 
 
 FORMAT: Literal[2] = 2
-"""The format of generations: 1, whose manifests do not name it, was that of graphkin 0.1."""
+"""Version of the format of generations. Version 1, whose manifests do not name it, was that of graphkin 0.1."""
 
 
 class Manifest(Provenance):
     """A published generation's provenance. `generation` is its content hash, 64 hexadecimal digits."""
 
     unchanged: ClassVar[bool] = False
-    """Whether a run reports a generation that was published before it."""
+    """True if the run produced a generation that was already published."""
 
     generation: str
     format: Literal[2]
     published_at: str  # ISO 8601, UTC
-    fragments: list[Fragment] = Field(default=[])  # one after the other, in stores that keep files
+    fragments: list[Fragment] = Field(default=[])  # in order; only in stores that keep files
 
     @model_validator(mode="before")
     @classmethod
     def _require_format(cls, values: Any) -> Any:
-        """Raise `StoreFormat`, which passes through pydantic, for a manifest of another format."""
+        """Check the format of the manifest.
+
+        Raises:
+            StoreFormat: The manifest has another format. Pydantic passes this error through.
+        """
         if not isinstance(values, dict) or values.get("format") == FORMAT:
             return values
         written = values.get("format", 1)
@@ -174,21 +181,24 @@ class Manifest(Provenance):
 
     @property
     def provenance(self) -> Provenance:
-        """What its builder knew."""
+        """The part of the manifest that the builder provided."""
         return Provenance(**self.model_dump(include=set(Provenance.model_fields)))
 
     @property
     def threshold(self) -> float:
-        """The stored τ: no edge below it exists."""
+        """The stored threshold τ: no edge has a lower similarity."""
         return float(self.recipe["threshold"])
 
 
 class RepeatedManifest(Manifest):
-    """The report of a run whose result was published before: inputs, counts and times are those of this run."""
+    """The manifest of a run that produced a published generation again.
+
+    Inputs, counts and times are those of this run.
+    """
 
     unchanged: ClassVar[bool] = True
 
     @classmethod
     def from_run(cls, published: Manifest, run: Provenance) -> Self:
-        """Combine what is published with the provenance of the run."""
+        """Combine the published manifest with the provenance of the run."""
         return cls(**{**published.model_dump(), **run.model_dump()})

@@ -1,4 +1,4 @@
-"""Measures that a search may compare by, instead of by the collection's own."""
+"""Similarity measures that a search can use instead of the collection's own."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""How positives are drawn: the policy of a request, validated once and part of its replay key."""
+"""Sampling policies of positives: validated once, and part of the replay key."""
 
 import json
 from typing import Annotated, Any, Self
@@ -16,22 +16,26 @@ Chance = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 i
 
 
 class Policy(Frozen):
-    """How the positives of an anchor are drawn (docs/method.md).
+    """The policy by which the positives of an anchor are sampled (docs/method.md).
 
-    name    first_order: neighbours, proportional to similarity, without replacement;
-            random_walk: vertices visited by `walks` walks of at most `length` edges, ranked by visits;
-            second_order: P_i(j) + Σ_k P_i(k) P_k(j), without replacement.
-    k       positives per anchor, 1 to 64; by default 3 for first and second order, 5 for random walks.
-    length  edges per walk, 1 to 32.   walks  walks per anchor, 1 to 256.
-    p, q    node2vec's return and in-out parameters, > 0; 1 leaves the walk unbiased.
-    p_end   probability in [0, 1) that a walk ends after a step.
-    restart probability in [0, 1) that after a step a walk that goes on is back at the anchor, which takes a step too
-            (random walk with restart: Tong et al., 2006).
-    rank    top: the k most visited, distinct; count, exp: k draws with replacement proportional to the visits or to
-            their exponential.
-    pad     what follows when there are fewer than k distinct candidates: resample them, or the anchor itself.
+    Attributes:
+        name: "first_order" samples neighbors with probability proportional to similarity, without replacement.
+            "random_walk" ranks the vertices that `walks` walks of at most `length` edges visit. "second_order" samples
+            by P_i(j) + Σ_k P_i(k) P_k(j), without replacement.
+        k: Positives per anchor, 1 to 64; by default 3 for first and second order, 5 for random walks.
+        length: Edges per walk, 1 to 32.
+        walks: Walks per anchor, 1 to 256.
+        p: node2vec's return parameter, > 0; 1 leaves the walk unbiased.
+        q: node2vec's in-out parameter, > 0; 1 leaves the walk unbiased.
+        p_end: Probability in [0, 1) that a walk ends after a step.
+        restart: Probability in [0, 1) that a walk that does not end after a step returns to the anchor, which counts as
+            a step (random walk with restart: Tong et al., 2006).
+        rank: "top" takes the k most visited vertices. "count" and "exp" sample k with replacement, with probability
+            proportional to the visits or to their exponential.
+        pad: What to add if there are fewer than k distinct candidates: "resample" them, or the anchor itself ("self").
 
-    Raises pydantic's `ValidationError`.
+    Raises:
+        ValidationError: A parameter is invalid.
     """
 
     name: PolicyName
@@ -54,18 +58,18 @@ class Policy(Frozen):
 
     @classmethod
     def of(cls, name: str, **explicit: Any) -> Self:
-        """The policy `name` with what was said explicitly; None stands for the default."""
+        """Return the policy `name` with the parameters in `explicit`; None stands for the default."""
         return cls.model_validate(
             {"name": name, **{key: value for key, value in explicit.items() if value is not None}}
         )
 
     def canonical(self) -> str:
-        """The policy as its replay key sees it: JSON of its name and of the parameters that can change a draw."""
+        """Return the policy as part of the replay key: JSON of the name and the parameters that affect a sample."""
         matters = {"name", "k", "pad"}
         if self.name == "random_walk":
             matters = set(type(self).model_fields)
-            if self.rank != "top":  # the other rankings draw with replacement and never pad
+            if self.rank != "top":  # the other rankings sample with replacement and never pad
                 matters -= {"pad"}
-            if not self.restart:  # walks are drawn as before there were restarts
+            if not self.restart:  # keeps the keys of walks sampled before this parameter existed
                 matters -= {"restart"}
         return json.dumps(self.model_dump(include=matters), sort_keys=True)

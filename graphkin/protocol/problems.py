@@ -1,4 +1,4 @@
-"""How errors travel: what each is answered with, and what a reply stands for. Needs the standard library alone."""
+"""The mapping between errors and HTTP problem replies. Needs only the standard library."""
 
 from http import HTTPStatus
 from typing import NamedTuple
@@ -28,14 +28,14 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class ProblemType(NamedTuple):
-    """A status, and a title for people."""
+    """An HTTP status and a human-readable title."""
 
     status: HTTPStatus
     title: str
 
     @property
     def urn(self) -> str:
-        """The title for programs: the `type` of a problem (RFC 9457)."""
+        """The `type` of the problem, derived from the title (RFC 9457)."""
         return "urn:graphkin:problem:" + self.title.lower().replace(" ", "-")
 
 
@@ -58,24 +58,29 @@ TABLE: dict[type[GraphkinError], ProblemType] = {
     Damaged: ProblemType(HTTPStatus.SERVICE_UNAVAILABLE, "Damaged"),
     ServerFault: ProblemType(HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error"),
 }
-"""Other errors are answered as their nearest ancestor here is, and those that have none as a `ServerFault`."""
+"""An error that is not listed is reported as its nearest listed ancestor, or else as a `ServerFault`."""
 
 _BY_URN = {type.urn: error for error, type in TABLE.items()}
 _BY_STATUS = {
     **{int(type.status): error for error, type in TABLE.items() if error is not Damaged},
-    HTTPStatus.BAD_GATEWAY: Unavailable,  # of what stands between, while the server restarts
+    HTTPStatus.BAD_GATEWAY: Unavailable,  # sent by a proxy while the server restarts
     HTTPStatus.GATEWAY_TIMEOUT: Unavailable,
 }
 
 
 def problem_type_of(error: GraphkinError) -> ProblemType:
-    """What a server answers with."""
+    """Return the problem type that a server reports for an error."""
     return next((TABLE[kind] for kind in type(error).__mro__ if kind in TABLE), TABLE[ServerFault])
 
 
 def error_of(status: int, urn: str | None) -> type[GraphkinError]:
-    """What a reply stands for; `urn` is the `type` of its problem, None where it is none.
+    """Return the error class that a reply stands for.
 
-    A status that no graphkin server gives is a `ServerFault`, but for those of proxies that find no server.
+    Statuses that graphkin does not use map to `ServerFault`, except those that a proxy sends if it cannot reach the
+    server.
+
+    Args:
+        status: HTTP status of the reply.
+        urn: The `type` of the problem; None if the reply is not a problem.
     """
     return _BY_URN.get(urn or "") or _BY_STATUS.get(status, ServerFault)

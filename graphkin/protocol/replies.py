@@ -1,6 +1,6 @@
-"""What replies say: every field is always there, and there is no other.
+"""Models of replies. A reply has every field of its model and no other.
 
-Routes write them without going through these models; tests hold them to it.
+Routes write replies without these models; tests check that they conform.
 """
 
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from graphkin.protocol.values import ClusterMethod, Kind
 
 GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
 Similarity = Annotated[float, Field(gt=0, le=1)]
-SearchedSimilarity = Annotated[float, Field(ge=0, le=1)]  # 0: nothing is common, and more was asked for than is similar
+SearchedSimilarity = Annotated[float, Field(ge=0, le=1)]  # 0 if nothing is common and there are too few similar items
 NextCursor = Annotated[str | None, Field(description="Where the next page begins; null on the last.")]
 
 
@@ -86,7 +86,7 @@ class CollectionDetail(FromGeneration):
     kind: Kind
     generations: list[GenerationId]
     manifest: Manifest
-    rerun: Rerun | None  # the latest run whose result was this generation again
+    rerun: Rerun | None  # the latest run that produced this generation again
     histograms: Histograms
     damaged: Damage | None
 
@@ -338,7 +338,7 @@ class Chosen(Frozen):
 
 
 class FromClustering(FromGeneration):
-    """`threshold` null of scaffolds; `chosen` null unless it was chosen here."""
+    """`threshold` is null for scaffolds; `chosen` is null unless the server chose the threshold."""
 
     method: ClusterMethod
     threshold: float | None

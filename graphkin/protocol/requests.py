@@ -1,4 +1,4 @@
-"""What requests may say: query parameters and bodies. Anything else is refused."""
+"""Query parameters and bodies of requests. Unknown fields are rejected."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -42,18 +42,18 @@ _PLAIN = re.compile("0|-?[1-9][0-9]*", re.ASCII)
 
 
 def _plain(value: object) -> object:
-    """Refuse text that only Python reads as a whole number: +1, 01, 1_0, 1.0, or with spaces."""
+    """Reject text that Python reads as an integer but JSON does not: +1, 01, 1_0, 1.0, or with spaces."""
     if isinstance(value, str) and not _PLAIN.fullmatch(value):
         raise PydanticKnownError("int_parsing")
     return value
 
 
 Digits = BeforeValidator(_plain)
-"""For whole numbers in a path or a query, which arrive as text."""
+"""Validator of integers in a path or a query, which arrive as text."""
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 IdInText = Annotated[Id, Digits]
-"""An id in a path or a query. Those of a body are numbers, and too many to look at one by one."""
+"""An id in a path or a query. Ids in a body are numbers, and too many to validate one by one."""
 NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch."), Digits]
 
@@ -64,11 +64,14 @@ def _with_plus(smiles: str) -> str:
 
 
 SmilesInQuery = Annotated[str, AfterValidator(_with_plus)]
-"""A `+` that was not escaped arrives as a space, which no SMILES holds; one stands before its extension, `|…|`."""
+"""A SMILES in a query.
+
+An unescaped `+` arrives as a space. A SMILES has no spaces except the one before its extension, `|…|`.
+"""
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws."), Digits]
 Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 StoredSimilarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-"""Thresholds of stored edges; that of a whole collection may be 0."""
+"""A threshold of stored edges. The threshold of a collection may be 0."""
 MinSimilarity = Annotated[
     StoredSimilarity | None, Field(description="Smallest similarity, from the stored threshold (the default) to 1.")
 ]
@@ -87,7 +90,7 @@ FiltersInQuery = Annotated[
 
 
 class Body(Frozen):
-    """JSON has types of its own: nothing is converted."""
+    """A request body. JSON values are not converted to other types."""
 
     model_config = ConfigDict(strict=True)
 
@@ -108,7 +111,7 @@ class Substructure(Body):
         return self
 
     def ways(self) -> dict[str, str]:
-        """The text by the name of the field that holds it."""
+        """Return the text by the name of its field."""
         return self.model_dump(exclude_none=True)
 
 
@@ -125,11 +128,11 @@ HavingInQuery = Annotated[
 
 
 class NoQuery(Frozen):
-    """No parameter at all."""
+    """A query without parameters."""
 
 
 class GenerationQuery(Frozen):
-    """Every read can name the generation that it reads."""
+    """A query that can name a generation."""
 
     generation: Annotated[
         str | None, Field(min_length=1, description="Generation id; by default the current one, or the cursor's.")
@@ -137,13 +140,13 @@ class GenerationQuery(Frozen):
 
 
 class PageQuery(GenerationQuery):
-    """A list that is read in pages."""
+    """A query for a page of a list."""
 
     cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.")] = None
 
 
 class ItemsQuery(PageQuery):
-    """At most one of smiles, name and inchikey."""
+    """A query for a page of items. At most one of smiles, name and inchikey may be set."""
 
     smiles: Annotated[
         SmilesInQuery | None,
@@ -166,9 +169,10 @@ class ItemsQuery(PageQuery):
 
 
 def structure_list(structures: Iterable[Any]) -> list[Any]:
-    """The structures of a batch as a list. Raises `InvalidInput` for a single one, which is a sequence of letters too.
+    """Return the structures of a batch as a list.
 
-    A text would otherwise be searched letter by letter.
+    Raises:
+        InvalidInput: The argument is a single structure. A text would otherwise be searched letter by letter.
     """
     if isinstance(structures, str | bytes | Mapping):
         raise InvalidInput(
@@ -181,7 +185,7 @@ def structure_list(structures: Iterable[Any]) -> list[Any]:
 
 
 class RejectionsQuery(PageQuery):
-    """A page of the records that were not kept."""
+    """A query for a page of rejected records."""
 
     rerun: Annotated[
         bool,
@@ -191,19 +195,19 @@ class RejectionsQuery(PageQuery):
 
 
 class CollectionPath(Frozen):
-    """Which collection."""
+    """The path of a collection."""
 
     c: Annotated[str, Field(description="Collection.", examples=["nci"])]
 
 
 class ItemPath(CollectionPath):
-    """Which item of which collection."""
+    """The path of an item."""
 
     id: Annotated[IdInText, Field(description="Item id.", examples=[0])]
 
 
 class NeighborsQuery(PageQuery):
-    """A page of neighbours."""
+    """A query for a page of neighbors."""
 
     min_similarity: MinSimilarity = None
     filters: Annotated[
@@ -220,7 +224,7 @@ class NeighborsQuery(PageQuery):
 
 
 class CliffRanking(Frozen):
-    """Which pairs are activity cliffs, and in which order they come."""
+    """The selection and order of activity cliffs."""
 
     property: Annotated[str, Field(description="One with numbers, as exports call it.", examples=["molwt"])]
     by: Annotated[
@@ -246,7 +250,7 @@ class CliffRanking(Frozen):
 
 
 class CliffsQuery(CliffRanking, PageQuery):
-    """A page of cliffs."""
+    """A query for a page of activity cliffs."""
 
     filters: Annotated[
         FiltersInQuery, Field(description="Filters that both items pass, as JSON, as the body of a query has them.")
@@ -265,7 +269,7 @@ class CliffsQuery(CliffRanking, PageQuery):
 
 
 class SubgraphQuery(GenerationQuery):
-    """How much of a neighbourhood."""
+    """The size of a subgraph around an item."""
 
     hops: Annotated[int, Field(ge=1, le=4), Digits] = 1
     max_items: Annotated[int, Field(ge=1, le=1000), Digits] = 200
@@ -274,7 +278,7 @@ class SubgraphQuery(GenerationQuery):
 
 
 class HopsQuery(GenerationQuery):
-    """How many random items to go out from, and how far."""
+    """The number of random items to start from, and the largest distance."""
 
     targets: Annotated[int, Field(ge=1, le=1000), Digits] = 100
     max_hops: Annotated[int, Field(ge=1, le=8), Digits] = 4
@@ -283,7 +287,7 @@ class HopsQuery(GenerationQuery):
 
 
 class ComponentsQuery(PageQuery):
-    """A page of components."""
+    """A query for a page of components."""
 
     min_similarity: MinSimilarity = None
     min_size: Annotated[int, Field(ge=1, le=MAX_ID, description="Smallest number of members."), Digits] = 2
@@ -291,15 +295,14 @@ class ComponentsQuery(PageQuery):
 
 
 class ComponentQuery(PageQuery):
-    """A page of a component's members."""
+    """A query for a page of a component's members."""
 
     min_similarity: MinSimilarity = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class ClusteringFields(Frozen):
-    """Which clusters of all items: Taylor and Butina's, those with one Bemis-Murcko scaffold, or by single linkage in
-    the stored hierarchy."""
+    """A clustering of all items: by Taylor and Butina, by Bemis-Murcko scaffold, or by single linkage."""
 
     method: Annotated[ClusterMethod, Field(examples=["single"])] = "butina"
     threshold: Annotated[
@@ -318,7 +321,7 @@ class ClusteringFields(Frozen):
 
 
 class ClusteredFields(ClusteringFields):
-    """And what is told of each."""
+    """A clustering, and the property to summarize for each cluster."""
 
     property: Annotated[
         str | None, Field(description="One with numbers, as exports call it: what its values are in each cluster.")
@@ -326,27 +329,27 @@ class ClusteredFields(ClusteringFields):
 
 
 class ClustersQuery(ClusteredFields, PageQuery):
-    """A page of clusters."""
+    """A query for a page of clusters."""
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class ClusterQuery(ClusteredFields, PageQuery):
-    """A page of a cluster's members."""
+    """A query for a page of a cluster's members."""
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
 
 
 class ItemClusterQuery(ClusteredFields, GenerationQuery):
-    """Which cluster of an item."""
+    """A query for the cluster of an item."""
 
 
 class CoreQuery(ClusteringFields, GenerationQuery):
-    """What the members of a cluster have in common."""
+    """A query for the maximum common substructure of a cluster."""
 
 
 class MapQuery(GenerationQuery):
-    """What is told of each item on a map: the value of a property, its cluster."""
+    """The values to show for each item on a map: a property, and its cluster."""
 
     property: Annotated[str | None, Field(description="One with numbers, as exports call it.")] = None
     method: Annotated[ClusterMethod | None, Field(description="Of which clusters.")] = None
@@ -359,14 +362,14 @@ class MapQuery(GenerationQuery):
         return self
 
     def clustering(self) -> ClusteringFields | None:
-        """Of which clusters each item's is told."""
+        """Return the clustering for the map, or None."""
         if self.method is None:
             return None
         return ClusteringFields(method=self.method, threshold=self.threshold)
 
 
 class PathQuery(GenerationQuery):
-    """Two items, and how far apart they may be."""
+    """The ends of a path and its largest length."""
 
     source: Annotated[IdInText, Field(alias="from", examples=[0])]
     target: Annotated[IdInText, Field(alias="to", examples=[1])]
@@ -375,18 +378,18 @@ class PathQuery(GenerationQuery):
 
 
 class DrawingQuery(GenerationQuery):
-    """The size of a drawing in pixels."""
+    """The size of a depiction in pixels."""
 
     width: Annotated[int, Field(ge=50, le=1000), Digits] = 250
     height: Annotated[int, Field(ge=50, le=1000), Digits] = 250
 
 
 class CoreDepictionQuery(ClusteringFields, DrawingQuery):
-    """The same, and the size of its drawing."""
+    """A query for a depiction of a cluster's maximum common substructure."""
 
 
 class ComparisonFields(Frozen):
-    """The structure that a drawing is compared with, and the marks of their differences."""
+    """The structure to compare a depiction with, and the parts to highlight."""
 
     highlight: Annotated[IdInText | None, Field(description="Another item: what both share is highlighted.")] = None
     highlight_smiles: Annotated[
@@ -411,11 +414,11 @@ class ComparisonFields(Frozen):
 
 
 class DepictionQuery(ComparisonFields, DrawingQuery):
-    """The size of a drawing in pixels, and the structure that it is compared with."""
+    """The size of a depiction and the structure to compare it with."""
 
 
 class StructureQuery(GenerationQuery):
-    """Exactly one of smiles and inchi (10 kB each); at most 1,000 atoms."""
+    """Exactly one of smiles and inchi (10 kB each), of at most 1,000 atoms."""
 
     smiles: Annotated[
         SmilesInQuery | None,
@@ -434,11 +437,11 @@ class StructureQuery(GenerationQuery):
 
 
 class StructureDepictionQuery(ComparisonFields, StructureQuery, DrawingQuery):
-    """A structure, the size of its drawing, and the structure that it is compared with."""
+    """A structure, the size of its depiction and the structure to compare it with."""
 
 
 class PolicyFields(Frozen):
-    """The parameters of `protocol.policy.Policy`, which explains them."""
+    """The parameters of `graphkin.protocol.policy.Policy`."""
 
     policy: Annotated[PolicyName, Field(examples=["random_walk"])]
     k: Annotated[Positives | None, Digits] = None
@@ -458,13 +461,13 @@ class PolicyFields(Frozen):
 
 
 class PositivesQuery(PolicyFields, GenerationQuery):
-    """One draw of one anchor."""
+    """A query for one sample of positives of one anchor."""
 
     epoch: Epoch = 0
 
 
 class EpochQuery(PolicyFields, GenerationQuery):
-    """Anchors `start` to `stop` - 1 of an epoch."""
+    """A query for anchors `start` to `stop` - 1 of an epoch."""
 
     start: Annotated[int, Field(ge=0, le=MAX_ID, description="First anchor."), Digits] = 0
     stop: Annotated[
@@ -480,7 +483,7 @@ class BatchBody(PolicyFields, Body):
 
 
 class NegativesQuery(GenerationQuery):
-    """Batches `first` to `first` + `batches` - 1."""
+    """A query for the negatives of batches `first` to `first` + `batches` - 1."""
 
     seed: Seed = 0
     epoch: Epoch = 0
@@ -508,7 +511,7 @@ class GraphBody(Body):
 
 
 class StructureFields(Body):
-    """A structure, written in exactly one way."""
+    """A structure in exactly one notation."""
 
     ways: ClassVar[tuple[str, ...]] = ("smiles", "inchi", "molblock", "graph", "fingerprint", "vector", "structure")
 
@@ -612,9 +615,10 @@ class QueryBody(QueryFields):
 
 
 class PickFields(Body):
-    """How items are picked, and from what: by default from everything.
+    """The method of picking and the items to pick from, by default all.
 
-    maxmin: each the least similar to those before it. sphere: any that is not near one before it.
+    maxmin picks the item that is least similar to those picked before; sphere picks items that are not near one picked
+    before.
     """
 
     method: Picking = "maxmin"
@@ -655,7 +659,7 @@ class SearchBatchBody(Body):
 
 
 class ExportFields(Frozen):
-    """What every export says of edges."""
+    """The fields common to all exports."""
 
     what: Exported
     min_similarity: Annotated[StoredSimilarity | None, Field(description="Smallest similarity of exported edges.")] = (
@@ -670,11 +674,13 @@ class ExportFields(Frozen):
 
 
 class ExportQuery(ExportFields, GenerationQuery):
-    """The whole hierarchy: items as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow; of nodes the
-    links of the big graph that they are of, as csv, parquet or arrow; and fingerprints as fps or npy.
+    """A whole export or a range of ids.
 
-    In a range of ids lie the items that have them, their fingerprints, and the edges and links whose lower end does, so
-    that ranges one after the other hold each once; GraphML has no ranges.
+    Items are exported as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow; links, the edges of the
+    big graph whose nodes the items are, as csv, parquet or arrow; fingerprints as fps or npy.
+
+    A range of ids contains items, their fingerprints, or the edges and links whose lower end is in it, so consecutive
+    ranges contain each once. GraphML has no ranges.
     """
 
     what: Annotated[Exported, Field(examples=["edges"])]

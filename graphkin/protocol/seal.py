@@ -1,4 +1,4 @@
-"""Documents that say what stands in files beside them: JSON with a SHA-256 of all that it says."""
+"""Sealed documents: JSON values with their SHA-256."""
 
 import hashlib
 import json
@@ -7,12 +7,16 @@ from typing import Any
 
 
 def sealed(what: str, values: Mapping[str, Any]) -> bytes:
-    """The values, JSON themselves, by the name `what`, and their digest."""
+    """Return a document with the values, under the key `what`, and their digest."""
     return json.dumps({"sha256": _digest(values), what: values}, indent=1).encode()
 
 
 def unsealed(what: str, content: bytes) -> tuple[dict[str, Any], bool]:
-    """The values, and whether they are what was sealed. Raises `ValueError` for what is no such document."""
+    """Return the values of a document, and whether they match their digest.
+
+    Raises:
+        ValueError: The content is not a sealed document.
+    """
     try:
         said = json.loads(content)
         values, digest = dict(said[what]), said["sha256"]

@@ -1,4 +1,4 @@
-"""Validation errors of pydantic as `InvalidInput`."""
+"""Translation of pydantic's validation errors into `InvalidInput`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from graphkin.protocol.policy import Policy
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Raise `InvalidInput` with the first fault of a model that refuses its values."""
+    """Raise the first validation error of the block as `InvalidInput`."""
     try:
         yield
     except ValidationError as error:
@@ -22,6 +22,10 @@ def refusing() -> Iterator[None]:
 
 
 def policy_of(name: str, **parameters: Any) -> Policy:
-    """Return a policy, with defaults for parameters that are None. Raises `InvalidInput` naming the wrong one."""
+    """Return a policy, with defaults for parameters that are None.
+
+    Raises:
+        InvalidInput: A parameter is invalid; the error names it.
+    """
     with refusing():
         return Policy.of(name, **parameters)

@@ -1,12 +1,12 @@
-"""Words and bounds that requests, replies and options share. Needs the standard library alone."""
+"""Names and limits that requests, replies and options share. Needs only the standard library."""
 
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = str
-"""Of items, in lower-case letters: molecule, graph, node, or what an installed package brings."""
+"""Kind of items, in lower-case letters: molecule, graph, node, fingerprint, vector or one of an installed package."""
 
 ListedBy = Literal["name", "smiles"]
-"""What a list of items tells of each."""
+"""The identifier of items in a list."""
 
 PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
@@ -17,73 +17,76 @@ Picking = Literal["maxmin", "sphere"]
 ClusterMethod = Literal["butina", "scaffold", "single"]
 
 Access = Literal["read", "sample", "export", "admin"]
-"""What a key of the API is for: to look and search, to draw positives and negatives, to take whole collections away;
-`admin` is all of that, and what operators see."""
+"""Permission of an API key.
+
+`read` permits reads and searches, `sample` samples of positives and negatives, `export` exports of whole collections.
+`admin` permits everything, including the data for operators.
+"""
 
 Exported = Literal["items", "edges", "links", "fingerprints"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]
 
 MAX_SEED = 2**53 - 1
-"""Seeds and epochs run from 0 to here: every integer that JSON numbers carry exactly."""
+"""Largest seed and epoch: the largest integer up to which JSON numbers are exact."""
 
 MAX_ID = 2**31 - 1
-"""Ids have 32 bits in files, arrays and replies."""
+"""Largest id: ids have 32 bits in files, arrays and replies."""
 
 MAX_BODY = 2 * 2**20
-"""Bytes of a request's body."""
+"""Bytes of a request body."""
 
 MAX_HEAD = 64 * 2**10
 """Bytes of a request's head: the request line and all headers."""
 
 MAX_REQUEST_LINE = 32 * 2**10
-"""Bytes of its request line: a structure of 10 kB fits, however much of it is percent-encoded."""
+"""Bytes of a request line: a structure of 10 kB fits even if all of it is percent-encoded."""
 
 MAX_FIELD = 16 * 2**10
-"""Bytes of one header, its name and line end included."""
+"""Bytes of one header, including its name and line end."""
 
 MAX_PAGE = 1000
-"""Items, neighbours, components or rejections on one page; hits of one search."""
+"""Items, neighbors, components or rejected records per page; hits of a search."""
 
 CLIFF_SIMILARITY = 0.7
-"""Smallest similarity of activity cliffs unless a request names another, or the stored threshold if that is larger."""
+"""Default lowest similarity of activity cliffs, unless the stored threshold is larger."""
 MAX_CLIFFS = 100_000
-"""Pairs that pages of cliffs lead to, the steepest."""
+"""Pairs in all pages of activity cliffs together."""
 
 MAX_MAPPED = 500_000
-"""Items of a collection of which a server has a map."""
+"""Items of a collection for which the server computes a map."""
 
 MAX_PICKED = 10_000
-"""Items that one request picks."""
+"""Items picked by one request."""
 
 MAX_COMPARED = 1_000_000_000
-"""Similarities that one request has computed to pick by."""
+"""Similarities computed by one request to pick items."""
 
 MAX_STRUCTURES = 10_000
-"""Structures of one batch of searches."""
+"""Structures of one batch search."""
 
 MAX_HITS = 100
-"""Hits of each of them."""
+"""Hits per structure of a batch search."""
 
 MAX_POSITIVES = 64
-"""Positives of an anchor."""
+"""Positives per anchor."""
 
 MAX_LENGTH = 32
 """Edges of a walk."""
 
 MAX_WALKS = 256
-"""Walks of an anchor."""
+"""Walks per anchor."""
 
 MAX_SHARED = 4096
-"""Negatives of a batch."""
+"""Negatives per batch."""
 
 MAX_ANCHORS = 65_536
-"""Anchors of one batch of positives."""
+"""Anchors of one request for positives."""
 
 MAX_EXPORTED = 10_000
-"""Items of one export that names them."""
+"""Ids of one export."""
 
 MAX_COLUMNS = 1000
-"""Columns that one export names."""
+"""Columns of one export."""
 
 MAX_FILTERS = 100
 """Filters of one request."""
@@ -92,10 +95,10 @@ MAX_PATTERN = 10_000
 """Bytes of a SMARTS."""
 
 MAX_VALUES = 1000
-"""Values that one filter names."""
+"""Values of one filter."""
 
 MAX_BATCHES = 65_536
-"""Batches of negatives in one reply, of at most `MAX_NEGATIVES` ids together."""
+"""Batches of negatives per reply, with at most `MAX_NEGATIVES` ids in total."""
 
 MAX_NEGATIVES = 2**24
 
