@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from graphkin.ingest.readers import RECORD_SCHEMA
-from graphkin.similarity.describer import Describer, Rejected, broken_off
+from graphkin.similarity.describer import Describer, Rejected, failure_reason
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.records import KEPT_INPUT, REJECTION_SCHEMA
 
@@ -86,7 +86,7 @@ class ChunkParser:
             except Rejected as reason:
                 rejected.append((row, str(reason)))
             except Exception as error:
-                rejected.append((row, broken_off(error)))
+                rejected.append((row, failure_reason(error)))
         schema = self._describer.schema
         values = list(zip(*described, strict=True)) or [()] * len(schema)
         arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]

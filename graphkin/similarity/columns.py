@@ -36,8 +36,8 @@ def numeric(generation: Generation, property: str) -> Float64:
         InvalidInput: The items have no numeric property of this name. The error lists the numeric properties.
     """
     kinds = generation.manifest.properties
-    named = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}
-    if property not in named:
-        expected = f"one of {', '.join(named)}" if named else "items with numeric properties"
+    columns = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}
+    if property not in columns:
+        expected = f"one of {', '.join(columns)}" if columns else "items with numeric properties"
         raise InvalidInput("items have no such property with numbers", given=property, expected=expected)
-    return generation.column(named[property])
+    return generation.column(columns[property])

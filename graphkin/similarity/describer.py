@@ -11,22 +11,22 @@ from graphkin.similarity.recipe import Recipe
 
 Recipe_co = TypeVar("Recipe_co", bound=Recipe, covariant=True)
 
-_PLACE = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")  # a path or a memory address
-_LONGEST = 200
+_PATH_OR_ADDRESS = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")  # a path or a memory address
+_MAX_LENGTH = 200
 
 
 class Rejected(Exception):
     """The record cannot become an item; the message is the reason."""
 
 
-def broken_off(error: Exception) -> str:
+def failure_reason(error: Exception) -> str:
     """Return the reason for rejecting a record whose description raised an unexpected error.
 
     The reason is the error's type and the first line of its message, without paths and memory addresses.
     """
     first = next(iter(str(error).strip().splitlines()), "")
-    said = _PLACE.sub("…", first)[:_LONGEST].encode(errors="backslashreplace").decode()
-    return f"could not be described: {type(error).__name__}{': ' if said else ''}{said}"
+    message = _PATH_OR_ADDRESS.sub("…", first)[:_MAX_LENGTH].encode(errors="backslashreplace").decode()
+    return f"could not be described: {type(error).__name__}{': ' if message else ''}{message}"
 
 
 class Describer(ABC, Generic[Recipe_co]):

@@ -26,17 +26,17 @@ class Hits:
         """Return the first `limit` hits, ordered by similarity (descending), then id."""
         ids, similarity = self.ids, self.similarity
         if len(ids) > limit:
-            near = similarity >= np.partition(similarity, len(ids) - limit)[len(ids) - limit]
-            ids, similarity = ids[near], similarity[near]
+            candidates = similarity >= np.partition(similarity, len(ids) - limit)[len(ids) - limit]
+            ids, similarity = ids[candidates], similarity[candidates]
         order = np.lexsort((ids, -similarity))[:limit]
         return Hits(ids[order], similarity[order], total)
 
-    def with_(self, others: "Hits") -> "Hits":
+    def concatenate(self, others: "Hits") -> "Hits":
         """Return these hits followed by `others`, without ordering them."""
         return Hits(np.concatenate([self.ids, others.ids]), np.concatenate([self.similarity, others.similarity]))
 
 
-NOTHING = Hits(np.empty(0, np.int32), np.empty(0, np.float32))
+NO_HITS = Hits(np.empty(0, np.int32), np.empty(0, np.float32))
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Matches:
     @staticmethod
     def gathered(parts: "Iterable[Matches]") -> "Matches":
         """Concatenate `parts` in query order. All hits of a query must be in one part."""
-        found = [Matches.of(0, NOTHING), *parts]
+        blocks = [Matches.of(0, NO_HITS), *parts]
         query, ids, similarity = (
-            np.concatenate([getattr(part, name) for part in found]) for name in ("query", "ids", "similarity")
+            np.concatenate([getattr(block, name) for block in blocks]) for name in ("query", "ids", "similarity")
         )
         order = np.argsort(query, kind="stable")
         return Matches(query[order], ids[order], similarity[order])

@@ -36,9 +36,9 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.left)
 
-    def take(self, chosen: NDArray[np.bool_]) -> "Pairs":
+    def take(self, mask: NDArray[np.bool_]) -> "Pairs":
         """Return the pairs selected by a boolean mask."""
-        return Pairs(self.left[chosen], self.right[chosen], self.similarity[chosen])
+        return Pairs(self.left[mask], self.right[mask], self.similarity[mask])
 
     def ends(self, items: int) -> Int32:
         """Return (items,) int32, the number of pairs that each item belongs to."""
@@ -73,9 +73,9 @@ class JoinPlan:
 
     def __init__(self, words: UInt64, threshold: float, planes: BitPlanes | None = None) -> None:
         self._words = words
-        self._planes = BitPlanes.of(words) if planes is None else planes
-        self._least = minimum_common(threshold, 2 * int(self._planes.popcounts.max(initial=0)))
-        self._tasks = _tasks(self._planes.popcounts, self._least)
+        self._planes = BitPlanes.from_words(words) if planes is None else planes
+        self._min_common = minimum_common(threshold, 2 * int(self._planes.popcounts.max(initial=0)))
+        self._tasks = _tasks(self._planes.popcounts, self._min_common)
         rows, first, stop = self._tasks.T
         work = np.cumsum((np.minimum(rows + _ROWS, len(words)) - rows) * (stop - first))
         self._done = np.append(0, len(words) * work // max(work.max(initial=0), 1))
@@ -108,12 +108,12 @@ class JoinPlan:
     def _calls(self, first: int) -> Iterator[Callable[[], Pairs]]:
         """Yield the tasks from `first` on; tasks with the same rows share their bit lists."""
         for start, tasks in groupby(self._tasks[first:].tolist(), itemgetter(0)):
-            lists = BitLists.of(self._planes, self._words, start, min(start + _ROWS, len(self._words)))
+            lists = BitLists.from_positions(self._planes, self._words, start, min(start + _ROWS, len(self._words)))
             for task in tasks:
                 yield partial(self._run, lists, *task)
 
     def _run(self, lists: BitLists, start: int, first_tile: int, stop_tile: int) -> Pairs:
-        rows, right, shared = similar_in_tiles(lists, self._planes, self._least, start, first_tile, stop_tile)
+        rows, right, shared = similar_in_tiles(lists, self._planes, self._min_common, start, first_tile, stop_tile)
         left = rows + np.int32(start)
         popcounts, order = self._planes.popcounts, self._planes.order
         similarity = shared / (popcounts[left] + popcounts[right] - shared)
@@ -135,8 +135,8 @@ class AcrossPlan:
         self._order = np.argsort(popcounts, kind="stable").astype(np.int32)
         self._popcounts = popcounts[self._order]
         self._threshold = threshold
-        most = int(popcounts.max(initial=0)) + int(planes.popcounts.max(initial=1))
-        self._least = minimum_common(threshold, most)
+        largest_sum = int(popcounts.max(initial=0)) + int(planes.popcounts.max(initial=1))
+        self._min_common = minimum_common(threshold, largest_sum)
         self._starts = range(0, len(words), _ROWS)
 
     @property
@@ -159,11 +159,11 @@ class AcrossPlan:
 
     def _run(self, start: int) -> Pairs:
         rows, popcounts = self._order[start : start + _ROWS], self._popcounts[start : start + _ROWS]
-        lists = BitLists.of_rows(self._planes, self._words, rows, popcounts)
-        planes, least, fewest = self._planes, self._least, int(self._threshold * popcounts[0]) - 1
+        lists = BitLists.from_rows(self._planes, self._words, rows, popcounts)
+        planes, min_common, min_popcount = self._planes, self._min_common, int(self._threshold * popcounts[0]) - 1
         tiles = len(planes.lacking)
-        first = min(int(np.searchsorted(planes.popcounts, fewest)) // TILE, tiles)
-        row, right, shared = similar_in_tiles(lists, planes, least, -len(rows), first, tiles)
+        first = min(int(np.searchsorted(planes.popcounts, min_popcount)) // TILE, tiles)
+        row, right, shared = similar_in_tiles(lists, planes, min_common, -len(rows), first, tiles)
         similarity = shared / (popcounts[row] + planes.popcounts[right] - shared)
         return Pairs(rows[row], planes.order[right], similarity)
 
@@ -177,7 +177,7 @@ class NewerPlan:
 
     def __init__(self, words: UInt64, older: int, threshold: float) -> None:
         self._older = older
-        planes = BitPlanes.of(words[older:])
+        planes = BitPlanes.from_words(words[older:])
         self._across = AcrossPlan(words[:older], threshold, planes)
         self._among = JoinPlan(words[older:], threshold, planes)
 
@@ -208,14 +208,14 @@ def similar_pairs(
     return JoinPlan(words, threshold).pairs(0, threads, advance)
 
 
-def _tasks(popcounts: Int64, least: Int64) -> Int64:
+def _tasks(popcounts: Int64, min_common: Int64) -> Int64:
     """Return (T, 3) int64: first row and tiles [first, stop) of each task that popcounts do not rule out."""
     tiles = -(-len(popcounts) // TILE)
     tasks = []
     for start in range(0, len(popcounts), _ROWS):
         largest = popcounts[min(start + _ROWS, len(popcounts)) - 1]
         for first in range(start // TILE, tiles, _TILES):
-            if first > start // TILE and least[largest + popcounts[first * TILE]] > largest:
+            if first > start // TILE and min_common[largest + popcounts[first * TILE]] > largest:
                 break
             tasks.append((start, first, min(first + _TILES, tiles)))
     return np.array(tasks, np.int64).reshape(-1, 3)

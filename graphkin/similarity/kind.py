@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.describer import Describer
-from graphkin.similarity.hits import NOTHING, Hits, Matches
+from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.similarity.threads import in_order
@@ -165,14 +165,14 @@ class Search(ABC):
 
         Items with similarity 0 are never hits.
         """
-        least, found, total = rounded(min_similarity), NOTHING, 0
+        threshold, hits, total = rounded(min_similarity), NO_HITS, 0
         for start in range(0, len(ids), _BLOCK):
-            some = ids[start : start + _BLOCK]
-            similarity = self.similarities(query, some).astype(np.float32)
-            passing = (similarity > 0) & (similarity >= least)
-            total += int(np.count_nonzero(passing))
-            found = found.with_(Hits(some[passing], similarity[passing])).best(limit)
-        return replace(found, total=None if min_similarity is None else total)
+            block = ids[start : start + _BLOCK]
+            similarity = self.similarities(query, block).astype(np.float32)
+            mask = (similarity > 0) & (similarity >= threshold)
+            total += int(np.count_nonzero(mask))
+            hits = hits.concatenate(Hits(block[mask], similarity[mask])).best(limit)
+        return replace(hits, total=None if min_similarity is None else total)
 
     def search_all(
         self, queries: Sequence[Query], min_similarity: float | None, limit: int, threads: int
@@ -196,8 +196,8 @@ class Search(ABC):
     def identical(self, query: Query) -> int | None:
         """Return the lowest id of the items with the same structure, or None."""
 
-    def identical_all(self, queries: Sequence[Query], found: Matches) -> list[int | None]:  # noqa: ARG002
-        """Return `identical` of each query; `found` holds the matches that `search_all` returned for these queries."""
+    def identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:  # noqa: ARG002
+        """Return `identical` of each query; `matches` is what `search_all` returned for these queries."""
         return [self.identical(query) for query in queries]
 
     @abstractmethod

@@ -25,8 +25,8 @@ def register(kind: Kind[AnyRecipe]) -> None:
     Raises:
         Conflict: Another kind with this name is registered.
     """
-    known = _KINDS.setdefault(kind.name, cast("Kind[Recipe]", kind))
-    if type(known) is not type(kind):
+    existing = _KINDS.setdefault(kind.name, cast("Kind[Recipe]", kind))
+    if type(existing) is not type(kind):
         raise Conflict("there is another kind of this name", given=kind.name, expected="a name of its own")
 
 
@@ -52,8 +52,8 @@ def kind_named(name: str) -> Kind[Recipe]:
 
 def kind_of_recipe(recipe: AnyRecipe) -> Kind[AnyRecipe]:
     """Return the kind of items that a recipe is for."""
-    found = next(kind for kind in _KINDS.values() if kind.recipe_type is type(recipe))
-    return cast("Kind[AnyRecipe]", found)
+    match = next(kind for kind in _KINDS.values() if kind.recipe_type is type(recipe))
+    return cast("Kind[AnyRecipe]", match)
 
 
 def recipe_of(generation: Generation) -> Recipe:

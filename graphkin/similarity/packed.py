@@ -9,7 +9,7 @@ from graphkin.store.records import UInt64
 MAX_BITS = 16_384
 """Maximum length of a stored fingerprint."""
 
-_SHOWN = 200  # maximum number of characters quoted in an error
+_EXCERPT = 200  # maximum number of characters quoted in an error
 _DIGITS = frozenset("0123456789abcdef")
 
 
@@ -42,8 +42,8 @@ def read_fingerprint(text: str, bits: int) -> UInt64:
     try:
         return np.frombuffer(packed(text, bits), "<u8")
     except Rejected as reason:
-        given = text[:_SHOWN].encode(errors="backslashreplace").decode()
-        raise InvalidInput(str(reason), given=given, expected=f"{bits:,} bits in hexadecimal") from reason
+        excerpt = text[:_EXCERPT].encode(errors="backslashreplace").decode()
+        raise InvalidInput(str(reason), given=excerpt, expected=f"{bits:,} bits in hexadecimal") from reason
 
 
 def words_of(bits: int) -> int:

@@ -42,15 +42,15 @@ class BitPlanes(NamedTuple):
     lacking: UInt64
 
     @classmethod
-    def of(cls, words: UInt64) -> "BitPlanes":
+    def from_words(cls, words: UInt64) -> "BitPlanes":
         """Build the planes of packed fingerprints `words` (N, W) uint64 with at most 65,472 bits.
 
         The planes take as much memory as `words`.
         """
         popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         order = np.argsort(popcounts, kind="stable").astype(np.int32)
-        rank = _rarest_first(words)
-        lacking = _aligned(-(-len(words) // TILE), lanes.WORDS * (len(rank) + 1))
+        rank = _rank_by_frequency(words)
+        lacking = _allocate_aligned(-(-len(words) // TILE), lanes.WORDS * (len(rank) + 1))
         lacking[:, : lanes.WORDS * len(rank)] = ~np.uint64(0)
         lacking[:, lanes.WORDS * len(rank) :] = 0
         _clear_present(words, order, rank, lacking)
@@ -70,8 +70,8 @@ class BitPlanes(NamedTuple):
         }
         return (
             all((array.dtype, *array.shape) == expected[name] for name, array in self._asdict().items())
-            and _permutes(self.order)
-            and _permutes(self.rank)
+            and _is_permutation(self.order)
+            and _is_permutation(self.rank)
             and (items == 0 or bool(self.popcounts[0] >= 0 and self.popcounts[-1] <= bits))
             and bool((self.popcounts[1:] >= self.popcounts[:-1]).all())
         )
@@ -94,12 +94,12 @@ class BitLists(NamedTuple):
     runs: Int64
 
     @classmethod
-    def of(cls, planes: BitPlanes, words: UInt64, start: int, stop: int) -> "BitLists":
+    def from_positions(cls, planes: BitPlanes, words: UInt64, start: int, stop: int) -> "BitLists":
         """Build the lists of the items at positions [start, stop), whose fingerprints are rows of `words`."""
-        return cls.of_rows(planes, words, planes.order[start:stop], planes.popcounts[start:stop])
+        return cls.from_rows(planes, words, planes.order[start:stop], planes.popcounts[start:stop])
 
     @classmethod
-    def of_rows(cls, planes: BitPlanes, words: UInt64, rows: Int32, popcounts: Int64) -> "BitLists":
+    def from_rows(cls, planes: BitPlanes, words: UInt64, rows: Int32, popcounts: Int64) -> "BitLists":
         """Build the lists of any rows of `words`, which have the ascending popcounts `popcounts`."""
         starts = np.zeros(len(popcounts) + 1, np.int64)
         np.cumsum(-(-popcounts // STEP) * STEP, out=starts[1:])
@@ -107,7 +107,7 @@ class BitLists(NamedTuple):
         return cls(_ranks(words, rows, planes.rank, starts), starts, popcounts, runs)
 
     @classmethod
-    def of_one(cls, planes: BitPlanes, fingerprint: UInt64) -> "BitLists":
+    def from_fingerprint(cls, planes: BitPlanes, fingerprint: UInt64) -> "BitLists":
         """Build the list of one fingerprint (W,), which need not belong to an item."""
         popcount = np.bitwise_count(fingerprint).sum(dtype=np.int64)
         starts = np.array([0, -(-popcount // STEP) * STEP])
@@ -116,12 +116,12 @@ class BitLists(NamedTuple):
         return cls(ranks, starts, np.array([popcount]), np.array([0, 1]))
 
 
-def _permutes(array: Int32 | UInt16) -> bool:
+def _is_permutation(array: Int32 | UInt16) -> bool:
     """Return whether the array is a permutation of 0 to N - 1."""
     return np.array_equal(np.sort(array), np.arange(len(array)))
 
 
-def _rarest_first(words: UInt64) -> UInt16:
+def _rank_by_frequency(words: UInt64) -> UInt16:
     """Return (B,) uint16, the rank of each bit by its frequency in a sample of the fingerprints."""
     sample = words[:: max(1, len(words) // _SAMPLE)]
     frequency = _frequency(sample)
@@ -130,7 +130,7 @@ def _rarest_first(words: UInt64) -> UInt16:
     return rank
 
 
-def _aligned(rows: int, words: int) -> UInt64:
+def _allocate_aligned(rows: int, words: int) -> UInt64:
     """Return an uninitialized array (rows, words) uint64 whose 512-bit vectors do not straddle cache lines."""
     spare = np.empty(rows * words + lanes.WORDS, np.uint64)
     first = -(spare.ctypes.data // spare.itemsize) % lanes.WORDS
@@ -155,11 +155,11 @@ def _clear_present(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64) -
     """Clear the bits of `lacking` for each bit that an item has."""
     for position in range(len(order)):
         tile, column = lacking[position // TILE], position % TILE
-        others = ~(np.uint64(1) << np.uint64(column % 64))
+        mask = ~(np.uint64(1) << np.uint64(column % 64))
         for word in range(words.shape[1]):
             rest = words[order[position], word]
             while rest:
-                tile[lanes.WORDS * rank[64 * word + _lowest(rest)] + column // 64] &= others
+                tile[lanes.WORDS * rank[64 * word + _lowest(rest)] + column // 64] &= mask
                 rest &= rest - np.uint64(1)
 
 
@@ -173,16 +173,16 @@ def _ranks(words: UInt64, rows: Int32, rank: UInt16, starts: Int64) -> UInt16:
         for word in range(words.shape[1]):
             rest = words[rows[place], word]
             while rest:
-                own = np.uint64(rank[64 * word + _lowest(rest)])
-                ranked[own >> np.uint64(6)] |= np.uint64(1) << (own & np.uint64(63))
+                bit_rank = np.uint64(rank[64 * word + _lowest(rest)])
+                ranked[bit_rank >> np.uint64(6)] |= np.uint64(1) << (bit_rank & np.uint64(63))
                 rest &= rest - np.uint64(1)
-        at = starts[place]
+        end = starts[place]
         for word in range(len(ranked)):
             rest = ranked[word]
             while rest:
-                ranks[at] = 64 * word + _lowest(rest)
+                ranks[end] = 64 * word + _lowest(rest)
                 rest &= rest - np.uint64(1)
-                at += 1
+                end += 1
     return ranks
 
 

@@ -59,11 +59,11 @@ def minimum_common(threshold: float, most: int) -> Int64:
     The quotient is computed in float64. Entries that no c can satisfy are most + 1. So is the entry for s = 0, two
     empty fingerprints, because RDKit defines their similarity as 0.
     """
-    least = np.full(most + 1, most + 1)
+    minimum = np.full(most + 1, most + 1)
     for bits in range(2, most + 1):
         shared = max(int(threshold * bits / (1 + threshold)) - 1, 1)  # rounding can make the estimate one too large
         while shared < bits and shared / (bits - shared) < threshold:
             shared += 1
         if shared < bits:
-            least[bits] = shared
-    return least
+            minimum[bits] = shared
+    return minimum

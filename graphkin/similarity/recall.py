@@ -60,10 +60,10 @@ def measure(
         InvalidInput: The threshold is out of range.
         Conflict: The generation cannot be searched.
     """
-    (found,) = measure_at(
+    (recall,) = measure_at(
         generation, rule, sample, [generation.manifest.threshold if threshold is None else threshold], seed
     )
-    return found
+    return recall
 
 
 def measure_at(
@@ -75,21 +75,21 @@ def measure_at(
     ids = np.sort(np.random.default_rng(seed).choice(generation.size, min(sample, generation.size), replace=False))
     exact = _exact_degrees(generation, ids, thresholds)
     if rule is None:
-        found = _stored_degrees(generation, ids, thresholds)
+        degrees = _stored_degrees(generation, ids, thresholds)
     else:
-        found = _window_degrees(generation, thresholds)[:, ids]
+        degrees = _window_degrees(generation, thresholds)[:, ids]
     return [
         Recall(
             rule=rule or "stored",
             threshold=threshold,
             sample=len(ids),
-            exact_pairs=int(all.sum()),
-            found_pairs=int(own.sum()),
-            recall=float(own.sum() / all.sum()) if all.any() else None,
-            mean_degree={"exact": float(all.mean()), "found": float(own.mean())},
-            isolated_share={"exact": float((all == 0).mean()), "found": float((own == 0).mean())},
+            exact_pairs=int(exact_row.sum()),
+            found_pairs=int(rule_row.sum()),
+            recall=float(rule_row.sum() / exact_row.sum()) if exact_row.any() else None,
+            mean_degree={"exact": float(exact_row.mean()), "found": float(rule_row.mean())},
+            isolated_share={"exact": float((exact_row == 0).mean()), "found": float((rule_row == 0).mean())},
         )
-        for threshold, all, own in zip(thresholds, exact, found, strict=True)
+        for threshold, exact_row, rule_row in zip(thresholds, exact, degrees, strict=True)
     ]
 
 
@@ -118,17 +118,17 @@ def _exact_degrees(generation: Generation, ids: Int64, thresholds: Sequence[floa
 def _stored_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:
     """Return (T, n) int64, the stored degree of each of `ids` at each threshold."""
     return np.array(
-        [[generation.neighbors(int(id), least, limit=0).total for id in ids] for least in thresholds], np.int64
+        [[generation.neighbors(int(id), threshold, limit=0).total for id in ids] for threshold in thresholds], np.int64
     )
 
 
 def _window_degrees(generation: Generation, thresholds: Sequence[float]) -> Int64:
     """Return (T, N) int64, the degree of every item under the window rule at each threshold."""
     kind = kind_of(generation)
-    published = {**generation.manifest.recipe, "candidates": "window", "threshold": min(thresholds)}
-    recipe = kind.recipe(published)
+    values = {**generation.manifest.recipe, "candidates": "window", "threshold": min(thresholds)}
+    recipe = kind.recipe(values)
     descriptors = kind.descriptors_of(generation, recipe, kind.digests(generation, recipe))
     pairs = Pairs.concatenate(list(descriptors.pairs(0, 1, lambda _: None)))
-    kept = (pairs.similarity >= threshold for threshold in thresholds)
-    ends = (np.concatenate([pairs.left[each], pairs.right[each]]) for each in kept)
-    return np.array([np.bincount(each, minlength=generation.size) for each in ends])
+    masks = (pairs.similarity >= threshold for threshold in thresholds)
+    ends = (np.concatenate([pairs.left[mask], pairs.right[mask]]) for mask in masks)
+    return np.array([np.bincount(end, minlength=generation.size) for end in ends])

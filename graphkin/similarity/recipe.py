@@ -32,7 +32,7 @@ class Recipe(Frozen):
         return self
 
 
-def combined(presets: dict[str, dict[str, Any]], preset: str, explicit: dict[str, Any]) -> dict[str, Any]:
+def override_preset(presets: dict[str, dict[str, Any]], preset: str, explicit: dict[str, Any]) -> dict[str, Any]:
     """Return the values of a preset, overridden by every option that is not None.
 
     Raises:
@@ -46,7 +46,7 @@ def combined(presets: dict[str, dict[str, Any]], preset: str, explicit: dict[str
     return values
 
 
-def validated(recipe: type[AnyRecipe], values: dict[str, Any]) -> AnyRecipe:
+def validate_recipe(recipe: type[AnyRecipe], values: dict[str, Any]) -> AnyRecipe:
     """Return the recipe with these values.
 
     Raises:
@@ -56,5 +56,5 @@ def validated(recipe: type[AnyRecipe], values: dict[str, Any]) -> AnyRecipe:
         return recipe.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the recipe"
-        raise InvalidInput(f"{where}: {first['msg']}", given=str(first["input"])) from error
+        field = ".".join(str(part) for part in first["loc"]) or "the recipe"
+        raise InvalidInput(f"{field}: {first['msg']}", given=str(first["input"])) from error

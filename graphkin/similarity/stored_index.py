@@ -12,7 +12,7 @@ from graphkin.store.base import Generation
 
 T = TypeVar("T", bound=NamedTuple)
 
-_ROOM = 4 * 2**30  # maximum size of the cached indexes, in bytes
+_CACHE_BYTES = 4 * 2**30  # maximum size of the cached indexes, in bytes
 
 _log = logging.getLogger(__name__)
 
@@ -69,14 +69,14 @@ def cached_index(
             raise ValueError(f"no index of {generation.size} items")
         return index
 
-    made = None
+    index = None
     try:
-        cache = ArrayCache(user_cache_path("graphkin") / "indexes", _ROOM)
-        kept = cache.open(key, read)
-        if kept is None:
-            made = make()
-            kept = cache.keep(key, made._asdict(), read)
-        return kept
+        cache = ArrayCache(user_cache_path("graphkin") / "indexes", _CACHE_BYTES)
+        cached = cache.open(key, read)
+        if cached is None:
+            index = make()
+            cached = cache.keep(key, index._asdict(), read)
+        return cached
     except OSError as error:
         _log.warning("the search index of generation %s cannot be kept: %s", generation.id[:12], error)
-        return make() if made is None else made
+        return make() if index is None else index

@@ -6,8 +6,8 @@ import numpy as np
 
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.measure import Measure
-from graphkin.similarity.batch import LEAST, BatchPlan
-from graphkin.similarity.hits import NOTHING, Hits, Matches
+from graphkin.similarity.batch import LOWEST_SIMILARITY, BatchPlan
+from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import JoinPlan, NewerPlan, Pairs
 from graphkin.similarity.kind import Advance, Query, Search
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
@@ -86,42 +86,41 @@ class TanimotoSearch(Search):
                 given=f"{64 * stored.shape[1]} bits",
                 expected=f"{64 * words} bits",
             )
-        whole = (
-            generation.indexed == generation.size
-        )  # after an append, building the planes takes no longer than reading them
-        kept = stored_index(generation, BitPlanes, lambda planes: planes.fit(stored)) if whole else None
-        self._planes = kept or BitPlanes.of(stored)
+        # After an append, building the planes takes no longer than reading them.
+        is_complete = generation.indexed == generation.size
+        stored_planes = stored_index(generation, BitPlanes, lambda planes: planes.fit(stored)) if is_complete else None
+        self._planes = stored_planes or BitPlanes.from_words(stored)
         for array in self._planes:
             array.flags.writeable = False  # as for a memory-mapped file, so that one compiled kernel serves both
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        lists = BitLists.of_one(self._planes, self._bits(query))
+        lists = BitLists.from_fingerprint(self._planes, self._bits(query))
         if min_similarity is not None:
-            found = self._scan(lists, rounded(min_similarity), 0, self._tiles)
-            return found.best(limit, total=len(found.ids))
-        found = self._nearest(lists, limit)
-        return (found if len(found.ids) >= limit else self._everything(query)).best(limit)
+            hits = self._scan(lists, rounded(min_similarity), 0, self._tiles)
+            return hits.best(limit, total=len(hits.ids))
+        hits = self._nearest(lists, limit)
+        return (hits if len(hits.ids) >= limit else self._all_hits(query)).best(limit)
 
     def search_all(
         self, queries: Sequence[Query], min_similarity: float | None, limit: int, threads: int
     ) -> Generator[Matches]:
-        def alone(number: int) -> Hits:
+        def search_one(number: int) -> Hits:
             return self.search(queries[number], min_similarity, limit)
 
         bits = np.array([self._bits(query) for query in queries], np.uint64)
         bits = bits.reshape(len(queries), self._fingerprints.words.shape[1])
-        yield from BatchPlan(self._planes, bits, min_similarity, limit, alone).matches(threads)
+        yield from BatchPlan(self._planes, bits, min_similarity, limit, search_one).matches(threads)
 
-    def identical_all(self, queries: Sequence[Query], found: Matches) -> list[int | None]:
+    def identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:
         """Return the identical item of each query.
 
         A query without a hit of similarity 1 has none, except for an empty fingerprint, which has similarity 0 with
         itself.
         """
-        alike = np.isin(np.arange(len(queries)), found.query[found.similarity == 1])
+        has_equal = np.isin(np.arange(len(queries)), matches.query[matches.similarity == 1])
         return [
-            self.identical(query) if same or not self._bits(query).any() else None
-            for query, same in zip(queries, alike, strict=True)
+            self.identical(query) if is_equal or not self._bits(query).any() else None
+            for query, is_equal in zip(queries, has_equal, strict=True)
         ]
 
     def measured(self, measure: Measure) -> Search:
@@ -144,14 +143,14 @@ class TanimotoSearch(Search):
         Tiles are scanned in order of the distance of their popcounts from the query's, with a threshold that rises to
         the similarity of the last of the best hits.
         """
-        found, threshold = NOTHING, np.float32(0)
-        for first, stop in self._outwards(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
-            found = found.with_(self._scan(lists, threshold, first, stop)).best(limit)
-            if len(found.ids) == limit:
-                threshold = found.similarity[-1]
-        return found
+        hits, threshold = NO_HITS, np.float32(0)
+        for first, stop in self._tile_ranges(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
+            hits = hits.concatenate(self._scan(lists, threshold, first, stop)).best(limit)
+            if len(hits.ids) == limit:
+                threshold = hits.similarity[-1]
+        return hits
 
-    def _outwards(self, home: int) -> list[tuple[int, int]]:
+    def _tile_ranges(self, home: int) -> list[tuple[int, int]]:
         """Return ranges of tiles in order of their distance from the tile `home`.
 
         The first range is that tile alone, because a scan without a threshold returns every item.
@@ -167,16 +166,16 @@ class TanimotoSearch(Search):
         """Return the items in the tiles [first, stop) with similarity ≥ threshold and at least one common bit."""
         size = int(lists.popcounts[0])
         popcounts = self._planes.popcounts
-        below = max(float(np.nextafter(threshold, np.float32(0))), LEAST)
+        below = max(float(np.nextafter(threshold, np.float32(0))), LOWEST_SIMILARITY)
         smallest, beyond = np.searchsorted(popcounts, [int(below * size), int(size / below) + 2])
         first, stop = max(first, smallest // TILE), min(stop, -(-beyond // TILE))
-        least = minimum_common(below, size + int(popcounts[-1]))
-        _, positions, shared = similar_in_tiles(lists, self._planes, least, -1, first, max(first, stop))
+        min_common = minimum_common(below, size + int(popcounts[-1]))
+        _, positions, shared = similar_in_tiles(lists, self._planes, min_common, -1, first, max(first, stop))
         similarity = (shared / (size + popcounts[positions] - shared)).astype(np.float32)
-        passing = similarity >= threshold
-        return Hits(self._planes.order[positions[passing]], similarity[passing])
+        mask = similarity >= threshold
+        return Hits(self._planes.order[positions[mask]], similarity[mask])
 
-    def _everything(self, query: Query) -> Hits:
+    def _all_hits(self, query: Query) -> Hits:
         """Return all items with their similarities, including those with similarity 0."""
         similarity = self.similarities(query).astype(np.float32)
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)

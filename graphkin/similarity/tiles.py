@@ -14,7 +14,7 @@ from graphkin.similarity.popcount import popcount
 from graphkin.store.kernels import inlined, kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
-Found = tuple[Int32, Int32, Int32, np.int64]
+Buffers = tuple[Int32, Int32, Int32, np.int64]
 """Output buffers: rows, positions and common bits, with spare capacity, and the number of pairs in them."""
 
 _REGISTERS = 5  # binary digits of the counters in registers; a sixth and further digits are in memory
@@ -23,14 +23,14 @@ _EARLY, _LATE, _LEFT = 0, 1, 2  # when all columns had overflowed: at the first 
 
 @kernel
 def similar_in_tiles(
-    lists: BitLists, planes: BitPlanes, least: Int64, first_row: int, first_tile: int, stop_tile: int
+    lists: BitLists, planes: BitPlanes, min_common: Int64, first_row: int, first_tile: int, stop_tile: int
 ) -> tuple[Int32, Int32, Int32]:
     """Return every similar pair of a row of `lists` and a later item of the tiles [first_tile, stop_tile).
 
     Args:
         lists: Bit lists of the rows.
         planes: Bit-sliced fingerprints of the items.
-        least: The fewest common bits for each sum of popcounts (`minimum_common`).
+        min_common: The fewest common bits for each sum of popcounts (`minimum_common`).
         first_row: Position of the first row. With minus the number of rows, every item counts as later.
         first_tile: First tile to scan.
         stop_tile: Tile after the last one to scan.
@@ -38,19 +38,21 @@ def similar_in_tiles(
     Returns:
         Row, position and common bits of each pair, int32. Their order depends only on the arguments.
     """
-    found: Found = (np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.int64(0))
+    buffers: Buffers = (np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.int64(0))
     margins = np.full(len(lists.runs), STEP)
     for tile in range(first_tile, stop_tile):
-        fewest = max(planes.popcounts[TILE * tile], 1)  # an empty item is similar to no other
+        min_popcount = max(planes.popcounts[TILE * tile], 1)  # an empty item is similar to no other
         for run in range(len(lists.runs) - 1):
             start, stop = lists.runs[run], min(lists.runs[run + 1], TILE * (tile + 1) - first_row)
             if start >= stop:
                 break
-            allowed = lists.popcounts[start] - least[lists.popcounts[start] + fewest]
+            allowed = lists.popcounts[start] - min_common[lists.popcounts[start] + min_popcount]
             if allowed >= 0:
-                found, late = _run(lists, planes, least, found, first_row, tile, start, stop, allowed, margins[run])
+                buffers, late = _run(
+                    lists, planes, min_common, buffers, first_row, tile, start, stop, allowed, margins[run]
+                )
                 margins[run] = _adapted(margins[run], late, stop - start)
-    rows, positions, shared, count = found
+    rows, positions, shared, count = buffers
     return rows[:count].copy(), positions[:count].copy(), shared[:count].copy()
 
 
@@ -67,9 +69,9 @@ def _adapted(margin: int, late: int, rows: int) -> int:
 
 @kernel
 def _run(
-    lists: BitLists, planes: BitPlanes, least: Int64, found: Found, first_row: int, tile: int, start: int, stop: int,
-    allowed: int, margin: int,
-) -> tuple[Found, int]:  # fmt: skip
+    lists: BitLists, planes: BitPlanes, min_common: Int64, buffers: Buffers, first_row: int, tile: int, start: int,
+    stop: int, allowed: int, margin: int,
+) -> tuple[Buffers, int]:  # fmt: skip
     """Compare the rows [start, stop), all of one popcount, with one tile; return pairs and number of late rows."""
     size = lists.popcounts[start]
     places = _REGISTERS
@@ -82,8 +84,10 @@ def _run(
         row, more = _next_left(vectors, lists.ranks, lists.starts, row, stop, prefix, allowed, places, counters)
         late += more
         if row == stop:
-            return found, late
-        found = _emit(found, counters, places, allowed, row, first_row + row, tile, size, planes.popcounts, least)
+            return buffers, late
+        buffers = _emit(
+            buffers, counters, places, allowed, row, first_row + row, tile, size, planes.popcounts, min_common
+        )
         row += 1
 
 
@@ -125,11 +129,11 @@ def _count(
 
     If columns remain, `counters` holds the mask of overflowed columns, then the binary digits of the counts.
     """
-    short = (1 << places) - 1 - allowed
-    one, two, four = _place(short, 0), _place(short, 1), _place(short, 2)
-    eight, sixteen, out = _place(short, 3), _place(short, 4), spread(np.uint64(0))
+    start = (1 << places) - 1 - allowed
+    one, two, four = _place(start, 0), _place(start, 1), _place(start, 2)
+    eight, sixteen, out = _place(start, 3), _place(start, 4), spread(np.uint64(0))
     for place in range(_REGISTERS, places):
-        store(counters, np.uint64(WORDS * (1 + place)), _place(short, place))
+        store(counters, np.uint64(WORDS * (1 + place)), _place(start, place))
     outcome = _EARLY
     while look <= end:
         while at < look:
@@ -137,9 +141,9 @@ def _count(
             eight, carry = eight ^ carry, eight & carry
             sixteen, carry = sixteen ^ carry, sixteen & carry
             for place in range(_REGISTERS, places):
-                held = load(counters, np.uint64(WORDS * (1 + place)))
-                store(counters, np.uint64(WORDS * (1 + place)), held ^ carry)
-                carry = held & carry
+                digit = load(counters, np.uint64(WORDS * (1 + place)))
+                store(counters, np.uint64(WORDS * (1 + place)), digit ^ carry)
+                carry = digit & carry
             out = out | carry
             at += np.uint64(STEP)
         if all_set(out):
@@ -194,24 +198,28 @@ def _add_eight(
 
 @kernel
 def _emit(
-    found: Found, counters: UInt64, places: int, allowed: int, row: int, row_position: int, tile: int, size: int,
-    popcounts: Int64, least: Int64,
-) -> Found:  # fmt: skip
+    buffers: Buffers, counters: UInt64, places: int, allowed: int, row: int, row_position: int, tile: int, size: int,
+    popcounts: Int64, min_common: Int64,
+) -> Buffers:  # fmt: skip
     """Append the remaining columns of one row that are later than it and similar by their own popcounts."""
-    rows, positions, shared, count = found
+    rows, positions, shared, count = buffers
     if count + TILE > len(rows):
         rows, positions, shared = _doubled(rows), _doubled(positions), _doubled(shared)
     full = size + (1 << places) - 1 - allowed
     for word in range(WORDS):
-        left = ~counters[word]
-        while left:
-            column = popcount(~left & (left - np.uint64(1)))  # type: ignore[call-arg, var-annotated]
-            left &= left - np.uint64(1)
+        remaining = ~counters[word]
+        while remaining:
+            column = popcount(~remaining & (remaining - np.uint64(1)))  # type: ignore[call-arg, var-annotated]
+            remaining &= remaining - np.uint64(1)
             counted = 0
             for place in range(places):
                 counted |= np.int64((counters[WORDS * (1 + place) + word] >> np.uint64(column)) & np.uint64(1)) << place
             position, common = TILE * tile + 64 * word + column, full - counted
-            if position > row_position and position < len(popcounts) and common >= least[size + popcounts[position]]:
+            if (
+                position > row_position
+                and position < len(popcounts)
+                and common >= min_common[size + popcounts[position]]
+            ):
                 rows[count], positions[count], shared[count] = row, position, common
                 count += 1
     return rows, positions, shared, count

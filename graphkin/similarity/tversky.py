@@ -24,9 +24,9 @@ class ScannedSearch(Search):
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self.similarities(query).astype(np.float32)
-        everything = Hits(np.arange(len(similarity), dtype=np.int32), similarity)
+        hits = Hits(np.arange(len(similarity), dtype=np.int32), similarity)
         if min_similarity is None:
-            return everything.best(limit)
+            return hits.best(limit)
         rows = np.flatnonzero((similarity > 0) & (similarity >= rounded(min_similarity))).astype(np.int32)
         return Hits(rows, similarity[rows]).best(limit, total=len(rows))
 
@@ -63,7 +63,7 @@ class TverskySearch(ScannedSearch):
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
         bits = self._bits(of) if isinstance(of, Query) else self._fingerprints.words[of]
         shared = common_with(self._fingerprints.words[others], bits).astype(np.float64)
-        own, theirs = float(np.bitwise_count(bits).sum()), self._fingerprints.popcounts[others]
-        weighed = self._alpha * own + self._beta * theirs + (1 - self._alpha - self._beta) * shared
-        similarity: Float64 = np.divide(shared, weighed, out=np.zeros_like(shared), where=shared > 0)
+        query_bits, item_bits = float(np.bitwise_count(bits).sum()), self._fingerprints.popcounts[others]
+        denominator = self._alpha * query_bits + self._beta * item_bits + (1 - self._alpha - self._beta) * shared
+        similarity: Float64 = np.divide(shared, denominator, out=np.zeros_like(shared), where=shared > 0)
         return similarity

@@ -26,27 +26,27 @@ def verify(generation: Generation, sample: int, seed: int = 0) -> list[str]:
 
 
 def _wrong_edges(kind: Kind[Recipe], generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-    edges = _sampled(generation, sample, random)
-    again = kind.recomputed(generation, edges)
-    wrong = (np.abs(again - edges.similarity) > _TOLERANCE) | (
-        again.astype(np.float32) < rounded(generation.manifest.threshold)
+    edges = _sample_edges(generation, sample, random)
+    expected = kind.recomputed(generation, edges)
+    is_wrong = (np.abs(expected - edges.similarity) > _TOLERANCE) | (
+        expected.astype(np.float32) < rounded(generation.manifest.threshold)
     )
     return [
         f"edge {a}-{b}: stored similarity {stored}, computed again {similarity:.9f}"
         for a, b, stored, similarity in zip(
-            edges.source[wrong], edges.target[wrong], edges.similarity[wrong], again[wrong], strict=True
+            edges.source[is_wrong], edges.target[is_wrong], edges.similarity[is_wrong], expected[is_wrong], strict=True
         )
     ]
 
 
-def _sampled(generation: Generation, sample: int, random: np.random.Generator) -> Edges:
+def _sample_edges(generation: Generation, sample: int, random: np.random.Generator) -> Edges:
     """Return random edges, each at most once."""
     count = generation.manifest.edges
-    chosen = np.sort(random.choice(count, min(sample, count), replace=False))
-    picked: list[Edges] = []
-    passed = 0
+    positions = np.sort(random.choice(count, min(sample, count), replace=False))
+    parts: list[Edges] = []
+    offset = 0
     for block in generation.edges():
-        first, last = np.searchsorted(chosen, [passed, passed + len(block)])
-        picked.append(block.take(chosen[first:last] - passed))
-        passed += len(block)
-    return Edges.concatenate(picked)
+        first, last = np.searchsorted(positions, [offset, offset + len(block)])
+        parts.append(block.take(positions[first:last] - offset))
+        offset += len(block)
+    return Edges.concatenate(parts)

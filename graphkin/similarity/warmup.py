@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.batch import BatchPlan
-from graphkin.similarity.hits import NOTHING
+from graphkin.similarity.hits import NO_HITS
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import common_with, minimum_common
 from graphkin.similarity.tiles import similar_in_tiles
@@ -32,11 +32,11 @@ def compile_kernels() -> None:
         sampler.explain(0, Policy.of(name), 0, 0)
     sampler.negatives(0, 0, 0, 1, 1)
     words = _read_only([[1], [2], [3]], np.uint64)
-    for some in (words, words[:1].copy()):  # read-only as for all items, writable as for a selection
-        common_with(some, words[0])
-    planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.of(words)))
-    similar_in_tiles(BitLists.of_one(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
-    list(BatchPlan(planes, words.copy(), 0.5, 1, lambda _: NOTHING).matches(1))
+    for fingerprints in (words, words[:1].copy()):  # read-only as for all items, writable as for a selection
+        common_with(fingerprints, words[0])
+    planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.from_words(words)))
+    similar_in_tiles(BitLists.from_fingerprint(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
+    list(BatchPlan(planes, words.copy(), 0.5, 1, lambda _: NO_HITS).matches(1))
     forest = Edges(_read_only([0, 0], np.int32), _read_only([1, 2], np.int32), _read_only([0.5] * 2, np.float32))
     Components.at(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
     outgrowing(forest.source, forest.target, 3, 2)

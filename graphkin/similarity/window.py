@@ -10,7 +10,7 @@ from graphkin.similarity.join import Pairs
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-MOST = 70  # maximum number of candidates per target
+MAX_CANDIDATES = 70  # maximum number of candidates per target
 _TARGETS_PER_BLOCK = 16_384
 
 Similarity = Callable[[Int32, Int32], Float64]
@@ -40,7 +40,7 @@ class Window:
     allowed: Int64
 
     @classmethod
-    def sorted(
+    def from_columns(
         cls,
         key: Float64,
         reach: Float64,
@@ -60,17 +60,17 @@ class Window:
     def __len__(self) -> int:
         return len(self.order)
 
-    def candidates(self, start: int, stop: int, most: int = MOST) -> tuple[Int32, Int32]:
+    def candidates(self, start: int, stop: int, limit: int = MAX_CANDIDATES) -> tuple[Int32, Int32]:
         """Return the positions (target, candidate) of all candidates of the targets in [start, stop).
 
-        From the target outwards, each side stops at the first key out of reach, or after `most` candidates. If both
-        sides together have L > most candidates, ⌊(L - most) / 2⌋ are removed from the low end and the rest from the
+        From the target outwards, each side stops at the first key out of reach, or after `limit` candidates. If both
+        sides together have L > limit candidates, ⌊(L - limit) / 2⌋ are removed from the low end and the rest from the
         high end.
         """
-        target, candidate = _candidates(self.key, self.reach, self.others, self.allowed, start, stop, most)
+        target, candidate = _candidates(self.key, self.reach, self.others, self.allowed, start, stop, limit)
         return target, candidate
 
-    def accepted(self, start: int, stop: int) -> tuple[Int32, Int32]:
+    def all_candidates(self, start: int, stop: int) -> tuple[Int32, Int32]:
         """Return (position, later position) of all pairs in which either item accepts the other, without a limit.
 
         The first position is in [start, stop).
@@ -82,19 +82,19 @@ class Window:
         self, similarity: Similarity, threshold: float, advance: Callable[[int], object] = lambda _: None
     ) -> Pairs:
         """Return each candidate pair with similarity ≥ threshold once, if either item is a candidate of the other."""
-        kept: list[Pairs] = []
+        parts: list[Pairs] = []
         for start in range(0, len(self), _TARGETS_PER_BLOCK):
             stop = min(start + _TARGETS_PER_BLOCK, len(self))
-            kept.append(self.similar(*self.candidates(start, stop), similarity, threshold))
+            parts.append(self.similar_pairs(*self.candidates(start, stop), similarity, threshold))
             advance(stop - start)
-        return _once(Pairs.concatenate(kept), len(self))
+        return _once(Pairs.concatenate(parts), len(self))
 
-    def similar(self, one: Int32, other: Int32, similarity: Similarity, threshold: float) -> Pairs:
+    def similar_pairs(self, one: Int32, other: Int32, similarity: Similarity, threshold: float) -> Pairs:
         """Return the pairs of items with similarity ≥ threshold and above 0 among pairs of positions."""
         a, b = self.order[one].astype(np.int32), self.order[other].astype(np.int32)
-        found = similarity(a, b)
-        near = (found >= threshold) & (found > 0)
-        return Pairs(np.minimum(a, b)[near], np.maximum(a, b)[near], found[near])
+        values = similarity(a, b)
+        mask = (values >= threshold) & (values > 0)
+        return Pairs(np.minimum(a, b)[mask], np.maximum(a, b)[mask], values[mask])
 
 
 def _once(pairs: Pairs, items: int) -> Pairs:
@@ -114,32 +114,32 @@ def _accepts(others: Int64, allowed: Int64, a: int, b: int) -> bool:
 
 @kernel
 def _candidates(
-    key: Float64, reach: Float64, others: Int64, allowed: Int64, start: int, stop: int, most: int
+    key: Float64, reach: Float64, others: Int64, allowed: Int64, start: int, stop: int, limit: int
 ) -> tuple[Int32, Int32]:
-    target = np.empty((stop - start) * most, np.int32)
-    candidate = np.empty((stop - start) * most, np.int32)
-    found = 0
-    window = np.empty(2 * most, np.int32)
+    target = np.empty((stop - start) * limit, np.int32)
+    candidate = np.empty((stop - start) * limit, np.int32)
+    count = 0
+    window = np.empty(2 * limit, np.int32)
     for a in range(start, stop):
         left = 0
         b = a - 1
-        while b >= 0 and left < most and key[a] - key[b] <= reach[a]:
+        while b >= 0 and left < limit and key[a] - key[b] <= reach[a]:
             if _accepts(others, allowed, a, b):
                 left += 1
-                window[most - left] = b
+                window[limit - left] = b
             b -= 1
         right = 0
         b = a + 1
-        while b < len(key) and right < most and key[b] - key[a] <= reach[a]:
+        while b < len(key) and right < limit and key[b] - key[a] <= reach[a]:
             if _accepts(others, allowed, a, b):
-                window[most + right] = b
+                window[limit + right] = b
                 right += 1
             b += 1
-        first = most - left + max(left + right - most, 0) // 2
-        for place in range(first, min(first + most, most + right)):
-            target[found], candidate[found] = a, window[place]
-            found += 1
-    return target[:found], candidate[:found]
+        first = limit - left + max(left + right - limit, 0) // 2
+        for place in range(first, min(first + limit, limit + right)):
+            target[count], candidate[count] = a, window[place]
+            count += 1
+    return target[:count], candidate[:count]
 
 
 @kernel
@@ -147,16 +147,16 @@ def _accepted(
     key: Float64, reach: Float64, others: Int64, allowed: Int64, start: int, stop: int
 ) -> tuple[Int32, Int32]:
     first, second = np.empty(1024, np.int32), np.empty(1024, np.int32)
-    found = 0
+    count = 0
     for a in range(start, stop):
         b = a + 1
         while b < len(key) and key[b] - key[a] <= max(reach[a], reach[b]):
             by_a = key[b] - key[a] <= reach[a] and _accepts(others, allowed, a, b)
             if by_a or (key[b] - key[a] <= reach[b] and _accepts(others, allowed, b, a)):
-                if found == len(first):
+                if count == len(first):
                     first = np.concatenate((first, np.empty_like(first)))
                     second = np.concatenate((second, np.empty_like(second)))
-                first[found], second[found] = a, b
-                found += 1
+                first[count], second[count] = a, b
+                count += 1
             b += 1
-    return first[:found].copy(), second[:found].copy()
+    return first[:count].copy(), second[:count].copy()

@@ -40,7 +40,7 @@ class BitsDescriptors(Descriptors):
 
     @cached_property
     def _planes(self) -> BitPlanes:
-        return BitPlanes.of(self.bits)
+        return BitPlanes.from_words(self.bits)
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         return self._planes._asdict()

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from graphkin.similarity.packed import MAX_BITS
-from graphkin.similarity.recipe import Recipe, validated
+from graphkin.similarity.recipe import Recipe, validate_recipe
 
 
 class BitsRecipe(Recipe):
@@ -23,4 +23,4 @@ def resolve_bits(**explicit: Any) -> BitsRecipe:
     Raises:
         InvalidInput: A value is invalid.
     """
-    return validated(BitsRecipe, {key: value for key, value in explicit.items() if value is not None})
+    return validate_recipe(BitsRecipe, {key: value for key, value in explicit.items() if value is not None})

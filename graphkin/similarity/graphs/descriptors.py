@@ -81,7 +81,7 @@ class GraphDescriptors(Descriptors):
         reach = (self.nodes // self.recipe.closeness).astype(np.float64)
         edges = self.edges.astype(np.int64)[:, None]
         allowed = np.where(edges, edges // self.recipe.closeness, _EDGES_OF_EDGELESS)
-        return Window.sorted(self.nodes.astype(np.float64), reach, edges, allowed, self.tie, self.recipe.ties)
+        return Window.from_columns(self.nodes.astype(np.float64), reach, edges, allowed, self.tie, self.recipe.ties)
 
     @cached_property
     def _similarity(self) -> Similarity:
@@ -130,9 +130,9 @@ class GraphDescriptors(Descriptors):
         similarity(none, none)  # compute shared cached data now, not in every thread
 
         def found(targets: range) -> Pairs:
-            one, other = window.accepted(targets.start, targets.stop)
+            one, other = window.all_candidates(targets.start, targets.stop)
             newer = (window.order[one] >= older) | (window.order[other] >= older)
-            return window.similar(one[newer], other[newer], similarity, self.recipe.threshold)
+            return window.similar_pairs(one[newer], other[newer], similarity, self.recipe.threshold)
 
         tasks = [range(len(self))[start : start + _TARGETS] for start in range(0, len(self), _TARGETS)]
         advance(sum(map(len, tasks[:begin])))

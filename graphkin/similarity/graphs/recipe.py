@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from graphkin.similarity.recipe import Recipe, combined, validated
+from graphkin.similarity.recipe import Recipe, override_preset, validate_recipe
 
 WEISFEILER_LEHMAN = ("wl", "grakel")
 """Kernels that compute the same similarities."""
@@ -49,4 +49,4 @@ def resolve_graphs(preset: str = "default", **explicit: Any) -> GraphRecipe:
     Raises:
         InvalidInput: The preset does not exist, or a value is invalid.
     """
-    return validated(GraphRecipe, combined(PRESETS, preset, explicit))
+    return validate_recipe(GraphRecipe, override_preset(PRESETS, preset, explicit))

@@ -49,7 +49,7 @@ class MoleculeDescriptors(Descriptors):
 
     @cached_property
     def _planes(self) -> BitPlanes:
-        return BitPlanes.of(self.bits)
+        return BitPlanes.from_words(self.bits)
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         return self._planes._asdict()
@@ -98,7 +98,7 @@ class MoleculeDescriptors(Descriptors):
         """The paper's rule: |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7."""
         others = np.stack([self.rings, self.heavy_atoms], axis=1).astype(np.int64)
         allowed = np.broadcast_to(np.array([_RINGS, _ATOMS], np.int64), others.shape)
-        return Window.sorted(self.molwt, _WEIGHT * self.molwt, others, allowed, self.tie, self.recipe.ties)
+        return Window.from_columns(self.molwt, _WEIGHT * self.molwt, others, allowed, self.tie, self.recipe.ties)
 
     def _window_pairs(self, advance: Advance) -> Iterator[Pairs]:
         yield self.window.pairs(tanimoto(self.bits), self.recipe.threshold, advance)

@@ -3,7 +3,7 @@
 from typing import cast
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.similarity.describer import Rejected, broken_off
+from graphkin.similarity.describer import Rejected, failure_reason
 from graphkin.similarity.kind import Query
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
@@ -35,7 +35,7 @@ def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
     except Rejected as reason:
         raise invalid(text, writing, str(reason)) from reason
     except Exception as error:
-        raise invalid(text, writing, broken_off(error)) from error
+        raise invalid(text, writing, failure_reason(error)) from error
     return Query(smiles, described, smiles)
 
 

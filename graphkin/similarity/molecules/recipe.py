@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
 from graphkin.similarity.packed import MAX_BITS, words_of
-from graphkin.similarity.recipe import Recipe, combined, validated
+from graphkin.similarity.recipe import Recipe, override_preset, validate_recipe
 
 FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion", "given"]
 Step = Literal["largest_fragment", "uncharge"]
@@ -110,11 +110,11 @@ def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
     Raises:
         InvalidInput: The preset does not exist, or a value is invalid.
     """
-    values = combined(PRESETS, preset, explicit)
+    values = override_preset(PRESETS, preset, explicit)
     described = {key: value for key, value in (explicit.get("fingerprint") or {}).items() if value is not None}
     published = PRESETS[preset].get("fingerprint", {})
     values["fingerprint"] = described if "name" in described else {**published, **described}
-    return validated(MoleculeRecipe, values)
+    return validate_recipe(MoleculeRecipe, values)
 
 
 def resolve_flat(preset: str = "default", **explicit: Any) -> MoleculeRecipe:

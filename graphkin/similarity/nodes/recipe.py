@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from graphkin.protocol.values import MAX_SEED
 from graphkin.similarity.graphs.recipe import StructureRecipe
-from graphkin.similarity.recipe import validated
+from graphkin.similarity.recipe import validate_recipe
 
 
 class NodeRecipe(StructureRecipe):
@@ -43,4 +43,4 @@ def resolve_nodes(**explicit: Any) -> NodeRecipe:
     Raises:
         InvalidInput: A value is invalid.
     """
-    return validated(NodeRecipe, {key: value for key, value in explicit.items() if value is not None})
+    return validate_recipe(NodeRecipe, {key: value for key, value in explicit.items() if value is not None})

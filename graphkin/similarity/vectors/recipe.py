@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from graphkin.protocol.values import MAX_NUMBERS
-from graphkin.similarity.recipe import Recipe, validated
+from graphkin.similarity.recipe import Recipe, validate_recipe
 
 
 class VectorRecipe(Recipe):
@@ -22,4 +22,4 @@ def resolve_vectors(**explicit: Any) -> VectorRecipe:
     Raises:
         InvalidInput: A value is invalid.
     """
-    return validated(VectorRecipe, {key: value for key, value in explicit.items() if value is not None})
+    return validate_recipe(VectorRecipe, {key: value for key, value in explicit.items() if value is not None})

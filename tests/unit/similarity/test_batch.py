@@ -80,7 +80,7 @@ def test_hits_are_those_of_the_definition(
         ids, found = expected[query]
         return Hits(np.array(ids, np.int32), np.array(found, np.float32))
 
-    plan = BatchPlan(BitPlanes.of(stored), asked, min_similarity, limit, alone)
+    plan = BatchPlan(BitPlanes.from_words(stored), asked, min_similarity, limit, alone)
     found = Matches.gathered(plan.matches(2))
     assert [each.dtype.name for each in (found.query, found.ids, found.similarity)] == ["int32", "int32", "float32"]
     assert _listed(found, len(asked)) == expected

@@ -154,8 +154,8 @@ def test_new_rows_against_old_ones() -> None:
     """A rectangle: every item counts as later."""
     both = _random(800, 8, 0.1)
     old, new = both[:700], both[700:]
-    planes, own = BitPlanes.of(old), BitPlanes.of(new)
-    lists = BitLists.of(own._replace(rank=planes.rank), new, 0, len(new))
+    planes, own = BitPlanes.from_words(old), BitPlanes.from_words(new)
+    lists = BitLists.from_positions(own._replace(rank=planes.rank), new, 0, len(new))
     least = minimum_common(0.3, 2 * 64 * 8)
     rows, positions, shared = similar_in_tiles(lists, planes, least, -len(new), 0, len(planes.lacking))
     left, right = own.order[rows], planes.order[positions]
@@ -262,7 +262,7 @@ def test_pairs_of_blocks_are_those_of_all(words: np.ndarray, exact: np.ndarray, 
     found: list[tuple[int, int]] = []
     for a, left in enumerate(blocks):
         for right in blocks[a:]:
-            planes = BitPlanes.of(words[right])
+            planes = BitPlanes.from_words(words[right])
             plan = JoinPlan if left is right else AcrossPlan
             for pairs in plan(words[left], threshold, planes).pairs():
                 ends = left[pairs.left], right[pairs.right]

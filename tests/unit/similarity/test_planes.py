@@ -23,7 +23,7 @@ def _bits(words: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("rows", "width"), SHAPES)
 def test_planes_hold_the_bits(rows: int, width: int) -> None:
     words = _words(rows, width)
-    planes, bits = BitPlanes.of(words), _bits(words)
+    planes, bits = BitPlanes.from_words(words), _bits(words)
     tiles = -(-rows // TILE)
     assert planes.lacking.shape == (tiles, (64 * width + 1) * TILE // 64)
     assert rows == 0 or planes.lacking.ctypes.data % 64 == 0
@@ -37,7 +37,7 @@ def test_planes_hold_the_bits(rows: int, width: int) -> None:
 @pytest.mark.parametrize(("rows", "width"), SHAPES)
 def test_positions_by_popcount_and_ranks_by_frequency(rows: int, width: int) -> None:
     words = _words(rows, width)
-    planes, bits = BitPlanes.of(words), _bits(words)
+    planes, bits = BitPlanes.from_words(words), _bits(words)
     popcounts = bits.sum(axis=1)
     assert planes.order.tolist() == sorted(range(rows), key=lambda row: (popcounts[row], row))
     assert planes.popcounts.tolist() == popcounts[planes.order].tolist()
@@ -48,8 +48,8 @@ def test_positions_by_popcount_and_ranks_by_frequency(rows: int, width: int) -> 
 @pytest.mark.parametrize(("start", "stop"), [(0, 1500), (0, 0), (700, 701), (512, 1024)])
 def test_lists_are_the_set_bits_rarest_first(start: int, stop: int) -> None:
     words = _words(1500, 32)
-    planes, bits = BitPlanes.of(words), _bits(words)
-    lists = BitLists.of(planes, words, start, stop)
+    planes, bits = BitPlanes.from_words(words), _bits(words)
+    lists = BitLists.from_positions(planes, words, start, stop)
     assert lists.popcounts.tolist() == planes.popcounts[start:stop].tolist()
     for row in range(stop - start):
         ranks = lists.ranks[lists.starts[row] : lists.starts[row + 1]].tolist()

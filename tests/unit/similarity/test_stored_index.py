@@ -37,13 +37,13 @@ def same(found: Any, built: tuple[np.ndarray, ...]) -> bool:
 
 
 def test_what_an_ingest_writes_fits() -> None:
-    built = BitPlanes.of(WORDS)
+    built = BitPlanes.from_words(WORDS)
     assert same(planes(built._asdict()), built)
     index = SubtreeIndex.of(FEATURES)
     assert same(subtrees(index._asdict()), index)
     assert planes({}) is None
     none = np.empty((0, 2), np.uint64)
-    assert taken(BitPlanes.of(none)._asdict(), BitPlanes, lambda planes: planes.fit(none)) is not None
+    assert taken(BitPlanes.from_words(none)._asdict(), BitPlanes, lambda planes: planes.fit(none)) is not None
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_an_ingest_writes_fits() -> None:
     ],
 )
 def test_planes_of_something_else(name: str | None, change: Callable[[Any], Any]) -> None:
-    arrays = BitPlanes.of(WORDS)._asdict()
+    arrays = BitPlanes.from_words(WORDS)._asdict()
     with pytest.raises(StoreFormat, match="search index"):
         planes(change(arrays) if name is None else {**arrays, name: change(arrays[name])})
 
