@@ -52,7 +52,7 @@ def structures(count: int) -> list[Structure]:
 def ours(graphs: list[Structure], workers: int) -> Pairs:
     descriptors = GraphDescriptors(
         recipe=_RECIPE,
-        features=Features.of(graphs, _RECIPE),
+        features=Features.from_structures(graphs, _RECIPE),
         nodes=np.array([graph.nodes for graph in graphs], np.int32),
         edges=np.array([len(graph.edges) for graph in graphs], np.int32),
         tie=np.arange(len(graphs), dtype=np.uint64),
@@ -63,7 +63,7 @@ def ours(graphs: list[Structure], workers: int) -> Pairs:
 
 def all_pairs(graphs: list[Structure], workers: int) -> Pairs:  # noqa: ARG001 - one thread
     left, right = (ends.astype(np.int32) for ends in np.triu_indices(len(graphs), 1))
-    return Pairs(left, right, Features.of(graphs, _RECIPE).similarities(left, right))
+    return Pairs(left, right, Features.from_structures(graphs, _RECIPE).similarities(left, right))
 
 
 def grakel(graphs: list[Structure], workers: int) -> Pairs:  # noqa: ARG001 - one thread

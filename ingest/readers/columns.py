@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from graphkin.ingest.readers.records import Record
 from graphkin.protocol.errors import InvalidInput
-from graphkin.similarity.molecules.given import beside as with_fingerprint
+from graphkin.similarity.molecules.fingerprint_text import join_fingerprint
 
 MAX_COLUMNS = 10_000
 

@@ -21,7 +21,7 @@ from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, open_raw, open_raw_folder
 from graphkin.ingest.readers.tu import read_tu
 from graphkin.protocol.errors import InvalidInput
-from graphkin.similarity.molecules.given import WITH_FINGERPRINT
+from graphkin.similarity.molecules.fingerprint_text import WITH_FINGERPRINT
 
 EXTENSIONS = {
     ".smi": "smi",

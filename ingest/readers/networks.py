@@ -141,7 +141,7 @@ class Reading:
         if not len(source):
             first = f"line {faults[0][0]} {faults[0][2]}" if faults else "nothing that could be one"
             raise InvalidInput(f"{path} holds no edge", given=first, expected="at least one")
-        return cls(Network.of(nodes.names(), source, target), nodes.line, faults)
+        return cls(Network.from_edges(nodes.names(), source, target), nodes.line, faults)
 
     def records(self, recipe: NodeRecipe, labels: Labels | None) -> Iterator[Record]:
         """Yield a record for every node in order of their numbers, then faulty lines, then unused labels."""

@@ -186,7 +186,7 @@ class GraphSample(Sample):
             )
         texts = [*generation.structures(ids)]
         structures = [read_structure(text, self._recipe) for text in texts]
-        self._features = Features.of(structures, self._recipe)
+        self._features = Features.from_structures(structures, self._recipe)
         self._labels = [*chain.from_iterable(each.labels or () for each in structures)]
         self._corpus = featurize_graphs(texts, generation.id)
 

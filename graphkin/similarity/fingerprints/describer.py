@@ -9,7 +9,7 @@ from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.packed import packed, words_of
 from graphkin.store.identity import content_digest
 
-_DECIDING = {"schema_version", "bits", "tie_seed"}
+_KEY_FIELDS = {"schema_version", "bits", "tie_seed"}
 
 
 class BitsDescriber(Describer[BitsRecipe]):
@@ -21,7 +21,7 @@ class BitsDescriber(Describer[BitsRecipe]):
 
     def __init__(self, recipe: BitsRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe defines their length
         self._recipe = recipe
-        self.key = f"{recipe.model_dump_json(include=_DECIDING)} {version('graphkin')}".encode()
+        self.key = f"{recipe.model_dump_json(include=_KEY_FIELDS)} {version('graphkin')}".encode()
         self.schema = pa.schema(
             [
                 ("structure", pa.large_string()),
@@ -33,5 +33,5 @@ class BitsDescriber(Describer[BitsRecipe]):
 
     def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         bits = packed(text, self._recipe.bits)
-        written = text.lower()
-        return written, int.from_bytes(bits).bit_count(), bits, content_digest(written, self._recipe.tie_seed)
+        digits = text.lower()
+        return digits, int.from_bytes(bits).bit_count(), bits, content_digest(digits, self._recipe.tie_seed)

@@ -22,8 +22,8 @@ class BitsSearch(TanimotoSearch):
     """Search a generation of fingerprints. Items are identical if their bits are equal."""
 
     def identical(self, query: Query) -> int | None:
-        empty = not query.arrays[0].any()  # an empty fingerprint has similarity 0 even with itself
-        equal = np.flatnonzero(self._fingerprints.popcounts == 0) if empty else self.search(query, 1.0, 1).ids
+        is_empty = not query.arrays[0].any()  # an empty fingerprint has similarity 0 even with itself
+        equal = np.flatnonzero(self._fingerprints.popcounts == 0) if is_empty else self.search(query, 1.0, 1).ids
         return int(equal[0]) if len(equal) else None
 
 
@@ -63,8 +63,8 @@ class FingerprintKind(Kind[BitsRecipe]):
 
     def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         ids = random.choice(generation.size, min(sample, generation.size), replace=False).astype(np.int32)
-        differs = (recomputed_words(generation, ids) != generation.fingerprints().words[ids]).any(axis=1)
-        return [f"item {id}: its stored bits are not those that it is written with" for id in np.sort(ids[differs])]
+        is_wrong = (recomputed_words(generation, ids) != generation.fingerprints().words[ids]).any(axis=1)
+        return [f"item {id}: its stored bits are not those that it is written with" for id in np.sort(ids[is_wrong])]
 
     def recomputed(self, generation: Generation, edges: Edges) -> Float64:
         return recomputed_similarities(generation, edges)

@@ -10,9 +10,9 @@ from graphkin.store.records import Edges, Float64, Int32, UInt64
 
 def recomputed_words(generation: Generation, ids: Int32) -> UInt64:
     """Return (n, W) packed fingerprints of the items `ids`."""
-    read = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]
+    vectors = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]
     width = 8 * words_of(generation.manifest.recipe["bits"])
-    packed = b"".join(DataStructs.BitVectToBinaryText(bits).ljust(width, b"\0") for bits in read)
+    packed = b"".join(DataStructs.BitVectToBinaryText(bits).ljust(width, b"\0") for bits in vectors)
     return np.frombuffer(packed, "<u8").reshape(len(ids), -1)
 
 

@@ -10,7 +10,7 @@ from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.store.identity import content_digest
 
-_DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}
+_KEY_FIELDS = {"schema_version", "labels", "iterations", "tie_seed"}
 
 
 def read_structure(text: str, recipe: StructureRecipe, max_nodes: int = MAX_NODES) -> Structure:
@@ -51,21 +51,21 @@ class GraphDescriber(Describer[GraphRecipe]):
     def __init__(self, recipe: GraphRecipe, max_nodes: int) -> None:
         self._recipe = recipe
         self._max_nodes = max_nodes
-        self.key = f"{recipe.model_dump_json(include=_DECIDING)} {max_nodes} {version('graphkin')}".encode()
+        self.key = f"{recipe.model_dump_json(include=_KEY_FIELDS)} {max_nodes} {version('graphkin')}".encode()
 
     def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         structure = read_structure(text, self._recipe, self._max_nodes)
-        features = Features.of([structure], self._recipe)
-        written = structure.text
+        features = Features.from_structures([structure], self._recipe)
+        canonical = structure.text
         return (
-            written,
+            canonical,
             structure.nodes,
             len(structure.edges),
             structure.loops,
             structure.repeated,
             features.subtree,
             features.count,
-            graph_digest(self._recipe, written, name),
+            graph_digest(self._recipe, canonical, name),
         )
 
 

@@ -47,7 +47,7 @@ class GraphDescriptors(Descriptors):
     structures: Sequence[str]
 
     @classmethod
-    def of(cls, items: pa.Table, recipe: StructureRecipe) -> Self:
+    def from_items(cls, items: pa.Table, recipe: StructureRecipe) -> Self:
         """Build the descriptors from a table with the columns of `GraphDescriber`."""
         lengths, subtree = lists(items["subtree"])
         return cls(
@@ -65,12 +65,12 @@ class GraphDescriptors(Descriptors):
 
     @property
     def content(self) -> Sequence[Content]:
-        compared = "".join(self.structures).encode()  # empty for the kernel "wl"
+        structures = "".join(self.structures).encode()  # empty for the kernel "wl"
         features = self.features
-        return features.indptr, features.subtree, features.count, self.nodes, self.edges, compared
+        return features.indptr, features.subtree, features.count, self.nodes, self.edges, structures
 
     def index(self) -> Mapping[str, NDArray[Any]]:
-        return SubtreeIndex.of(self.features)._asdict()
+        return SubtreeIndex.from_features(self.features)._asdict()
 
     @cached_property
     def window(self) -> Window:
@@ -129,14 +129,14 @@ class GraphDescriptors(Descriptors):
         window, similarity, none = self.window, self._similarity, np.empty(0, np.int32)
         similarity(none, none)  # compute shared cached data now, not in every thread
 
-        def found(targets: range) -> Pairs:
+        def pairs_of(targets: range) -> Pairs:
             one, other = window.all_candidates(targets.start, targets.stop)
             newer = (window.order[one] >= older) | (window.order[other] >= older)
             return window.similar_pairs(one[newer], other[newer], similarity, self.recipe.threshold)
 
         tasks = [range(len(self))[start : start + _TARGETS] for start in range(0, len(self), _TARGETS)]
         advance(sum(map(len, tasks[:begin])))
-        calls = (partial(found, targets) for targets in tasks[begin:])
+        calls = (partial(pairs_of, targets) for targets in tasks[begin:])
         for targets, pairs in zip(tasks[begin:], in_order(calls, threads), strict=True):
             yield pairs
             advance(len(targets))

@@ -29,7 +29,7 @@ class SubtreeIndex(NamedTuple):
     square: Float64
 
     @classmethod
-    def of(cls, features: Features) -> "SubtreeIndex":
+    def from_features(cls, features: Features) -> "SubtreeIndex":
         order = np.argsort(features.subtree, kind="stable")
         graph = np.repeat(np.arange(len(features), dtype=np.int32), np.diff(features.indptr))
         subtrees, first = np.unique(features.subtree[order], return_index=True)
@@ -70,8 +70,8 @@ class SubtreeIndex(NamedTuple):
         """Return (N,) float64 kernel values of one graph with all graphs of the index."""
         products = np.zeros(len(self.square), np.float64)
         place = np.searchsorted(self.subtrees, query.subtree)
-        known = np.searchsorted(self.subtrees, query.subtree, "right") > place
-        _add(self.starts, self.graph, self.times, place[known], query.count[known], products)
+        is_indexed = np.searchsorted(self.subtrees, query.subtree, "right") > place
+        _add(self.starts, self.graph, self.times, place[is_indexed], query.count[is_indexed], products)
         return products
 
 

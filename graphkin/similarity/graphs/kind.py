@@ -32,7 +32,7 @@ class GraphKind(Kind[GraphRecipe]):
     max_size = MAX_NODES
 
     def descriptors(self, items: pa.Table, recipe: GraphRecipe) -> GraphDescriptors:
-        return GraphDescriptors.of(items, recipe)
+        return GraphDescriptors.from_items(items, recipe)
 
     def digests(self, generation: Generation, recipe: GraphRecipe) -> bytes:
         def digest(row: Mapping[str, Any]) -> bytes:
@@ -46,9 +46,9 @@ class GraphKind(Kind[GraphRecipe]):
     def specimen(self, recipe: GraphRecipe) -> GraphDescriptors:
         edge = Structure(2, np.array([[0, 1]]), labels=[0, 0])
         one = np.ones(2, np.int32)
-        compiled = recipe.model_copy(update={"kernel": "wl"})
-        features = Features.of([edge, edge], compiled)
-        return GraphDescriptors(compiled, features, 2 * one, one, np.arange(2, dtype=np.uint64), ())
+        wl_recipe = recipe.model_copy(update={"kernel": "wl"})
+        features = Features.from_structures([edge, edge], wl_recipe)
+        return GraphDescriptors(wl_recipe, features, 2 * one, one, np.arange(2, dtype=np.uint64), ())
 
     def versions(self, recipe: GraphRecipe) -> dict[str, str]:
         return {} if recipe.kernel == "wl" else {"grakel": version("grakel")}

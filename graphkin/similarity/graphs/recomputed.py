@@ -29,8 +29,8 @@ def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
     stored = stored_index(generation, SubtreeIndex, lambda index: index.fit(generation.indexed))
     begin = generation.indexed if stored else 0
     batches = (batch.column(0).to_pylist() for batch in generation.columns([generation.manifest.structure], begin))
-    described = (Features.of([read_structure(text, recipe) for text in texts], recipe) for texts in batches)
-    return Features.concatenate([*([stored.features] if stored else []), *described])
+    parts = (Features.from_structures([read_structure(text, recipe) for text in texts], recipe) for texts in batches)
+    return Features.concatenate([*([stored.features] if stored else []), *parts])
 
 
 def digests_of(generation: Generation, columns: Sequence[str], digest: Callable[[Mapping[str, Any]], bytes]) -> bytes:
@@ -60,7 +60,7 @@ def recomputed_similarities(generation: Generation, recipe: StructureRecipe, edg
 def _recomputed(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     structures = [read_structure(text, recipe) for text in generation.structures(ids)]
-    compare = Reference(structures, recipe) if find_spec("grakel") else Features.of(structures, recipe)
+    compare = Reference(structures, recipe) if find_spec("grakel") else Features.from_structures(structures, recipe)
     a, b = np.split(position.astype(np.int32), 2)
     return compare.similarities(a, b)
 
@@ -68,9 +68,9 @@ def _recomputed(generation: Generation, recipe: StructureRecipe, edges: Edges) -
 def wrong_sizes(generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
     """Return a message for each of `sample` random items whose stored sizes differ from its structure."""
     ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
-    wrong = []
+    messages = []
     for item, text in zip(generation.items(ids), generation.structures(ids), strict=True):
-        structure, told = Structure.read(text), item["properties"]
-        if (structure.nodes, len(structure.edges)) != (told.get("nodes"), told.get("edges")):
-            wrong.append(f"item {item['id']}: its numbers of nodes and edges are not those of its structure")
-    return wrong
+        structure, properties = Structure.read(text), item["properties"]
+        if (structure.nodes, len(structure.edges)) != (properties.get("nodes"), properties.get("edges")):
+            messages.append(f"item {item['id']}: its numbers of nodes and edges are not those of its structure")
+    return messages

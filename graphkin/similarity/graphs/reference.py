@@ -11,7 +11,7 @@ from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.store.records import Float64, Int32
 
-_MOST = 10_000  # maximum number of graphs: GraKeL computes all pairs at once
+_MAX_GRAPHS = 10_000  # maximum number of graphs: GraKeL computes all pairs at once
 
 
 class Reference:
@@ -28,11 +28,11 @@ class Reference:
     """
 
     def __init__(self, structures: Sequence[Structure], recipe: StructureRecipe) -> None:
-        if len(structures) > _MOST:
+        if len(structures) > _MAX_GRAPHS:
             raise InvalidInput(
                 "GraKeL compares all graphs with all at once, and these are too many",
                 given=len(structures),
-                expected=f"at most {_MOST}",
+                expected=f"at most {_MAX_GRAPHS}",
                 hint="use the kernel wl, which gives the same numbers as grakel",
             )
         self._kernel = _kernel(recipe)
@@ -82,7 +82,7 @@ def _graph(structure: Structure, recipe: StructureRecipe) -> Any:
     labels: Sequence[int] | Sequence[str]
     match recipe.labels:
         case "degree":
-            labels = [len(own) for own in neighbors.values()]
+            labels = [len(adjacent) for adjacent in neighbors.values()]
         case "uniform":
             labels = [0] * structure.nodes
         case "index":

@@ -10,7 +10,7 @@ from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import WEISFEILER_LEHMAN, StructureRecipe
 from graphkin.similarity.graphs.recomputed import features_of
-from graphkin.similarity.graphs.wl import Features, normalised
+from graphkin.similarity.graphs.wl import Features, normalize
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.stored_index import cached_index, stored_index
@@ -40,22 +40,22 @@ class GraphSearch(Search):
         def fits(index: SubtreeIndex) -> bool:
             return index.fit(generation.size)
 
-        def described() -> SubtreeIndex:
-            return SubtreeIndex.of(features_of(generation, self._recipe))
+        def build() -> SubtreeIndex:
+            return SubtreeIndex.from_features(features_of(generation, self._recipe))
 
-        whole = generation.indexed == generation.size
-        stored = stored_index(generation, SubtreeIndex, fits) if whole else None
-        made_by = f"{self._recipe.model_dump_json(include={'labels', 'iterations'})} {version('graphkin')}"
-        return stored or cached_index(generation, made_by, SubtreeIndex, fits, described)
+        is_complete = generation.indexed == generation.size
+        stored = stored_index(generation, SubtreeIndex, fits) if is_complete else None
+        key = f"{self._recipe.model_dump_json(include={'labels', 'iterations'})} {version('graphkin')}"
+        return stored or cached_index(generation, key, SubtreeIndex, fits, build)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self.similarities(query).astype(np.float32)
-        passing = similarity > 0
+        mask = similarity > 0
         if min_similarity is None:
-            return Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing]).best(limit)
-        passing &= similarity >= rounded(min_similarity)
-        found = Hits(np.flatnonzero(passing).astype(np.int32), similarity[passing])
-        return found.best(limit, total=len(found.ids))
+            return Hits(np.flatnonzero(mask).astype(np.int32), similarity[mask]).best(limit)
+        mask &= similarity >= rounded(min_similarity)
+        hits = Hits(np.flatnonzero(mask).astype(np.int32), similarity[mask])
+        return hits.best(limit, total=len(hits.ids))
 
     def identical(self, query: Query) -> int | None:
         equal = self.search(query, 1.0, self._generation.size).ids
@@ -65,7 +65,7 @@ class GraphSearch(Search):
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
         query = of if isinstance(of, Query) else self._read(of)
         features = Features(*query.arrays)
-        return normalised(self._index.products(features), self._index.square, features.square[0])[others]
+        return normalize(self._index.products(features), self._index.square, features.square[0])[others]
 
     def _read(self, id: int) -> Query:
         (text,) = self._generation.structures(np.array([id], np.int32))
@@ -81,9 +81,9 @@ def read_graph(recipe: StructureRecipe, text: str) -> Query:
     try:
         structure = read_structure(text, recipe)
     except Rejected as reason:
-        given = text[:200].encode(errors="backslashreplace").decode()
+        excerpt = text[:200].encode(errors="backslashreplace").decode()
         centre = ', "centre": 0' if recipe.centred else ""
         expected = f'{{"edges": [[0, 1], ...]{centre}}}'
-        raise InvalidInput(f"not a graph: {reason}", given=given, expected=expected) from reason
-    features = Features.of([structure], recipe)
+        raise InvalidInput(f"not a graph: {reason}", given=excerpt, expected=expected) from reason
+    features = Features.from_structures([structure], recipe)
     return Query(structure.text, (features.indptr, features.subtree, features.count))

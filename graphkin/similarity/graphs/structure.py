@@ -49,25 +49,25 @@ class Structure:
             Rejected: The text is not a valid graph.
         """
         content = _object(text)
-        listed = _pairs(content.get("edges"))
-        nodes = content.get("num_nodes", int(listed.max(initial=-1)) + 1)
+        pairs = _pairs(content.get("edges"))
+        nodes = content.get("num_nodes", int(pairs.max(initial=-1)) + 1)
         if type(nodes) is not int or not 1 <= nodes <= max_nodes:
             raise Rejected(f"num_nodes is {json.dumps(nodes)[:50]}, not from 1 to {max_nodes:,}")
-        if len(wrong := listed[(listed < 0).any(axis=1) | (listed >= nodes).any(axis=1)]):
-            raise Rejected(f"edge {wrong[0].tolist()} leaves the nodes 0 to {nodes - 1}")
+        if len(invalid := pairs[(pairs < 0).any(axis=1) | (pairs >= nodes).any(axis=1)]):
+            raise Rejected(f"edge {invalid[0].tolist()} leaves the nodes 0 to {nodes - 1}")
         labels, centre = _labels(content.get("labels"), nodes), content.get("centre") if centred else None
         if centred and not (type(centre) is int and 0 <= centre < nodes):
             raise Rejected(f'"centre" is {json.dumps(centre)[:50]}, no node from 0 to {nodes - 1}')
-        return cls._simple(nodes, listed, labels, centre)
+        return cls._from_pairs(nodes, pairs, labels, centre)
 
     @classmethod
-    def _simple(
-        cls, nodes: int, listed: Int64, labels: Sequence[str] | Sequence[int] | None, centre: int | None
+    def _from_pairs(
+        cls, nodes: int, pairs: Int64, labels: Sequence[str] | Sequence[int] | None, centre: int | None
     ) -> Self:
-        proper = listed[listed[:, 0] != listed[:, 1]]
-        once = np.unique(proper.min(axis=1, initial=nodes) * nodes + proper.max(axis=1, initial=0))
-        edges = np.stack(np.divmod(once, nodes), axis=1)
-        return cls(nodes, edges, labels, len(listed) - len(proper), len(proper) - len(edges), centre)
+        non_loops = pairs[pairs[:, 0] != pairs[:, 1]]
+        keys = np.unique(non_loops.min(axis=1, initial=nodes) * nodes + non_loops.max(axis=1, initial=0))
+        edges = np.stack(np.divmod(keys, nodes), axis=1)
+        return cls(nodes, edges, labels, len(pairs) - len(non_loops), len(non_loops) - len(edges), centre)
 
     @property
     def text(self) -> str:
@@ -137,7 +137,7 @@ class Graphs:
     neighbors: Int32
 
     @classmethod
-    def of(cls, structures: Sequence[Structure]) -> Self:
+    def from_structures(cls, structures: Sequence[Structure]) -> Self:
         node_offsets = np.cumsum([0, *(structure.nodes for structure in structures)])
         shifted = (structure.edges + offset for structure, offset in zip(structures, node_offsets, strict=False))
         ends = np.concatenate([np.empty((0, 2), np.int64), *shifted])

@@ -40,13 +40,13 @@ class Features:
         return len(self.indptr) - 1
 
     @classmethod
-    def of(cls, structures: Sequence[Structure], recipe: StructureRecipe) -> Self:
+    def from_structures(cls, structures: Sequence[Structure], recipe: StructureRecipe) -> Self:
         """Compute the subtrees of levels 0 to `recipe.iterations`.
 
         The initial label of a node is its degree (`degree`), the same for all nodes (`uniform`), its number in the
         graph, as in the authors' code (`index`), its own label (`given`), or whether it is the center (`centre`).
         """
-        graphs = Graphs.of(structures)
+        graphs = Graphs.from_structures(structures)
         levels = np.empty((recipe.iterations + 1, int(graphs.node_offsets[-1])), np.uint64)
         levels[0] = _initial(graphs, structures, recipe)
         _refine(levels, graphs.indptr, graphs.neighbors)
@@ -75,18 +75,18 @@ class Features:
     def shared(self) -> "Features":
         """These features without subtrees that occur in only one graph; products of different graphs are unchanged."""
         _, code, graphs = np.unique(self.subtree, return_inverse=True, return_counts=True)
-        several = graphs[code] > 1
-        kept = np.append(0, np.cumsum(several))
-        return Features(kept[self.indptr], code[several].astype(np.uint64), self.count[several])
+        is_shared = graphs[code] > 1
+        offsets = np.append(0, np.cumsum(is_shared))
+        return Features(offsets[self.indptr], code[is_shared].astype(np.uint64), self.count[is_shared])
 
     def similarities(self, a: Int32, b: Int32) -> Float64:
         """Return (P,) k(a, b) / √(k(a, a) k(b, b)) in [0, 1] of pairs of different graphs."""
         shared = self.shared
         product = _products(shared.indptr, shared.subtree, shared.count, a, b)
-        return normalised(product, self.square[a], self.square[b])
+        return normalize(product, self.square[a], self.square[b])
 
 
-def normalised(product: Float64, square: Float64, other: Float64) -> Float64:
+def normalize(product: Float64, square: Float64, other: Float64) -> Float64:
     """Return normalized similarities. A square is never 0 because every graph has a node."""
     return np.minimum(product / np.sqrt(square * other), 1.0)
 
@@ -100,7 +100,7 @@ def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: StructureR
         case "index":
             labels = np.concatenate([np.arange(structure.nodes) for structure in structures])
         case "given":
-            labels = np.concatenate([_numbers(structure.labels or ()) for structure in structures])
+            labels = np.concatenate([_label_numbers(structure.labels or ()) for structure in structures])
         case "centre":
             labels = np.zeros(int(graphs.node_offsets[-1]), np.int64)
             labels[graphs.node_offsets[:-1] + [structure.centre for structure in structures]] = 1
@@ -109,7 +109,7 @@ def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: StructureR
     return labels.astype(np.int64).view(np.uint64)
 
 
-def _numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
+def _label_numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
     """Return labels as int64: integers unchanged, texts hashed."""
     hashed = (
         int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little", signed=True)
@@ -142,10 +142,10 @@ def _refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
             if level == 0:
                 levels[0, v] = _mixed(levels[0, v] + _OWN)
                 continue
-            around = np.uint64(level)
+            neighborhood = np.uint64(level)
             for place in range(indptr[v], indptr[v + 1]):
-                around += _mixed(levels[level - 1, neighbors[place]] + _NEIGHBOR)
-            levels[level, v] = _mixed(levels[level - 1, v] * _OWN + _mixed(around))
+                neighborhood += _mixed(levels[level - 1, neighbors[place]] + _NEIGHBOR)
+            levels[level, v] = _mixed(levels[level - 1, v] * _OWN + _mixed(neighborhood))
 
 
 @kernel
@@ -154,17 +154,17 @@ def _histograms(levels: UInt64, node_offsets: Int64) -> tuple[Int64, UInt64, Int
     height, nodes = levels.shape
     indptr = np.zeros(len(node_offsets), np.int64)
     subtree, count = np.empty(height * nodes, np.uint64), np.empty(height * nodes, np.int32)
-    found = 0
+    end = 0
     for graph in range(len(node_offsets) - 1):
-        begin = found
+        begin = end
         for label in np.sort(levels[:, node_offsets[graph] : node_offsets[graph + 1]].copy().reshape(-1)):
-            if found > begin and subtree[found - 1] == label:
-                count[found - 1] += 1
+            if end > begin and subtree[end - 1] == label:
+                count[end - 1] += 1
                 continue
-            subtree[found], count[found] = label, 1
-            found += 1
-        indptr[graph + 1] = found
-    return indptr, subtree[:found].copy(), count[:found].copy()
+            subtree[end], count[end] = label, 1
+            end += 1
+        indptr[graph + 1] = end
+    return indptr, subtree[:end].copy(), count[:end].copy()
 
 
 @kernel

@@ -34,7 +34,7 @@ class Counts(NamedTuple):
     times: Int64
 
     @classmethod
-    def of(cls, molecules: Iterable[str], recipe: FingerprintRecipe) -> "Counts":
+    def from_smiles(cls, molecules: Iterable[str], recipe: FingerprintRecipe) -> "Counts":
         """Count the environments of molecules in SMILES.
 
         The counts are not folded. Radius and chirality are those of the recipe; the radius is 2 if the recipe has none.
@@ -42,15 +42,17 @@ class Counts(NamedTuple):
         generator = rdFingerprintGenerator.GetMorganGenerator(
             radius=_RADIUS if recipe.radius is None else recipe.radius, includeChirality=recipe.chirality
         )
-        counted = [
+        counts = [
             sorted(generator.GetSparseCountFingerprint(Chem.MolFromSmiles(smiles)).GetNonzeroElements().items())
             for smiles in molecules
         ]
-        indptr = np.zeros(len(counted) + 1, np.int64)
-        np.cumsum([len(own) for own in counted], out=indptr[1:])
-        environment = np.fromiter((each for own in counted for each, _ in own), np.uint64, indptr[-1])
+        indptr = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum([len(entries) for entries in counts], out=indptr[1:])
+        environment = np.fromiter((key for entries in counts for key, _ in entries), np.uint64, indptr[-1])
         return cls(
-            indptr, environment, np.fromiter((times for own in counted for _, times in own), np.int64, indptr[-1])
+            indptr,
+            environment,
+            np.fromiter((times for entries in counts for _, times in entries), np.int64, indptr[-1]),
         )
 
     def fit(self, items: int) -> bool:
@@ -73,8 +75,12 @@ class Counts(NamedTuple):
 
     def row(self, item: int) -> "Counts":
         """Return the counts of one molecule."""
-        own = slice(self.indptr[item], self.indptr[item + 1])
-        return Counts(np.array([0, own.stop - own.start]), np.array(self.environment[own]), np.array(self.times[own]))
+        entries = slice(self.indptr[item], self.indptr[item + 1])
+        return Counts(
+            np.array([0, entries.stop - entries.start]),
+            np.array(self.environment[entries]),
+            np.array(self.times[entries]),
+        )
 
 
 class CountSearch(ScannedSearch):
@@ -83,13 +89,13 @@ class CountSearch(ScannedSearch):
     def __init__(self, collection: Search, generation: Generation, recipe: FingerprintRecipe) -> None:
         super().__init__(collection)
         self._recipe = recipe
-        made_by = f"counts {recipe.radius} {recipe.chirality} {rdBase.rdkitVersion} {version('graphkin')}"
+        key = f"counts {recipe.radius} {recipe.chirality} {rdBase.rdkitVersion} {version('graphkin')}"
         self._counts = cached_index(
             generation,
-            made_by,
+            key,
             Counts,
             lambda counts: counts.fit(generation.size),
-            lambda: Counts.of(generation.structures(), recipe),
+            lambda: Counts.from_smiles(generation.structures(), recipe),
         )
 
     def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
@@ -102,27 +108,27 @@ class CountSearch(ScannedSearch):
             raise Conflict(
                 "a fingerprint does not say how often a molecule has what", given="fingerprint", expected="smiles"
             )
-        return Counts.of([query.smiles], self._recipe)
+        return Counts.from_smiles([query.smiles], self._recipe)
 
 
 @kernel
 def _similarities(
-    indptr: Int64, environment: UInt64, times: Int64, asked: UInt64, asked_times: Int64, rows: Int64
+    indptr: Int64, environment: UInt64, times: Int64, query: UInt64, query_times: Int64, rows: Int64
 ) -> Float64:
     """Return (n,) similarities of the molecules `rows` with one molecule.
 
     The similarity is the sum of the smaller counts divided by the sum of the larger counts, and 0 for 0 / 0.
     """
-    own = asked_times.sum()
+    query_total = query_times.sum()
     similarities = np.zeros(len(rows), np.float64)
     for place in range(len(rows)):
-        shared, total, at = 0, own, 0
+        shared, total, query_entry = 0, query_total, 0
         for entry in range(indptr[rows[place]], indptr[rows[place] + 1]):
             total += times[entry]
-            while at < len(asked) and asked[at] < environment[entry]:
-                at += 1
-            if at < len(asked) and asked[at] == environment[entry]:
-                shared += min(asked_times[at], times[entry])
+            while query_entry < len(query) and query[query_entry] < environment[entry]:
+                query_entry += 1
+            if query_entry < len(query) and query[query_entry] == environment[entry]:
+                shared += min(query_times[query_entry], times[entry])
         if shared:
             similarities[place] = shared / (total - shared)
     return similarities

@@ -7,11 +7,11 @@ import pyarrow as pa
 from rdkit import rdBase
 
 from graphkin.similarity.describer import Describer
+from graphkin.similarity.molecules.fingerprint_text import split_fingerprint
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
-from graphkin.similarity.molecules.given import apart
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
-from graphkin.similarity.molecules.written import Writing
+from graphkin.similarity.molecules.structure_text import Writing
 from graphkin.similarity.packed import packed
 from graphkin.store.identity import content_digest
 
@@ -20,7 +20,7 @@ _FORMAT = 2
 
 It is raised when the same text is described differently. Cached pieces of an earlier version are then parsed again.
 """
-_DECIDING = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"}
+_KEY_FIELDS = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"}
 
 
 class MoleculeDescriber(Describer[MoleculeRecipe]):
@@ -34,8 +34,8 @@ class MoleculeDescriber(Describer[MoleculeRecipe]):
         self._recipe = recipe
         self._reader = MoleculeReader(recipe, max_atoms)
         self._fingerprinter = None if recipe.fingerprint.given else Fingerprinter(recipe.fingerprint)
-        deciding = recipe.model_dump_json(include=_DECIDING)
-        self.key = f"{deciding} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')} {_FORMAT}".encode()
+        settings = recipe.model_dump_json(include=_KEY_FIELDS)
+        self.key = f"{settings} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')} {_FORMAT}".encode()
         self.schema = pa.schema(
             [
                 ("smiles", pa.string()),
@@ -50,8 +50,8 @@ class MoleculeDescriber(Describer[MoleculeRecipe]):
 
     def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         if self._fingerprinter is None:
-            given, text = apart(text, writing)
-            bits, writing = packed(given, self._recipe.fingerprint.bits), "smiles"
+            fingerprint, text = split_fingerprint(text, writing)
+            bits, writing = packed(fingerprint, self._recipe.fingerprint.bits), "smiles"
         molecule = self._reader.read(text, cast("Writing", writing))
         description = self._reader.describe(molecule)
         if self._fingerprinter is not None:

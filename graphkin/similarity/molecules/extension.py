@@ -5,7 +5,7 @@ import re
 from graphkin.similarity.describer import Rejected
 
 _ATOMS = r"\d+(?:,\d+)*"
-_KEPT = re.compile(
+_SUPPORTED = re.compile(
     rf"(?P<group>[&o]\d+:(?P<atoms>{_ATOMS}))"
     rf"|a:{_ATOMS}"
     rf"|\^[1-7]:{_ATOMS}"  # radicals
@@ -17,7 +17,7 @@ _KEPT = re.compile(
     r"|lp:\d+:\d+(?:,\d+:\d+)*"  # lone pairs
     rf"|SgD:(?:{_ATOMS})?(?::(?:\([^()|]*\)|[^:,|]*))*"  # data
 )
-_REFUSED = {
+_UNSUPPORTED = {
     "$": "labels of atoms",
     "Sg:": "polymers and other groups of atoms",
     "SgH:": "groups of atoms",
@@ -33,7 +33,7 @@ _REFUSED = {
     "f:": "which fragments belong together",
     "r": "relative stereo of the whole molecule",
 }
-_SHOWN = 40
+_EXCERPT = 40
 
 
 def grouped_atoms(extension: str) -> int:
@@ -45,21 +45,21 @@ def grouped_atoms(extension: str) -> int:
     """
     if len(extension) < len("||") or not extension.endswith("|"):
         raise Rejected("the extension of the SMILES is never closed")
-    grouped, at, end = 0, 1, len(extension) - 1
-    while at < end:
-        field = _KEPT.match(extension, at, end)
+    count, start, end = 0, 1, len(extension) - 1
+    while start < end:
+        field = _SUPPORTED.match(extension, start, end)
         if field is None or extension[field.end()] not in ",|":
-            raise Rejected(_refusal(extension[at:end]))
+            raise Rejected(_reason(extension[start:end]))
         if field["group"]:
-            grouped += field["atoms"].count(",") + 1
-        at = field.end() + 1
-    return grouped
+            count += field["atoms"].count(",") + 1
+        start = field.end() + 1
+    return count
 
 
-def _refusal(rest: str) -> str:
-    refused = next((words for prefix, words in _REFUSED.items() if rest.startswith(prefix)), None)
-    shown = rest[:_SHOWN] + ("…" if len(rest) > _SHOWN else "")
-    return f"its extension says more than is kept ({refused}): {shown}" if refused else f"no CXSMILES: {shown}"
+def _reason(rest: str) -> str:
+    feature = next((name for prefix, name in _UNSUPPORTED.items() if rest.startswith(prefix)), None)
+    excerpt = rest[:_EXCERPT] + ("…" if len(rest) > _EXCERPT else "")
+    return f"its extension says more than is kept ({feature}): {excerpt}" if feature else f"no CXSMILES: {excerpt}"
 
 
 def split_smiles(text: str) -> tuple[str, str, str]:
@@ -68,6 +68,6 @@ def split_smiles(text: str) -> tuple[str, str, str]:
     A missing part is an empty string. If the extension is not closed, it contains the whole rest.
     """
     smiles, *rest = text.split(None, 1)
-    after = rest[0].strip() if rest else ""
-    end = (after.find("|", 1) + 1 or len(after)) if after.startswith("|") else 0
-    return smiles, after[:end], after[end:].lstrip()
+    tail = rest[0].strip() if rest else ""
+    end = (tail.find("|", 1) + 1 or len(tail)) if tail.startswith("|") else 0
+    return smiles, tail[:end], tail[end:].lstrip()

@@ -9,17 +9,17 @@ from itertools import chain
 from rdkit import Chem
 from rdkit.Chem import rdqueries
 
-from graphkin.similarity.molecules.stereo import each_of
+from graphkin.similarity.molecules.stereo import iterate_vector
 
-_ANY = "AtomNull"  # RDKit's name for the query of a `*`
+_WILDCARD = "AtomNull"  # RDKit's name for the query of a `*`
 _DRAWN_ONLY = {"SUP", "DAT", "MUL", "GEN"}  # abbreviations, data, expanded repeats, brackets
 _DUMMIES = rdqueries.AtomNumEqualsQueryAtom(0)
-_LABELLED = rdqueries.HasPropQueryAtom("molFileAlias")
-_ATTACHED = rdqueries.HasPropQueryAtom("molAttchpt")
+_WITH_LABEL = rdqueries.HasPropQueryAtom("molFileAlias")
+_ATTACHMENT_POINT = rdqueries.HasPropQueryAtom("molAttchpt")
 _SEVERAL_ENDS = ("_MolFileBondEndPts", "_MolFileBondAttach")
 
 
-def refused(molecule: Chem.Mol) -> str | None:
+def rejection_reason(molecule: Chem.Mol) -> str | None:
     """Return the reason why a molecule cannot be an item, or None. Atoms are numbered from 1, as in a molfile.
 
     Every molecule of an SD file passes through here, so checks that create no Python object per atom come first.
@@ -30,7 +30,7 @@ def refused(molecule: Chem.Mol) -> str | None:
 def _queries(molecule: Chem.Mol) -> Iterator[str]:
     if molecule.HasQuery():
         for atom in molecule.GetAtoms():
-            if atom.HasQuery() and atom.DescribeQuery().strip() != _ANY:
+            if atom.HasQuery() and atom.DescribeQuery().strip() != _WILDCARD:
                 yield f"atom {atom.GetIdx() + 1} is a query, not an element"
         for bond in molecule.GetBonds():
             if bond.HasQuery():
@@ -38,15 +38,15 @@ def _queries(molecule: Chem.Mol) -> Iterator[str]:
 
 
 def _atoms(molecule: Chem.Mol) -> Iterator[str]:
-    for atom in each_of(molecule.GetAtomsMatchingQuery(_DUMMIES)):
+    for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_DUMMIES)):
         if not _is_dummy(atom):
             yield f"atom {atom.GetIdx() + 1} is no element"
         if any(any(map(bond.HasProp, _SEVERAL_ENDS)) for bond in atom.GetBonds()):
             yield f"a bond of atom {atom.GetIdx() + 1} ends at several atoms"
-    for atom in each_of(molecule.GetAtomsMatchingQuery(_LABELLED)):
+    for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_WITH_LABEL)):
         label = atom.GetProp("molFileAlias")[:20]
         yield f"atom {atom.GetIdx() + 1} is labelled {label!r}, and what that means is not told"
-    for atom in each_of(molecule.GetAtomsMatchingQuery(_ATTACHED)):
+    for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_ATTACHMENT_POINT)):
         yield f"atom {atom.GetIdx() + 1} is an attachment point"
 
 
@@ -57,9 +57,9 @@ def _is_dummy(atom: Chem.Atom) -> bool:
 
 
 def _bonds(molecule: Chem.Mol) -> Iterator[str]:
-    for found in each_of(Chem.FindPotentialStereo(molecule)):
-        if found.type == Chem.StereoType.Bond_Atropisomer and found.specified == Chem.StereoSpecified.Specified:
-            bond = molecule.GetBondWithIdx(found.centeredOn)
+    for center in iterate_vector(Chem.FindPotentialStereo(molecule)):
+        if center.type == Chem.StereoType.Bond_Atropisomer and center.specified == Chem.StereoSpecified.Specified:
+            bond = molecule.GetBondWithIdx(center.centeredOn)
             yield f"bond {_ends(bond)} is an axis of chirality, which SMILES cannot write"
 
 
@@ -68,7 +68,7 @@ def _ends(bond: Chem.Bond) -> str:
 
 
 def _groups(molecule: Chem.Mol) -> Iterator[str]:
-    for group in each_of(Chem.GetMolSubstanceGroups(molecule)):
+    for group in iterate_vector(Chem.GetMolSubstanceGroups(molecule)):
         if (kind := group.GetProp("TYPE")) not in _DRAWN_ONLY:
             yield f"has a group of atoms of type {kind}"
     if molecule.HasProp("_molLinkNodes"):

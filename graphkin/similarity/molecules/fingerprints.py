@@ -45,8 +45,8 @@ def pack(vectors: Sequence[BitVector]) -> UInt64:
     """
     for place, vector in enumerate(vectors):
         if not isinstance(vector, DataStructs.ExplicitBitVect):
-            given = f"{type(vector).__name__} at place {place}"
-            raise InvalidInput("not an RDKit bit vector", given=given, expected="ExplicitBitVect")
+            item = f"{type(vector).__name__} at place {place}"
+            raise InvalidInput("not an RDKit bit vector", given=item, expected="ExplicitBitVect")
     lengths = sorted({vector.GetNumBits() for vector in vectors})
     require(len(lengths) == 1 and lengths[0] > 0, "set of bit vectors", lengths, "bit vectors of one length")
     packed = b"".join(map(_padded, vectors))

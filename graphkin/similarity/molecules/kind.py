@@ -85,9 +85,9 @@ class MoleculeKind(Kind[MoleculeRecipe]):
         if recipe.fingerprint.given:  # they cannot be recomputed
             return []
         ids = random.choice(generation.size, min(sample, generation.size), replace=False).astype(np.int32)
-        again = recomputed_fingerprints(generation, recipe, ids)
-        differs = (again != generation.fingerprints().words[ids]).any(axis=1)
-        return [f"item {id}: its stored fingerprint differs from RDKit's" for id in np.sort(ids[differs])]
+        expected = recomputed_fingerprints(generation, recipe, ids)
+        is_wrong = (expected != generation.fingerprints().words[ids]).any(axis=1)
+        return [f"item {id}: its stored fingerprint differs from RDKit's" for id in np.sort(ids[is_wrong])]
 
     def recomputed(self, generation: Generation, edges: Edges) -> Float64:
         return recomputed_similarities(generation, self.recipe(generation.manifest.recipe), edges)

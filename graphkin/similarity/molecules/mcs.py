@@ -37,7 +37,7 @@ def common_atoms(first: Chem.Mol, second: Chem.Mol) -> list[tuple[int, int]] | N
         completeRingsOnly=True,
     )
     if not exact.canceled:
-        matches = (each.GetSubstructMatch(exact.queryMol) if exact.numAtoms else () for each in (first, second))
+        matches = (molecule.GetSubstructMatch(exact.queryMol) if exact.numAtoms else () for molecule in (first, second))
         return list(zip(*matches, strict=True))
     options = rdRascalMCES.RascalOptions()
     for name, value in _RASCAL.items():
@@ -46,33 +46,41 @@ def common_atoms(first: Chem.Mol, second: Chem.Mol) -> list[tuple[int, int]] | N
     if not results or results[0].timedOut:
         return None
     atoms, bonds = dict(results[0].atomMatches()), dict(results[0].bondMatches())
-    return [(own, atoms[own]) for own in _largest_piece(first, _with_whole_rings(first, second, atoms, bonds))]
+    return [(atom, atoms[atom]) for atom in _largest_piece(first, _with_whole_rings(first, second, atoms, bonds))]
 
 
 def _with_whole_rings(
     first: Chem.Mol, second: Chem.Mol, atoms: Mapping[int, int], bonds: Mapping[int, int]
 ) -> set[int]:
     """Return the bonds of the first molecule that remain when ring atoms match only ring atoms and rings only whole."""
-    kept = {own: other for own, other in bonds.items() if _same_rings(first.GetBondWithIdx(own), second, atoms)}
+    matched = {
+        bond: other_bond
+        for bond, other_bond in bonds.items()
+        if _has_same_ring_membership(first.GetBondWithIdx(bond), second, atoms)
+    }
     while True:
-        closed = _closed(first, kept.keys()), _closed(second, kept.values())
-        rest = {own: other for own, other in kept.items() if own in closed[0] and other in closed[1]}
-        if len(rest) == len(kept):
-            return set(kept)
-        kept = rest
+        ring_bonds = _chain_or_ring_bonds(first, matched.keys()), _chain_or_ring_bonds(second, matched.values())
+        remaining = {
+            bond: other_bond
+            for bond, other_bond in matched.items()
+            if bond in ring_bonds[0] and other_bond in ring_bonds[1]
+        }
+        if len(remaining) == len(matched):
+            return set(matched)
+        matched = remaining
 
 
-def _same_rings(bond: Chem.Bond, second: Chem.Mol, atoms: Mapping[int, int]) -> bool:
+def _has_same_ring_membership(bond: Chem.Bond, second: Chem.Mol, atoms: Mapping[int, int]) -> bool:
     """Return whether both ends are ring atoms in both molecules, or chain atoms in both."""
     ends = bond.GetBeginAtom(), bond.GetEndAtom()
     return all(end.IsInRing() == second.GetAtomWithIdx(atoms[end.GetIdx()]).IsInRing() for end in ends)
 
 
-def _closed(molecule: Chem.Mol, bonds: Iterable[int]) -> set[int]:
+def _chain_or_ring_bonds(molecule: Chem.Mol, bonds: Iterable[int]) -> set[int]:
     """Return the bonds that lie in no ring, or in a ring that consists only of these bonds."""
-    among, rings = set(bonds), molecule.GetRingInfo()
-    whole = {bond for ring in rings.BondRings() if among.issuperset(ring) for bond in ring}
-    return {bond for bond in among if bond in whole or not rings.NumBondRings(bond)}
+    selection, rings = set(bonds), molecule.GetRingInfo()
+    in_whole_rings = {bond for ring in rings.BondRings() if selection.issuperset(ring) for bond in ring}
+    return {bond for bond in selection if bond in in_whole_rings or not rings.NumBondRings(bond)}
 
 
 def _largest_piece(molecule: Chem.Mol, bonds: set[int]) -> tuple[int, ...]:

@@ -9,30 +9,30 @@ from contextlib import contextmanager
 from rdkit import rdBase
 
 _PREFIX = re.compile(r"^\[\d\d:\d\d:\d\d\]\s*(ERROR:)?")
-_BROKEN = "Violation occurred on line "
+_VIOLATION = "Violation occurred on line "
 _HEADING = re.compile(r"^[\w-]+ (Violation|Error)$")
 _WORDS = re.compile(r"^[A-Za-z][\w ,.'-]*$")  # text such as "Atomic number not found", not a C++ expression
 _REPEATS = "SMILES Parse Error: Failed parsing SMILES "
 _MARKER = set("~^")
-_LONGEST = 200
+_MAX_LENGTH = 200
 
 
-def in_words(messages: Iterable[str], text: str) -> str:
+def readable_messages(messages: Iterable[str], text: str) -> str:
     """Return RDKit's messages about a structure on one line, without the structure itself.
 
     A failed internal check of RDKit logs source files, line numbers, a stack trace and paths of this machine. Of these
     messages only the description is returned, or "" if it is not in words.
     """
     lines = [line for line in map(str.strip, messages) if line]
-    if broken := next((at for at, line in enumerate(lines) if line.startswith(_BROKEN)), None):
-        what = lines[broken - 1]
-        return what if _WORDS.match(what) and not _HEADING.match(what) else ""
-    telling = (line for line in lines if line not in text and not line.startswith(_REPEATS))
-    return "; ".join(dict.fromkeys(map(_short, telling)))
+    if violation := next((number for number, line in enumerate(lines) if line.startswith(_VIOLATION)), None):
+        description = lines[violation - 1]
+        return description if _WORDS.match(description) and not _HEADING.match(description) else ""
+    relevant = (line for line in lines if line not in text and not line.startswith(_REPEATS))
+    return "; ".join(dict.fromkeys(map(_shorten, relevant)))
 
 
-def _short(line: str) -> str:
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+def _shorten(line: str) -> str:
+    return line if len(line) <= _MAX_LENGTH else f"{line[:_MAX_LENGTH]}…"
 
 
 class _Collector(logging.Handler):
@@ -40,10 +40,10 @@ class _Collector(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.listening = threading.local()
+        self.local = threading.local()
 
     def emit(self, record: logging.LogRecord) -> None:
-        messages: list[str] | None = getattr(self.listening, "messages", None)
+        messages: list[str] | None = getattr(self.local, "messages", None)
         line = _PREFIX.sub("", record.getMessage()).strip()
         if messages is not None and line and not set(line) <= _MARKER:
             messages.append(line)
@@ -71,8 +71,8 @@ def rdkit_messages() -> Iterator[list[str]]:
     for level in ("rdApp.error", "rdApp.warning"):
         rdBase.EnableLog(level)
     messages: list[str] = []
-    _collector.listening.messages = messages
+    _collector.local.messages = messages
     try:
         yield messages
     finally:
-        _collector.listening.messages = None
+        _collector.local.messages = None

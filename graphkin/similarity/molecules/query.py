@@ -8,7 +8,7 @@ from graphkin.similarity.kind import Query
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
-from graphkin.similarity.molecules.written import Writing
+from graphkin.similarity.molecules.structure_text import Writing
 from graphkin.similarity.packed import read_fingerprint
 
 
@@ -31,15 +31,15 @@ def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
     try:
         molecule = reader.read(text, cast("Writing", writing))
         smiles = reader.describe(molecule).smiles
-        described = () if fingerprinter is None else (fingerprinter.unpack(fingerprinter.packed(molecule))[0],)
+        arrays = () if fingerprinter is None else (fingerprinter.unpack(fingerprinter.packed(molecule))[0],)
     except Rejected as reason:
-        raise invalid(text, writing, str(reason)) from reason
+        raise invalid_text_error(text, writing, str(reason)) from reason
     except Exception as error:
-        raise invalid(text, writing, failure_reason(error)) from error
-    return Query(smiles, described, smiles)
+        raise invalid_text_error(text, writing, failure_reason(error)) from error
+    return Query(smiles, arrays, smiles)
 
 
-def invalid(text: str, writing: str, reason: str, wanted: str = "molecule") -> InvalidInput:
-    """Return the error for a text that is not a valid `wanted`."""
-    given = text[:200].encode(errors="backslashreplace").decode()
-    return InvalidInput(f"not a {wanted}: {reason}", given=given, expected=f"a valid {writing}")
+def invalid_text_error(text: str, writing: str, reason: str, expected_kind: str = "molecule") -> InvalidInput:
+    """Return the error for a text that is not a valid `expected_kind`."""
+    excerpt = text[:200].encode(errors="backslashreplace").decode()
+    return InvalidInput(f"not a {expected_kind}: {reason}", given=excerpt, expected=f"a valid {writing}")

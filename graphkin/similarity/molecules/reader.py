@@ -8,9 +8,9 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules import features, stereo
-from graphkin.similarity.molecules.messages import in_words, rdkit_messages
+from graphkin.similarity.molecules.messages import rdkit_messages, readable_messages
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, Step
-from graphkin.similarity.molecules.written import Unreadable, Writing, Written
+from graphkin.similarity.molecules.structure_text import StructureText, Unreadable, Writing
 
 MAX_ATOMS = 1_000
 MAX_RECORD_BYTES = 1_000_000
@@ -56,31 +56,31 @@ class MoleculeReader:
         self._check_text(text, writing)
         with rdkit_messages() as messages:
             try:
-                return self._read(Written.of(text, writing))
+                return self._read(StructureText.from_text(text, writing))
             except (Unreadable, SystemError) as error:  # SystemError: RDKit's message is not Unicode text
-                raise Rejected(in_words(messages, text) or f"RDKit cannot read this {writing}") from error
+                raise Rejected(readable_messages(messages, text) or f"RDKit cannot read this {writing}") from error
             except (ValueError, RuntimeError) as error:
-                said = in_words(str(error).splitlines(), text)
-                raise Rejected(said or f"RDKit cannot handle this {writing}") from error
+                reason = readable_messages(str(error).splitlines(), text)
+                raise Rejected(reason or f"RDKit cannot handle this {writing}") from error
 
-    def _read(self, written: Written) -> Chem.Mol:
-        molecule = written.molecule()
+    def _read(self, structure: StructureText) -> Chem.Mol:
+        molecule = structure.molecule()
         self._check_atoms(molecule)
-        if written.may_say_more:
-            if reason := features.refused(molecule):
+        if structure.may_say_more:
+            if reason := features.rejection_reason(molecule):
                 raise Rejected(reason)
-            if written.grouped_atoms != stereo.grouped_atoms(molecule):
+            if structure.grouped_atoms != stereo.grouped_atoms(molecule):
                 raise Rejected("a stereo group names an atom that is no stereocentre")
-        molecule = _standardise(molecule, self._recipe.standardise)
-        return molecule if self._as_written(written) else _reread(molecule)
+        molecule = _standardize(molecule, self._recipe.standardise)
+        return molecule if self._keeps_fingerprint(structure) else _reread(molecule)
 
-    def _as_written(self, written: Written) -> bool:
+    def _keeps_fingerprint(self, structure: StructureText) -> bool:
         """Return whether the molecule as parsed has the same fingerprint as its canonical SMILES.
 
         This does not hold with stereo groups, for stereo marks of other formats, after standardization, and for RDKit's
         topological torsions: those of three-membered rings depend on the order of the atoms.
         """
-        plain = written.writing == "smiles" and not written.may_say_more
+        plain = structure.writing == "smiles" and not structure.may_say_more
         return plain and not self._recipe.standardise and self._recipe.fingerprint.name != "torsion"
 
     def _check_text(self, text: str, writing: Writing) -> None:
@@ -113,7 +113,7 @@ class MoleculeReader:
         )
 
 
-def _standardise(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
+def _standardize(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
     for step in steps:
         match step:
             case "largest_fragment":
@@ -130,12 +130,12 @@ def _reread(molecule: Chem.Mol) -> Chem.Mol:
     smiles = stereo.canonical_text(molecule)
     if "~" in smiles:
         raise Rejected(f"a bond is of a type that SMILES cannot write: {smiles}")
-    again = Chem.MolFromSmiles(smiles)
-    if again is None:
+    parsed = Chem.MolFromSmiles(smiles)
+    if parsed is None:
         raise Rejected(f"RDKit cannot read the SMILES it writes for this: {smiles}")
-    if again.GetStereoGroups() and not stereo.same(molecule, again):
+    if parsed.GetStereoGroups() and not stereo.same(molecule, parsed):
         raise Rejected(f"RDKit reads something else from the CXSMILES that says the same: {smiles}")
-    return again
+    return parsed
 
 
 def _inchikey(molecule: Chem.Mol) -> str | None:

@@ -111,9 +111,9 @@ def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
         InvalidInput: The preset does not exist, or a value is invalid.
     """
     values = override_preset(PRESETS, preset, explicit)
-    described = {key: value for key, value in (explicit.get("fingerprint") or {}).items() if value is not None}
-    published = PRESETS[preset].get("fingerprint", {})
-    values["fingerprint"] = described if "name" in described else {**published, **described}
+    fingerprint = {key: value for key, value in (explicit.get("fingerprint") or {}).items() if value is not None}
+    preset_fingerprint = PRESETS[preset].get("fingerprint", {})
+    values["fingerprint"] = fingerprint if "name" in fingerprint else {**preset_fingerprint, **fingerprint}
     return validate_recipe(MoleculeRecipe, values)
 
 
@@ -122,6 +122,6 @@ def resolve_flat(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
 
     They are `fingerprint` (its name), `radius`, `bits` and `chirality`.
     """
-    described = {"name": explicit.pop("fingerprint", None)}
-    described |= {option: explicit.pop(option, None) for option in ("radius", "bits", "chirality")}
-    return resolve(preset, fingerprint=described, **explicit)
+    fingerprint = {"name": explicit.pop("fingerprint", None)}
+    fingerprint |= {option: explicit.pop(option, None) for option in ("radius", "bits", "chirality")}
+    return resolve(preset, fingerprint=fingerprint, **explicit)

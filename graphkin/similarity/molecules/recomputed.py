@@ -21,18 +21,18 @@ def recomputed_similarities(generation: Generation, recipe: MoleculeRecipe, edge
     They are computed from RDKit's bit vectors, or from the stored bits if the fingerprints came with the records.
     """
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
-    bits = _given(generation, ids) if recipe.fingerprint.given else _computed(generation, recipe, ids)
+    bits = _stored_bits(generation, ids) if recipe.fingerprint.given else _recomputed_bits(generation, recipe, ids)
     left, right = np.split(position, 2)
     pairs = zip(left, right, strict=True)
     return np.array([DataStructs.TanimotoSimilarity(bits[a], bits[b]) for a, b in pairs], np.float64)
 
 
-def _computed(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> list[BitVector]:
+def _recomputed_bits(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> list[BitVector]:
     fingerprinter = Fingerprinter(recipe.fingerprint)
     return [fingerprinter.bit_vector(molecule) for molecule in _molecules(generation, ids)]
 
 
-def _given(generation: Generation, ids: Int32) -> list[BitVector]:
+def _stored_bits(generation: Generation, ids: Int32) -> list[BitVector]:
     return [DataStructs.CreateFromFPSText(bits.tobytes().hex()) for bits in generation.fingerprints().words[ids]]
 
 

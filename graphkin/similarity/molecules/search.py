@@ -15,7 +15,7 @@ from graphkin.similarity.tanimoto import TanimotoSearch
 from graphkin.store.base import Generation
 from graphkin.store.records import UInt64
 
-_SAMPLED = 16
+_SAMPLE = 16
 
 
 class MoleculeSearch(TanimotoSearch):
@@ -28,29 +28,29 @@ class MoleculeSearch(TanimotoSearch):
     def __init__(self, generation: Generation) -> None:
         self._recipe = MoleculeRecipe.model_validate(generation.manifest.recipe)
         super().__init__(generation, self._recipe.fingerprint.words)
-        self._counting = Lock()
+        self._counts_lock = Lock()
         self._counts: CountSearch | None = None
         if not self._recipe.fingerprint.given:
             self._require_same_rdkit()
 
     def _require_same_rdkit(self) -> None:
         generation = self._generation
-        built_with = generation.manifest.versions["rdkit"]
-        if built_with == rdBase.rdkitVersion:
+        version = generation.manifest.versions["rdkit"]
+        if version == rdBase.rdkitVersion:
             return
-        ids = np.unique(np.linspace(0, generation.size - 1, _SAMPLED).astype(np.int32))
+        ids = np.unique(np.linspace(0, generation.size - 1, _SAMPLE).astype(np.int32))
         if not np.array_equal(recomputed_fingerprints(generation, self._recipe, ids), self._fingerprints.words[ids]):
             raise Conflict(
                 "this RDKit computes other fingerprints than the one that built the collection",
                 given=rdBase.rdkitVersion,
-                expected=built_with,
+                expected=version,
                 hint="install that RDKit, or ingest the collection again",
             )
 
     def measured(self, measure: Measure) -> Search:
         if measure.name != "counts":
             return super().measured(measure)
-        with self._counting:
+        with self._counts_lock:
             if self._counts is None:
                 self._counts = CountSearch(self, self._generation, self._recipe.fingerprint)
             return self._counts

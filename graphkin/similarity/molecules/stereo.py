@@ -35,13 +35,13 @@ class _Variant(NamedTuple):
     molecule: Chem.Mol
 
 
-def each_of(found: Any) -> Iterator[Any]:
+def iterate_vector(vector: Any) -> Iterator[Any]:
     """Iterate over an RDKit vector by index.
 
     RDKit's own iterators end with a C++ exception, which takes as long as parsing an atom, and nearly all of these
     vectors are empty.
     """
-    return map(found.__getitem__, range(len(found)))
+    return map(vector.__getitem__, range(len(vector)))
 
 
 def grouped_atoms(molecule: Chem.Mol) -> int:
@@ -62,13 +62,22 @@ def canonical_text(molecule: Chem.Mol) -> str:
         return Chem.MolToSmiles(molecule)
     groups = _groups(molecule)
     variants = _variants(molecule, groups)
-    telling = [at for at in range(len(groups)) if _tells(variants, at)]
-    groups = [groups[at] for at in telling]
-    drawn = [each for each in variants if not any(m for at, m in enumerate(each.mirrored) if at not in telling)]
-    least = min(each.smiles for each in drawn)
+    distinguishing = [number for number in range(len(groups)) if _distinguishes(variants, number)]
+    groups = [groups[number] for number in distinguishing]
+    candidates = [
+        variant
+        for variant in variants
+        if not any(is_mirrored for number, is_mirrored in enumerate(variant.mirrored) if number not in distinguishing)
+    ]
+    smallest = min(variant.smiles for variant in candidates)
     if not groups:
-        return least
-    return min(_written(each.molecule, order) for each in drawn if each.smiles == least for order in _orders(groups))
+        return smallest
+    return min(
+        _write(variant.molecule, order)
+        for variant in candidates
+        if variant.smiles == smallest
+        for order in _orders(groups)
+    )
 
 
 def same(molecule: Chem.Mol, other: Chem.Mol) -> bool:
@@ -80,17 +89,17 @@ def _meaning(molecule: Chem.Mol) -> frozenset[frozenset[str]]:
     """Return the possible mixtures of the molecule, each as the set of canonical SMILES of its components."""
     groups = _groups(molecule)
     variants = _variants(molecule, groups)
-    ors = [at for at, group in enumerate(groups) if group.sign == "o"]
+    ors = [number for number, group in enumerate(groups) if group.sign == "o"]
     mixtures: dict[tuple[bool, ...], set[str]] = {}
     for variant in variants:
-        mixtures.setdefault(tuple(variant.mirrored[at] for at in ors), set()).add(variant.smiles)
+        mixtures.setdefault(tuple(variant.mirrored[number] for number in ors), set()).add(variant.smiles)
     return frozenset(map(frozenset, mixtures.values()))
 
 
 def _groups(molecule: Chem.Mol) -> list[_Group]:
     return [
         _Group(_SIGNS[group.GetGroupType()], tuple(atom.GetIdx() for atom in group.GetAtoms()))
-        for group in each_of(molecule.GetStereoGroups())
+        for group in iterate_vector(molecule.GetStereoGroups())
         if group.GetGroupType() in _SIGNS
     ]
 
@@ -103,21 +112,21 @@ def _variants(molecule: Chem.Mol, groups: Sequence[_Group]) -> list[_Variant]:
     plain = Chem.RWMol(molecule)
     plain.SetStereoGroups([])
     variants = []
-    centres = set()
+    centers = set()
     for mirrored in product((False, True), repeat=len(groups)):
         variant = Chem.RWMol(plain)
-        for group in (group for group, turned in zip(groups, mirrored, strict=True) if turned):
+        for group in (group for group, is_mirrored in zip(groups, mirrored, strict=True) if is_mirrored):
             for atom in group.atoms:
                 variant.GetAtomWithIdx(atom).InvertChirality()
         Chem.AssignStereochemistry(variant, cleanIt=True, force=True, flagPossibleStereoCenters=True)
-        centres.add(_centres(variant))
+        centers.add(_stereocenters(variant))
         variants.append(_Variant(mirrored, Chem.MolToSmiles(variant), variant))
-    if len(centres) > 1:
+    if len(centers) > 1:
         raise Rejected("what its stereo groups leave open decides which other atoms are stereocentres")
     return variants
 
 
-def _centres(molecule: Chem.Mol) -> tuple[frozenset[int], ...]:
+def _stereocenters(molecule: Chem.Mol) -> tuple[frozenset[int], ...]:
     """Return the stereocenters, the potential stereocenters, and the bonds with a configuration."""
     atoms, bonds = molecule.GetAtoms(), molecule.GetBonds()
     return (
@@ -127,10 +136,12 @@ def _centres(molecule: Chem.Mol) -> tuple[frozenset[int], ...]:
     )
 
 
-def _tells(variants: Sequence[_Variant], at: int) -> bool:
+def _distinguishes(variants: Sequence[_Variant], number: int) -> bool:
     """Return whether mirroring this group yields another molecule for some configuration of the other groups."""
     smiles = {variant.mirrored: variant.smiles for variant in variants}
-    return any(smiles[(*m[:at], not m[at], *m[at + 1 :])] != written for m, written in smiles.items())
+    return any(
+        smiles[(*choice[:number], not choice[number], *choice[number + 1 :])] != text for choice, text in smiles.items()
+    )
 
 
 def _orders(groups: Sequence[_Group]) -> Iterator[tuple[_Group, ...]]:
@@ -139,15 +150,17 @@ def _orders(groups: Sequence[_Group]) -> Iterator[tuple[_Group, ...]]:
     return (ors + ands for ors, ands in product(*map(permutations, kinds)))
 
 
-def _written(molecule: Chem.Mol, groups: Sequence[_Group]) -> str:
+def _write(molecule: Chem.Mol, groups: Sequence[_Group]) -> str:
     """Return the SMILES in the atom order determined by the group numbers, and the groups as CXSMILES."""
     number_of = {index: number for number, group in enumerate(groups, 1) for index in group.atoms}
     span = len(groups) + 1
     numbered = Chem.Mol(molecule)
     for atom in numbered.GetAtoms():
         atom.SetAtomMapNum(atom.GetAtomMapNum() * span + number_of.get(atom.GetIdx(), 0))
-    smiles = _NUMBER.sub(lambda found: _own_number(int(found[1]) // span), Chem.MolToSmiles(numbered))
-    position = {index: at for at, index in enumerate(numbered.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])}
+    smiles = _NUMBER.sub(lambda match: _format_number(int(match[1]) // span), Chem.MolToSmiles(numbered))
+    position = {
+        index: place for place, index in enumerate(numbered.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
+    }
     count = {"o": 0, "&": 0}
     fields = []
     for group in groups:
@@ -157,5 +170,5 @@ def _written(molecule: Chem.Mol, groups: Sequence[_Group]) -> str:
     return f"{smiles} |{','.join(fields)}|"
 
 
-def _own_number(number: int) -> str:
+def _format_number(number: int) -> str:
     return f":{number}]" if number else "]"

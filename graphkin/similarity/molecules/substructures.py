@@ -15,8 +15,8 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_PATTERN
 from graphkin.similarity.kind import BLOCK, Pattern, Substructures
 from graphkin.similarity.molecules.fingerprints import pack
-from graphkin.similarity.molecules.messages import in_words, rdkit_messages
-from graphkin.similarity.molecules.query import invalid, read_molecule
+from graphkin.similarity.molecules.messages import rdkit_messages, readable_messages
+from graphkin.similarity.molecules.query import invalid_text_error, read_molecule
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.stored_index import cached_index
 from graphkin.store.base import Generation
@@ -24,7 +24,7 @@ from graphkin.store.records import Int32, Int64, Mask, UInt64
 
 _WORDS = 32  # 64-bit words of a pattern fingerprint
 _SMARTS = "smarts"
-_OF_RINGS = re.compile(r"R|(?<!B)r|[xk@]")  # matches every SMARTS that needs rings; the r of Br does not count
+_RING_PRIMITIVE = re.compile(r"R|(?<!B)r|[xk@]")  # matches every SMARTS that needs rings; the r of Br does not count
 
 
 def read_pattern(recipe: MoleculeRecipe, text: str, writing: str) -> Pattern:
@@ -34,8 +34,8 @@ def read_pattern(recipe: MoleculeRecipe, text: str, writing: str) -> Pattern:
         InvalidInput: The text cannot be read; the message is the reason.
     """
     if writing == _SMARTS:
-        return _pattern(writing, _read_smarts(text))
-    return _pattern("smiles", read_molecule(recipe, text, writing).text)
+        return _make_pattern(writing, _read_smarts(text))
+    return _make_pattern("smiles", read_molecule(recipe, text, writing).text)
 
 
 def _read_smarts(text: str) -> str:
@@ -48,23 +48,25 @@ def _read_smarts(text: str) -> str:
             hint="look for less, or narrow with several filters",
         )
     if not smarts.isascii() or not smarts.isprintable() or " " in smarts:  # RDKit would ignore the rest of the text
-        raise invalid(text, _SMARTS, "holds white space, or what no SMARTS holds", "pattern")
+        raise invalid_text_error(text, _SMARTS, "holds white space, or what no SMARTS holds", "pattern")
     with rdkit_messages() as messages:
         molecule = Chem.MolFromSmarts(smarts)
         if molecule is None:
-            raise invalid(text, _SMARTS, in_words(messages, smarts) or "RDKit cannot read it", "pattern")
+            raise invalid_text_error(
+                text, _SMARTS, readable_messages(messages, smarts) or "RDKit cannot read it", "pattern"
+            )
     if not molecule.GetNumAtoms():
-        raise invalid(text, _SMARTS, "no atoms", "pattern")
+        raise invalid_text_error(text, _SMARTS, "no atoms", "pattern")
     return smarts
 
 
-def _pattern(writing: str, text: str) -> Pattern:
-    (screen,) = pack([Chem.PatternFingerprint(_asked(writing, text))])
+def _make_pattern(writing: str, text: str) -> Pattern:
+    (screen,) = pack([Chem.PatternFingerprint(_query_molecule(writing, text))])
     return Pattern(writing, text, screen.tobytes())
 
 
 @lru_cache(maxsize=16)
-def _asked(writing: str, text: str) -> Chem.Mol:
+def _query_molecule(writing: str, text: str) -> Chem.Mol:
     return Chem.MolFromSmarts(text) if writing == _SMARTS else Chem.MolFromSmiles(text)
 
 
@@ -80,9 +82,9 @@ class Pickles(NamedTuple):
     pickled: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, pickles: list[bytes]) -> "Pickles":
+    def from_bytes(cls, pickles: list[bytes]) -> "Pickles":
         indptr = np.zeros(len(pickles) + 1, np.int64)
-        np.cumsum([len(each) for each in pickles], out=indptr[1:])
+        np.cumsum([len(pickle) for pickle in pickles], out=indptr[1:])
         return cls(indptr, np.frombuffer(b"".join(pickles), np.uint8))
 
     def fit(self, items: int) -> bool:
@@ -102,7 +104,7 @@ class Pickles(NamedTuple):
         return holder
 
 
-class Described(NamedTuple):
+class DescribedBlock(NamedTuple):
     """Molecules prepared for substructure matching.
 
     Each molecule is pickled with and without its rings. Reading rings takes more than half of the time per molecule,
@@ -123,15 +125,15 @@ class Described(NamedTuple):
     ringless: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, smiles: Iterable[str]) -> "Described":
+    def from_smiles(cls, smiles: Iterable[str]) -> "DescribedBlock":
         screens, pickles, ringless = [], list[bytes](), list[bytes]()
-        for each in smiles:
-            molecule = Chem.MolFromSmiles(each)
+        for text in smiles:
+            molecule = Chem.MolFromSmiles(text)
             screens.append(Chem.PatternFingerprint(molecule))
             pickles.append(molecule.ToBinary(Chem.PropertyPickleOptions.NoProps))
             molecule.ClearComputedProps(includeRings=True)
             ringless.append(molecule.ToBinary(Chem.PropertyPickleOptions.NoProps))
-        return cls(pack(screens), *Pickles.of(pickles), *Pickles.of(ringless))
+        return cls(pack(screens), *Pickles.from_bytes(pickles), *Pickles.from_bytes(ringless))
 
     def pickles(self, rings: bool) -> Pickles:
         return Pickles(self.indptr, self.pickled) if rings else Pickles(self.ringless_indptr, self.ringless)
@@ -153,52 +155,53 @@ class MoleculeSubstructures(Substructures):
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
-        self._described = lru_cache(maxsize=None)(self._describe)  # the cached values are memory-mapped
+        self._block = lru_cache(maxsize=None)(self._describe)  # the cached values are memory-mapped
 
     def prepare(self, block: int) -> None:
-        self._described(block)
+        self._block(block)
 
     def having(self, pattern: Pattern, ids: Int32, threads: int = 1) -> Mask:
-        has = np.zeros(len(ids), np.bool_)
+        contains = np.zeros(len(ids), np.bool_)
         blocks = ids // BLOCK
         for block in np.unique(blocks).tolist():
             within = np.flatnonzero(blocks == block)
-            has[within] = _matching(self._described(block), pattern, ids[within] - block * BLOCK, threads)
-        return has
+            contains[within] = _match(self._block(block), pattern, ids[within] - block * BLOCK, threads)
+        return contains
 
-    def _describe(self, block: int) -> Described:
+    def _describe(self, block: int) -> DescribedBlock:
         start = block * BLOCK
         size = min(BLOCK, self._generation.size - start)
         ids = np.arange(start, start + size, dtype=np.int32)
+        fields = " ".join(DescribedBlock._fields)
         return cached_index(
             self._generation,
-            f"substructures {' '.join(Described._fields)} {start} {size} {rdBase.rdkitVersion} {version('graphkin')}",
-            Described,
+            f"substructures {fields} {start} {size} {rdBase.rdkitVersion} {version('graphkin')}",
+            DescribedBlock,
             lambda described: described.fit(size),
-            lambda: Described.of(self._generation.structures(ids)),
+            lambda: DescribedBlock.from_smiles(self._generation.structures(ids)),
         )
 
 
-def _matching(described: Described, pattern: Pattern, places: Int32, threads: int) -> Mask:
+def _match(block: DescribedBlock, pattern: Pattern, places: Int32, threads: int) -> Mask:
     """Return (n,) bool: which molecules of a block contain the pattern. Stereochemistry is ignored."""
     screen = np.frombuffer(pattern.screen, np.uint64)
-    passing = np.flatnonzero((described.screen[places] & screen == screen).all(axis=1))
-    has = np.zeros(len(places), np.bool_)
-    if len(passing):
-        molecules = described.pickles(_asks_for_rings(pattern)).hold(places[passing])
-        found = SubstructLibrary(molecules).GetMatches(
-            _asked(pattern.writing, pattern.text),
+    candidates = np.flatnonzero((block.screen[places] & screen == screen).all(axis=1))
+    contains = np.zeros(len(places), np.bool_)
+    if len(candidates):
+        molecules = block.pickles(_may_need_rings(pattern)).hold(places[candidates])
+        matches = SubstructLibrary(molecules).GetMatches(
+            _query_molecule(pattern.writing, pattern.text),
             useChirality=False,
             numThreads=threads,
-            maxResults=len(passing),
+            maxResults=len(candidates),
         )
-        has[passing[cast("Int32", np.asarray(found, np.int64))]] = True
-    return has
+        contains[candidates[cast("Int32", np.asarray(matches, np.int64))]] = True
+    return contains
 
 
-def _asks_for_rings(pattern: Pattern) -> bool:
+def _may_need_rings(pattern: Pattern) -> bool:
     """Return whether the pattern may need ring information.
 
     A SMARTS is tested for its ring primitives, some of which are also letters of elements. A molecule never needs it.
     """
-    return pattern.writing == _SMARTS and _OF_RINGS.search(pattern.text) is not None
+    return pattern.writing == _SMARTS and _RING_PRIMITIVE.search(pattern.text) is not None

@@ -14,7 +14,7 @@ from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.nodes.walks import surroundings
 from graphkin.store.identity import content_digest
 
-_DECIDING = {"schema_version", "labels", "iterations", "tie_seed"}
+_KEY_FIELDS = {"schema_version", "labels", "iterations", "tie_seed"}
 
 
 def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
@@ -72,23 +72,23 @@ class NodeDescriber(Describer[NodeRecipe]):
     def __init__(self, recipe: NodeRecipe, max_size: int) -> None:
         self._recipe = recipe
         self._max_size = max_size
-        self.key = f"{recipe.model_dump_json(include=_DECIDING)} {max_size} {version('graphkin')}".encode()
+        self.key = f"{recipe.model_dump_json(include=_KEY_FIELDS)} {max_size} {version('graphkin')}".encode()
 
     def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         structure = read_structure(text, self._recipe, self._max_size)
-        said = json.loads(text)
-        features = Features.of([structure], self._recipe)
+        record = json.loads(text)
+        features = Features.from_structures([structure], self._recipe)
         return (
             structure.text,
-            len(said["neighbors"]),
+            len(record["neighbors"]),
             structure.nodes,
             len(structure.edges),
-            said["self_loops"],
-            said["repeated_edges"],
+            record["self_loops"],
+            record["repeated_edges"],
             features.subtree,
             features.count,
-            node_digest(self._recipe, said["graph"], name or ""),
-            said["graph"],
-            said["node"],
-            said["neighbors"],
+            node_digest(self._recipe, record["graph"], name or ""),
+            record["graph"],
+            record["node"],
+            record["neighbors"],
         )

@@ -14,7 +14,7 @@ from graphkin.similarity.columns import lists
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content
-from graphkin.similarity.nodes.proximity import near
+from graphkin.similarity.nodes.proximity import nearby_pairs
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.threads import in_order
 from graphkin.store import csr
@@ -36,7 +36,7 @@ class NodeDescriptors(GraphDescriptors):
     links: Links
 
     @classmethod
-    def around(cls, graphs: GraphDescriptors, recipe: NodeRecipe, links: Links) -> Self:
+    def from_graphs(cls, graphs: GraphDescriptors, recipe: NodeRecipe, links: Links) -> Self:
         """Return the descriptors of nodes whose subgraphs are described by `graphs`."""
         return cls(**{**vars(graphs), "recipe": recipe}, links=links)
 
@@ -67,17 +67,17 @@ class NodeDescriptors(GraphDescriptors):
         return (
             super().pairs(begin, threads, advance)
             if self.recipe.kernel == "wl"
-            else self._near(begin, threads, advance)
+            else self._nearby_pairs(begin, threads, advance)
         )
 
-    def _near(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def _nearby_pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         tasks = [range(len(self))[start : start + _SOURCES] for start in range(0, len(self), _SOURCES)]
         advance(sum(map(len, tasks[:begin])))
-        calls = (partial(near, self.links, sources, self.recipe.radius) for sources in tasks[begin:])
+        calls = (partial(nearby_pairs, self.links, sources, self.recipe.radius) for sources in tasks[begin:])
         for sources, (left, right, distance) in zip(tasks[begin:], in_order(calls, threads), strict=True):
             similarity = 1 / (1 + distance.astype(np.float64))
-            similar = similarity >= self.recipe.threshold
-            yield Pairs(left[similar], right[similar], similarity[similar])
+            mask = similarity >= self.recipe.threshold
+            yield Pairs(left[mask], right[mask], similarity[mask])
             advance(len(sources))
 
 
@@ -85,13 +85,13 @@ def links_among(items: pa.Table) -> Links:
     """Return the edges between the nodes of a table with the columns of `NodeDescriber`, by item ids."""
     graph = np.asarray(items["graph"].combine_chunks().dictionary_encode().indices, np.int64)
     node, (degree, neighbors) = np.asarray(items["node"], np.int64), lists(items["neighbors"])
-    most = int(max(node.max(), neighbors.max(initial=0))) + 1
-    key, owner = graph * most + node, np.repeat(np.arange(len(items), dtype=np.int32), degree)
-    wanted = graph[owner] * most + neighbors
+    stride = int(max(node.max(), neighbors.max(initial=0))) + 1
+    key, owner = graph * stride + node, np.repeat(np.arange(len(items), dtype=np.int32), degree)
+    neighbor_key = graph[owner] * stride + neighbors
     order = np.argsort(key)
-    place = np.minimum(np.searchsorted(key, wanted, sorter=order), len(key) - 1)
+    place = np.minimum(np.searchsorted(key, neighbor_key, sorter=order), len(key) - 1)
     neighbor = order[place].astype(np.int32)
-    kept = (key[neighbor] == wanted) & (owner < neighbor)
-    source, target = owner[kept], neighbor[kept]
+    mask = (key[neighbor] == neighbor_key) & (owner < neighbor)
+    source, target = owner[mask], neighbor[mask]
     by_ends = np.lexsort((target, source))
     return csr.links(source[by_ends], target[by_ends], len(items))

@@ -31,7 +31,7 @@ class NodeKind(Kind[NodeRecipe]):
     max_size = 10_000
 
     def descriptors(self, items: pa.Table, recipe: NodeRecipe) -> NodeDescriptors:
-        return NodeDescriptors.around(GraphDescriptors.of(items, recipe), recipe, links_among(items))
+        return NodeDescriptors.from_graphs(GraphDescriptors.from_items(items, recipe), recipe, links_among(items))
 
     def digests(self, generation: Generation, recipe: NodeRecipe) -> bytes:
         def digest(row: Mapping[str, Any]) -> bytes:
@@ -40,11 +40,11 @@ class NodeKind(Kind[NodeRecipe]):
         return digests_of(generation, ["graph", "names"], digest)
 
     def descriptors_of(self, generation: Generation, recipe: NodeRecipe, digests: bytes) -> NodeDescriptors:
-        return NodeDescriptors.around(descriptors_of(generation, recipe, digests), recipe, links_of(generation))
+        return NodeDescriptors.from_graphs(descriptors_of(generation, recipe, digests), recipe, links_of(generation))
 
     def specimen(self, recipe: NodeRecipe) -> NodeDescriptors:
         zero = np.zeros(1, np.int32)
-        pair = Network.of(pa.array(["0", "1"]), zero, zero + 1)
+        pair = Network.from_edges(pa.array(["0", "1"]), zero, zero + 1)
         describer = NodeDescriber(recipe, 2)
         rows = [
             describer.describe(text, "graph", name) for text, name in zip(node_texts(pair, recipe), "01", strict=True)

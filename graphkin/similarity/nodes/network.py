@@ -37,16 +37,18 @@ class Network:
         return len(self.names)
 
     @classmethod
-    def of(cls, names: pa.StringArray, source: Int32, target: Int32, labels: pa.StringArray | None = None) -> Self:
+    def from_edges(
+        cls, names: pa.StringArray, source: Int32, target: Int32, labels: pa.StringArray | None = None
+    ) -> Self:
         """Build a network from edges (E,) by node number, in either direction and with any number of repetitions."""
-        proper = source != target
-        low, high = np.minimum(source, target)[proper], np.maximum(source, target)[proper]
-        listed = np.bincount(low, minlength=len(names)) + np.bincount(high, minlength=len(names))
-        once = np.unique(low.astype(np.int64) * len(names) + high)
-        low, high = (part.astype(np.int32) for part in np.divmod(once, max(len(names), 1)))
+        is_proper = source != target
+        low, high = np.minimum(source, target)[is_proper], np.maximum(source, target)[is_proper]
+        listed_degree = np.bincount(low, minlength=len(names)) + np.bincount(high, minlength=len(names))
+        keys = np.unique(low.astype(np.int64) * len(names) + high)
+        low, high = (part.astype(np.int32) for part in np.divmod(keys, max(len(names), 1)))
         links = csr.links(low, high, len(names))
-        loops = np.bincount(source[~proper], minlength=len(names))
-        return cls(names, links, loops, listed - np.diff(links.indptr), labels)
+        loops = np.bincount(source[~is_proper], minlength=len(names))
+        return cls(names, links, loops, listed_degree - np.diff(links.indptr), labels)
 
     @cached_property
     def digest(self) -> str:

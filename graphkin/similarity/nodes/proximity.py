@@ -6,7 +6,7 @@ from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, Links
 
 
-def near(links: Links, sources: range, radius: int) -> tuple[Int32, Int32, Int32]:
+def nearby_pairs(links: Links, sources: range, radius: int) -> tuple[Int32, Int32, Int32]:
     """Return (source, later node, distance) of every pair of nodes at most `radius` edges apart.
 
     Pairs are grouped by source, and the sources are those in `sources`.
@@ -18,8 +18,8 @@ def near(links: Links, sources: range, radius: int) -> tuple[Int32, Int32, Int32
 @kernel
 def _near(indptr: Int64, indices: Int32, begin: int, stop: int, radius: int) -> tuple[Int32, Int32, Int32]:
     nodes = len(indptr) - 1
-    seen, queue, found = np.full(nodes, -1, np.int32), np.empty(nodes, np.int32), np.empty((1024, 3), np.int32)
-    written = 0
+    seen, queue, triples = np.full(nodes, -1, np.int32), np.empty(nodes, np.int32), np.empty((1024, 3), np.int32)
+    count = 0
     for source in range(begin, stop):
         queue[0], seen[source], reached, level, distance = source, source, 1, 0, 0
         while distance < radius and level < reached:
@@ -33,9 +33,9 @@ def _near(indptr: Int64, indices: Int32, begin: int, stop: int, radius: int) -> 
                     queue[reached] = neighbor
                     reached += 1
                     if neighbor > source:
-                        if written == len(found):
-                            found = np.concatenate((found, np.empty_like(found)))
-                        found[written, 0], found[written, 1], found[written, 2] = source, neighbor, distance
-                        written += 1
+                        if count == len(triples):
+                            triples = np.concatenate((triples, np.empty_like(triples)))
+                        triples[count, 0], triples[count, 1], triples[count, 2] = source, neighbor, distance
+                        count += 1
             level = last
-    return found[:written, 0].copy(), found[:written, 1].copy(), found[:written, 2].copy()
+    return triples[:count, 0].copy(), triples[:count, 1].copy(), triples[:count, 2].copy()

@@ -13,7 +13,7 @@ from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling.philox import STEP, replay_key, uniforms
 
-_FEWEST = 64  # minimum number of walks per node
+_MIN_WALKS = 64  # minimum number of walks per node
 _BLOCK = 1024  # nodes per block
 ENDED = -1
 """Position of a walk that has ended."""
@@ -85,7 +85,7 @@ def _visited(indptr: Int64, indices: Int32, start: int, key: np.uint64, walk: _W
     """Fill in the nodes that the walks visit and the position of each; return their number."""
     nodes[0], place[start], count = start, 0, 1
     degree = indptr[start + 1] - indptr[start]
-    walks = walk.walks if walk.walks else max(_FEWEST, round(degree * (e / (e - 1)) / walk.restart))
+    walks = walk.walks if walk.walks else max(_MIN_WALKS, round(degree * (e / (e - 1)) / walk.restart))
     for number in range(walks):
         here, step = start, 0
         while True:
@@ -102,21 +102,21 @@ def _visited(indptr: Int64, indices: Int32, start: int, key: np.uint64, walk: _W
 
 
 @kernel
-def _among(indptr: Int64, indices: Int32, u: int, nodes: Int32, place: Int32, found: Int32) -> int:
+def _among(indptr: Int64, indices: Int32, u: int, nodes: Int32, place: Int32, places: Int32) -> int:
     """Fill in the neighbors of the node at position u that have later positions, ascending; return their number."""
     row = indices[indptr[nodes[u]] : indptr[nodes[u] + 1]]
     count = 0
     if len(row) <= 8 * len(nodes):
         for neighbor in row:
             if place[neighbor] > u:
-                found[count] = place[neighbor]
+                places[count] = place[neighbor]
                 count += 1
-        found[:count].sort()
+        places[:count].sort()
         return count
     for v in range(u + 1, len(nodes)):
         at = np.searchsorted(row, nodes[v])
         if at < len(row) and row[at] == nodes[v]:
-            found[count] = v
+            places[count] = v
             count += 1
     return count
 
@@ -127,20 +127,20 @@ def _surroundings(
 ) -> tuple[Int64, Int32, Int64, Int32]:
     """Return the arrays of `Surroundings`. `place` must be -1 everywhere, and is so again afterwards."""
     node_offsets, edge_offsets = np.zeros(stop - begin + 1, np.int64), np.zeros(stop - begin + 1, np.int64)
-    most = min(walk.max_nodes, len(place))
-    nodes, edges = np.empty((stop - begin) * most, np.int32), np.empty((1024, 2), np.int32)
-    found = np.empty(most, np.int32)
+    max_visited = min(walk.max_nodes, len(place))
+    nodes, edges = np.empty((stop - begin) * max_visited, np.int32), np.empty((1024, 2), np.int32)
+    places = np.empty(max_visited, np.int32)
     for row in range(stop - begin):
-        first, written = node_offsets[row], edge_offsets[row]
+        first, edge_count = node_offsets[row], edge_offsets[row]
         count = _visited(indptr, indices, begin + row, key, walk, place, nodes[first:])
-        own = nodes[first : first + count]
+        visited = nodes[first : first + count]
         for u in range(count):
-            later = _among(indptr, indices, u, own, place, found)
-            while written + later > len(edges):
+            later = _among(indptr, indices, u, visited, place, places)
+            while edge_count + later > len(edges):
                 edges = np.concatenate((edges, np.empty_like(edges)))
-            edges[written : written + later, 0] = u
-            edges[written : written + later, 1] = found[:later]
-            written += later
-        place[own] = -1
-        node_offsets[row + 1], edge_offsets[row + 1] = first + count, written
+            edges[edge_count : edge_count + later, 0] = u
+            edges[edge_count : edge_count + later, 1] = places[:later]
+            edge_count += later
+        place[visited] = -1
+        node_offsets[row + 1], edge_offsets[row + 1] = first + count, edge_count
     return node_offsets, nodes[: node_offsets[-1]].copy(), edge_offsets, edges[: edge_offsets[-1]].copy()

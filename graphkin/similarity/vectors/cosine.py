@@ -12,8 +12,8 @@ import numpy as np
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float32, Float64, Int32
 
-_ROUNDING = 2.0**-24  # relative error of one float32 operation
-_SPARE = 16  # operations besides the sum: scaling to unit length, rounding similarity and threshold to float32
+_UNIT_ROUNDOFF = 2.0**-24  # relative error of one float32 operation
+_EXTRA_OPERATIONS = 16  # besides the sum: scaling to unit length, rounding similarity and threshold to float32
 
 
 class Vectors(NamedTuple):
@@ -28,7 +28,7 @@ class Vectors(NamedTuple):
     squares: Float64
 
     @classmethod
-    def of(cls, vectors: Float32) -> "Vectors":
+    def from_rows(cls, vectors: Float32) -> "Vectors":
         return cls(vectors, _squares(vectors))
 
     def fit(self, items: int, dimension: int) -> bool:
@@ -57,7 +57,7 @@ def margin(dimension: int) -> float:
     Each of D + 16 roundings contributes at most 2^-24 of the sum of the products' magnitudes, which is at most 1
     (Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
     """
-    return 1.01 * (dimension + _SPARE) * _ROUNDING
+    return 1.01 * (dimension + _EXTRA_OPERATIONS) * _UNIT_ROUNDOFF
 
 
 @kernel
@@ -87,9 +87,9 @@ def _cosines(vectors: Float32, squares: Float64, left: Int32, right: Int32) -> F
 
 @kernel
 def _cosines_with(vectors: Float32, squares: Float64, query: Float32, rows: Int32) -> Float64:
-    own = _product(query, query)
+    query_square = _product(query, query)
     cosines = np.empty(len(rows), np.float64)
     for place in range(len(rows)):
         row = rows[place]
-        cosines[place] = min(max(_product(vectors[row], query) / np.sqrt(squares[row] * own), 0.0), 1.0)
+        cosines[place] = min(max(_product(vectors[row], query) / np.sqrt(squares[row] * query_square), 0.0), 1.0)
     return cosines

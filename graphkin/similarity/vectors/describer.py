@@ -6,10 +6,10 @@ import pyarrow as pa
 
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.vectors.recipe import VectorRecipe
-from graphkin.similarity.vectors.written import length, read_vector, written
+from graphkin.similarity.vectors.text import format_vector, length, read_vector
 from graphkin.store.identity import content_digest
 
-_DECIDING = {"schema_version", "dimension", "tie_seed"}
+_KEY_FIELDS = {"schema_version", "dimension", "tie_seed"}
 
 
 class VectorDescriber(Describer[VectorRecipe]):
@@ -20,7 +20,7 @@ class VectorDescriber(Describer[VectorRecipe]):
 
     def __init__(self, recipe: VectorRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe defines their length
         self._recipe = recipe
-        self.key = f"{recipe.model_dump_json(include=_DECIDING)} {version('graphkin')}".encode()
+        self.key = f"{recipe.model_dump_json(include=_KEY_FIELDS)} {version('graphkin')}".encode()
         self.schema = pa.schema(
             [
                 ("structure", pa.large_string()),
@@ -32,5 +32,5 @@ class VectorDescriber(Describer[VectorRecipe]):
 
     def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         vector = read_vector(text, self._recipe.dimension)
-        said = written(vector)
-        return said, length(vector), vector.astype("<f4").tobytes(), content_digest(said, self._recipe.tie_seed)
+        content = format_vector(vector)
+        return content, length(vector), vector.astype("<f4").tobytes(), content_digest(content, self._recipe.tie_seed)

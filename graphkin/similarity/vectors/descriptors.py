@@ -40,14 +40,14 @@ class VectorDescriptors(Descriptors):
         return (self.vectors,)
 
     @cached_property
-    def _compared(self) -> Vectors:
-        return Vectors.of(self.vectors)
+    def _vectors(self) -> Vectors:
+        return Vectors.from_rows(self.vectors)
 
     def index(self) -> Mapping[str, NDArray[Any]]:
-        return self._compared._asdict()
+        return self._vectors._asdict()
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
-        return self._compared.cosines(left, right)
+        return self._vectors.cosines(left, right)
 
     def followed_by(self, newer: Self) -> Self:
         vectors, tie = np.concatenate([self.vectors, newer.vectors]), np.concatenate([self.tie, newer.tie])
@@ -67,23 +67,23 @@ class VectorDescriptors(Descriptors):
         return self._run(tasks, begin, threads, advance)
 
     def _run(self, tasks: list[tuple[int, int]], begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        size, vectors = len(self), self._compared
+        size, vectors = len(self), self._vectors
         work = np.cumsum([min(_ROWS, size - row) * min(_COLUMNS, size - column) for row, column in tasks])
-        done = np.append(0, size * work // work.max(initial=1)).astype(np.int64)
-        advance(int(done[begin]))
-        calls = (partial(self._similar, vectors, row, column) for row, column in tasks[begin:])
+        progress = np.append(0, size * work // work.max(initial=1)).astype(np.int64)
+        advance(int(progress[begin]))
+        calls = (partial(self._similar_pairs, vectors, row, column) for row, column in tasks[begin:])
         for task, pairs in enumerate(in_order(calls, threads), begin):
             yield pairs
-            advance(int(done[task + 1] - done[task]))
+            advance(int(progress[task + 1] - progress[task]))
 
-    def _similar(self, vectors: Vectors, row: int, column: int) -> Pairs:
+    def _similar_pairs(self, vectors: Vectors, row: int, column: int) -> Pairs:
         """Return the similar pairs of a block of rows from `row` on with later rows from `column` on."""
         threshold = self.recipe.threshold
         products = vectors.units(slice(row, row + _ROWS)) @ vectors.units(slice(column, column + _COLUMNS)).T
-        near = np.argwhere(products >= threshold - margin(self.recipe.dimension)).astype(np.int32)
-        left, right = near[:, 0] + np.int32(row), near[:, 1] + np.int32(column)
-        later = left < right
-        left, right = left[later], right[later]
+        candidates = np.argwhere(products >= threshold - margin(self.recipe.dimension)).astype(np.int32)
+        left, right = candidates[:, 0] + np.int32(row), candidates[:, 1] + np.int32(column)
+        is_later = left < right
+        left, right = left[is_later], right[is_later]
         similarity = vectors.cosines(left, right)
-        kept = similarity >= threshold
-        return Pairs(left[kept], right[kept], similarity[kept])
+        mask = similarity >= threshold
+        return Pairs(left[mask], right[mask], similarity[mask])

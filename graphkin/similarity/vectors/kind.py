@@ -15,12 +15,12 @@ from graphkin.similarity.vectors.descriptors import VectorDescriptors
 from graphkin.similarity.vectors.recipe import VectorRecipe
 from graphkin.similarity.vectors.recomputed import recomputed_similarities, stored_vectors
 from graphkin.similarity.vectors.search import VectorSearch, vectors_of
-from graphkin.similarity.vectors.written import read_vector, written
+from graphkin.similarity.vectors.text import format_vector, read_vector
 from graphkin.store.base import Generation
 from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, Float64
 
-_SHOWN = 200
+_EXCERPT = 200
 
 
 class VectorKind(Kind[VectorRecipe]):
@@ -52,10 +52,10 @@ class VectorKind(Kind[VectorRecipe]):
         try:
             vector = read_vector(text, recipe.dimension)
         except Rejected as reason:
-            given = text[:_SHOWN].encode(errors="backslashreplace").decode()
+            excerpt = text[:_EXCERPT].encode(errors="backslashreplace").decode()
             expected = f"{recipe.dimension:,} numbers: [0.5, -1, ...]"
-            raise InvalidInput(f"not a vector: it {reason}", given=given, expected=expected) from reason
-        return Query(written(vector), (vector,))
+            raise InvalidInput(f"not a vector: it {reason}", given=excerpt, expected=expected) from reason
+        return Query(format_vector(vector), (vector,))
 
     def search(self, generation: Generation) -> VectorSearch:
         return VectorSearch(generation, self.recipe(generation.manifest.recipe))
@@ -63,9 +63,9 @@ class VectorKind(Kind[VectorRecipe]):
     def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
         recipe = self.recipe(generation.manifest.recipe)
-        said, compared = stored_vectors(generation, recipe, ids), vectors_of(generation, recipe).vectors[ids]
-        differs = (said != compared).any(axis=1)
-        return [f"item {id}: what is compared is not the vector that it is written with" for id in ids[differs]]
+        stored, indexed = stored_vectors(generation, recipe, ids), vectors_of(generation, recipe).vectors[ids]
+        is_wrong = (stored != indexed).any(axis=1)
+        return [f"item {id}: what is compared is not the vector that it is written with" for id in ids[is_wrong]]
 
     def recomputed(self, generation: Generation, edges: Edges) -> Float64:
         return recomputed_similarities(generation, self.recipe(generation.manifest.recipe), edges)

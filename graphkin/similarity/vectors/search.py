@@ -21,15 +21,15 @@ class VectorSearch(Search):
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         vector: Float32 = query.arrays[0]
-        near = self._products(vector)
-        least = rounded(min_similarity)
-        if min_similarity is None and limit < len(near):
-            least = np.partition(near, len(near) - limit)[len(near) - limit] - np.float32(self._margin)
-        rows = np.flatnonzero(near >= least - np.float32(self._margin)).astype(np.int32)
+        products = self._products(vector)
+        threshold = rounded(min_similarity)
+        if min_similarity is None and limit < len(products):
+            threshold = np.partition(products, len(products) - limit)[len(products) - limit] - np.float32(self._margin)
+        rows = np.flatnonzero(products >= threshold - np.float32(self._margin)).astype(np.int32)
         similarity = self._vectors.cosines_with(vector, rows).astype(np.float32)
-        passing = (similarity > 0) & (similarity >= rounded(min_similarity))
-        found = Hits(rows[passing], similarity[passing])
-        return found.best(limit, None if min_similarity is None else len(found.ids))
+        mask = (similarity > 0) & (similarity >= rounded(min_similarity))
+        hits = Hits(rows[mask], similarity[mask])
+        return hits.best(limit, None if min_similarity is None else len(hits.ids))
 
     def identical(self, query: Query) -> int | None:
         vector: Float32 = query.arrays[0]
@@ -44,7 +44,7 @@ class VectorSearch(Search):
 
     def _products(self, vector: Float32) -> Float32:
         """Return (N,) float32 cosines, each within the margin of the exact one."""
-        unit = Vectors.of(vector[np.newaxis]).units(slice(None))[0]
+        unit = Vectors.from_rows(vector[np.newaxis]).units(slice(None))[0]
         products: Float32 = (self._vectors.vectors @ unit / np.sqrt(self._vectors.squares)).astype(np.float32)
         return products
 
@@ -56,8 +56,8 @@ def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
         return vectors.fit(generation.size, recipe.dimension)
 
     def read() -> Vectors:
-        return Vectors.of(stored_vectors(generation, recipe))
+        return Vectors.from_rows(stored_vectors(generation, recipe))
 
-    whole = generation.indexed == generation.size
-    kept = stored_index(generation, Vectors, fits) if whole else None
-    return kept or cached_index(generation, "vectors 1", Vectors, fits, read)
+    is_complete = generation.indexed == generation.size
+    indexed = stored_index(generation, Vectors, fits) if is_complete else None
+    return indexed or cached_index(generation, "vectors 1", Vectors, fits, read)

@@ -16,10 +16,10 @@ from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.stored_index import cached_index
 from tests.modes import open_to_others
 
-INDEX = SubtreeIndex.of(
+INDEX = SubtreeIndex.from_features(
     Features(np.array([0, 2, 3]), np.array([5, 9, 9], np.uint64), np.array([1, 2, 3], np.int32)),
 )
-OTHER = SubtreeIndex.of(
+OTHER = SubtreeIndex.from_features(
     Features(np.array([0, 1, 3]), np.array([5, 5, 7], np.uint64), np.array([4, 2, 3], np.int32)),
 )
 

@@ -11,7 +11,7 @@ from rdkit import Chem, rdBase
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.describer import Rejected
-from graphkin.similarity.molecules.messages import in_words, rdkit_messages
+from graphkin.similarity.molecules.messages import rdkit_messages, readable_messages
 from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
@@ -67,7 +67,7 @@ def test_reasons_for_molfiles(old: str, new: str, reason: str) -> None:
 def test_of_a_broken_assumption_only_words_are_told(message: str) -> None:
     heading, rest = "Pre-condition Violation", ["Violation occurred on line 95 in file /build/Atom.cpp", "Stacktrace:"]
     for lines in (["****", heading, message, *rest, "0# f() in /lib/x.so", "****"], [heading, f"\t{message}", *rest]):
-        assert in_words(lines, "CC") == ("Bad thing" if message == "Bad thing" else "")
+        assert readable_messages(lines, "CC") == ("Bad thing" if message == "Bad thing" else "")
 
 
 PIECES = (

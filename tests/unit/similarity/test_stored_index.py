@@ -39,7 +39,7 @@ def same(found: Any, built: tuple[np.ndarray, ...]) -> bool:
 def test_what_an_ingest_writes_fits() -> None:
     built = BitPlanes.from_words(WORDS)
     assert same(planes(built._asdict()), built)
-    index = SubtreeIndex.of(FEATURES)
+    index = SubtreeIndex.from_features(FEATURES)
     assert same(subtrees(index._asdict()), index)
     assert planes({}) is None
     none = np.empty((0, 2), np.uint64)
@@ -83,11 +83,11 @@ def test_planes_of_something_else(name: str | None, change: Callable[[Any], Any]
     ],
 )
 def test_subtrees_of_something_else(name: str, change: Callable[[Any], Any]) -> None:
-    arrays = SubtreeIndex.of(FEATURES)._asdict()
+    arrays = SubtreeIndex.from_features(FEATURES)._asdict()
     with pytest.raises(StoreFormat, match="search index"):
         subtrees({**arrays, name: change(arrays[name])})
 
 
 def test_a_collection_without_subtrees_is_similar_to_nothing() -> None:
     nothing = Features(np.array([0, 0]), np.empty(0, np.uint64), np.empty(0, np.int32))
-    assert SubtreeIndex.of(nothing).products(FEATURES).tolist() == [0.0]
+    assert SubtreeIndex.from_features(nothing).products(FEATURES).tolist() == [0.0]

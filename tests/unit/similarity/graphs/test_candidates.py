@@ -156,7 +156,7 @@ def _of(structures: Sequence[Structure], recipe: GraphRecipe) -> GraphDescriptor
     digests = b"".join(content_digest(structure.text, 0) for structure in structures)
     return GraphDescriptors(
         recipe=recipe,
-        features=Features.of(structures, recipe),
+        features=Features.from_structures(structures, recipe),
         nodes=np.array([structure.nodes for structure in structures], np.int32),
         edges=np.array([len(structure.edges) for structure in structures], np.int32),
         tie=np.frombuffer(digests, "<u8")[::2].copy(),
@@ -226,7 +226,7 @@ def test_pairs_with_a_newer_graph_are_those_of_all(crowd: list[Structure], candi
 
 def test_an_index_holds_the_features_that_it_is_of(crowd: list[Structure]) -> None:
     features = _of(crowd, resolve_graphs()).features
-    back = SubtreeIndex.of(features).features
+    back = SubtreeIndex.from_features(features).features
     for name in ("indptr", "subtree", "count"):
         assert np.array_equal(getattr(back, name), getattr(features, name))
 

@@ -148,7 +148,7 @@ def test_more_nodes_than_wanted() -> None:
 @given(st.lists(contents(), min_size=1, max_size=6))
 def test_many_in_columns(contents: list[dict[str, object]]) -> None:
     structures = [Structure.read(json.dumps(content)) for content in contents]
-    graphs = Graphs.of(structures)
+    graphs = Graphs.from_structures(structures)
     assert np.diff(graphs.node_offsets).tolist() == [structure.nodes for structure in structures]
     for number, structure in enumerate(structures):
         begin = graphs.node_offsets[number]

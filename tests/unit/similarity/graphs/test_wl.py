@@ -17,7 +17,7 @@ from graphkin.similarity.graphs.wl import Features
 
 
 def _features(contents: list[dict[str, Any]], recipe: GraphRecipe) -> Features:
-    return Features.of([Structure.read(json.dumps(content)) for content in contents], recipe)
+    return Features.from_structures([Structure.read(json.dumps(content)) for content in contents], recipe)
 
 
 def _matrix(features: Features) -> np.ndarray:

@@ -16,7 +16,7 @@ _EDGES = st.lists(st.tuples(st.integers(0, _NODES - 1), st.integers(0, _NODES - 
 
 def network_of(edges: list[tuple[int, int]]) -> Network:
     source, target = np.array(edges, np.int32).reshape(-1, 2).T
-    return Network.of(pa.array([f"n{node}" for node in range(_NODES)]), source, target)
+    return Network.from_edges(pa.array([f"n{node}" for node in range(_NODES)]), source, target)
 
 
 @given(_EDGES)

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphkin.similarity.nodes.proximity import near
+from graphkin.similarity.nodes.proximity import nearby_pairs
 from tests.unit.similarity.nodes.test_walks import network_of
 
 
@@ -27,7 +27,7 @@ def test_distances_are_those_of_networkx(graph: nx.Graph, radius: int) -> None:
     }
     found: dict[tuple[int, int], int] = {}
     for sources in (range(7), range(7, len(graph))):
-        source, node, distance = near(links, sources, radius)
+        source, node, distance = nearby_pairs(links, sources, radius)
         assert np.isin(source, sources).all()
         found |= dict(zip(zip(source.tolist(), node.tolist(), strict=True), distance.tolist(), strict=True))
     assert found == exact

@@ -24,7 +24,7 @@ GRAPHS = {
 
 def network_of(graph: nx.Graph) -> Network:
     source, target = np.array(graph.edges, np.int32).reshape(-1, 2).T
-    return Network.of(pa.array([str(node) for node in range(len(graph))]), source, target)
+    return Network.from_edges(pa.array([str(node) for node in range(len(graph))]), source, target)
 
 
 def rows(network: Network, **options: Any) -> list[tuple[list[int], list[tuple[int, int]]]]:

@@ -101,7 +101,7 @@ def test_whatever_the_vectors_are(rows: list[list[float]], threshold: float) -> 
 @pytest.mark.parametrize("dimension", [1, 7, 768, 4096])
 def test_products_in_float32_stay_within_the_margin(dimension: int) -> None:
     random = np.random.default_rng(dimension)
-    vectors = Vectors.of(random.exponential(size=(60, dimension)).astype(np.float32))  # all products add up
+    vectors = Vectors.from_rows(random.exponential(size=(60, dimension)).astype(np.float32))  # all products add up
     units = vectors.units(slice(None))
     a, b = (side.astype(np.int32) for side in np.triu_indices(60, 1))
     assert np.abs((units @ units.T)[a, b] - vectors.cosines(a, b)).max() < margin(dimension)

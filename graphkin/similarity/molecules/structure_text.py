@@ -17,7 +17,7 @@ class Unreadable(Exception):
     """RDKit could not read the structure and has logged the reason."""
 
 
-class Written(NamedTuple):
+class StructureText(NamedTuple):
     """The text of a structure, ready for RDKit.
 
     Attributes:
@@ -33,7 +33,7 @@ class Written(NamedTuple):
     grouped_atoms: int
 
     @classmethod
-    def of(cls, text: str, writing: Writing) -> Self:
+    def from_text(cls, text: str, writing: Writing) -> Self:
         """Check a text and return it in the form that RDKit reads.
 
         Raises:
@@ -43,15 +43,15 @@ class Written(NamedTuple):
             case "molblock":
                 return cls(text, writing, True, sum(map(int, _STEREO_GROUP.findall(text))))
             case "inchi":
-                return cls(_ascii(text.strip(), writing), writing, False, 0)
+                return cls(_require_ascii(text.strip(), writing), writing, False, 0)
             case "smiles":
-                smiles, given, after = extension.split_smiles(text)
-                if after:
-                    raise Rejected(f"white space inside the SMILES{' and its extension' if given else ''}")
+                smiles, fields, rest = extension.split_smiles(text)
+                if rest:
+                    raise Rejected(f"white space inside the SMILES{' and its extension' if fields else ''}")
                 if "~" in smiles:
                     raise Rejected("~ is a query, not a bond")
-                joined = _ascii(f"{smiles} {given}" if given else smiles, writing)
-                return cls(joined, writing, bool(given), extension.grouped_atoms(given) if given else 0)
+                content = _require_ascii(f"{smiles} {fields}" if fields else smiles, writing)
+                return cls(content, writing, bool(fields), extension.grouped_atoms(fields) if fields else 0)
 
     def molecule(self) -> Chem.Mol:
         """Parse the text.
@@ -71,7 +71,7 @@ class Written(NamedTuple):
         return molecule
 
 
-def _ascii(text: str, writing: Writing) -> str:
+def _require_ascii(text: str, writing: Writing) -> str:
     """Return `text` if it is ASCII.
 
     RDKit would strip other characters from both ends and read the rest.

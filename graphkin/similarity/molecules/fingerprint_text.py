@@ -6,12 +6,12 @@ WITH_FINGERPRINT = "fingerprint and smiles"
 """Notation of such a record: the bits in hexadecimal, a space, and the SMILES."""
 
 
-def beside(fingerprint: str, smiles: str) -> str:
+def join_fingerprint(fingerprint: str, smiles: str) -> str:
     """Return the text of a record with a fingerprint."""
     return f"{fingerprint} {smiles}"
 
 
-def apart(text: str, writing: str) -> tuple[str, str]:
+def split_fingerprint(text: str, writing: str) -> tuple[str, str]:
     """Split the text of a record into fingerprint and SMILES.
 
     Raises:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphkin.similarity.describer import Rejected
-from graphkin.similarity.vectors.written import length, read_vector, written
+from graphkin.similarity.vectors.text import format_vector, length, read_vector
 
 
 @given(
@@ -19,12 +19,12 @@ from graphkin.similarity.vectors.written import length, read_vector, written
 def test_what_is_written_is_read_as_the_same(row: list[float]) -> None:
     vector = read_vector(json.dumps(row), len(row))
     assert vector.tolist() == row
-    assert read_vector(written(vector), len(row)).tobytes() == vector.tobytes()
+    assert read_vector(format_vector(vector), len(row)).tobytes() == vector.tobytes()
     assert length(vector) == pytest.approx(np.linalg.norm(np.array(row, np.float64)), rel=1e-14)
 
 
 def test_numbers_are_rounded_to_float32() -> None:
-    assert written(read_vector("[0.1, 1, -0.0, 16777217]", 4)) == "[0.1,1.0,0.0,16777216.0]"
+    assert format_vector(read_vector("[0.1, 1, -0.0, 16777217]", 4)) == "[0.1,1.0,0.0,16777216.0]"
 
 
 @pytest.mark.parametrize(

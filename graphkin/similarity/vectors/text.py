@@ -21,7 +21,7 @@ def read_vector(text: str, dimension: int) -> Float32:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Rejected("is no JSON array of numbers") from error
-    if not isinstance(content, list) or not all(type(each) in (int, float) for each in content):
+    if not isinstance(content, list) or not all(type(number) in (int, float) for number in content):
         raise Rejected("is no JSON array of numbers")
     if len(content) != dimension:
         raise Rejected(f"has {len(content):,} numbers, not {dimension:,}")
@@ -42,9 +42,9 @@ def read_vector(text: str, dimension: int) -> Float32:
 
 def length(vector: Float32) -> float:
     """Return the Euclidean norm. The result is the same on every machine."""
-    return math.sqrt(math.fsum(each * each for each in vector.tolist()))
+    return math.sqrt(math.fsum(number * number for number in vector.tolist()))
 
 
-def written(vector: Float32) -> str:
+def format_vector(vector: Float32) -> str:
     """Return the shortest JSON that reads back as the same vector."""
     return json.dumps(shortest(vector), separators=(",", ":"))
