@@ -97,7 +97,7 @@ def export_items(
     if format == "csv":
         return items.csv_lines(table)
     write = columnar.parquet if format == "parquet" else columnar.arrow
-    return write(items.schema(table), items.typed(table))
+    return write(items.schema(table), items.batches(table))
 
 
 def read_items(
@@ -111,7 +111,7 @@ def read_items(
     from graphkin.export import items
 
     table = _item_table(generation, ids, None, columns, start, stop)
-    return pa.Table.from_batches(items.typed(table), items.schema(table))
+    return pa.Table.from_batches(items.batches(table), items.schema(table))
 
 
 def _item_table(
@@ -176,7 +176,7 @@ def export_edges(
         )
     from graphkin.export import columnar, edges, graphml
 
-    selected = edges.between(generation.edges(min_similarity, ids), sources)
+    selected = edges.filter_sources(generation.edges(min_similarity, ids), sources)
     if format == "graphml":
         threshold = rounded(generation.manifest.threshold if min_similarity is None else min_similarity)
         table = ItemTable(generation, None if ids is None else np.unique(ids), comparison)
@@ -194,7 +194,7 @@ def read_edges(
     """Return the content of `export_edges` in Arrow format as one table; the arguments and errors are the same."""
     from graphkin.export import edges
 
-    selected = edges.between(generation.edges(min_similarity), id_range(generation, start, stop))
+    selected = edges.filter_sources(generation.edges(min_similarity), id_range(generation, start, stop))
     return pa.Table.from_batches(edges.batches(selected), EDGE_SCHEMA)
 
 
@@ -217,8 +217,8 @@ def export_links(
     """
     media_type("links", format)
     _require(generation, ids)
-    sources, found = id_range(generation, start, stop), generation.links()
-    if found is None:
+    sources, graph = id_range(generation, start, stop), generation.links()
+    if graph is None:
         raise Conflict(
             f"the items of collection {generation.collection!r} are no nodes of a big graph",
             given=f"{generation.manifest.kind}, links",
@@ -226,7 +226,7 @@ def export_links(
         )
     from graphkin.export import columnar, links
 
-    batches = links.batches(found, sources, ids)
+    batches = links.batches(graph, sources, ids)
     if format == "csv":
         return links.csv_lines(batches)
     return (columnar.parquet if format == "parquet" else columnar.arrow)(LINK_SCHEMA, batches)
@@ -271,8 +271,8 @@ def export_fingerprints(
         )
     from graphkin.export import fingerprints
 
-    chosen = fingerprints.Chosen(generation, type, among if ids is None else ids)
-    return fingerprints.fps(chosen) if format == "fps" else fingerprints.npy(chosen)
+    selection = fingerprints.FingerprintSelection(generation, type, among if ids is None else ids)
+    return fingerprints.fps(selection) if format == "fps" else fingerprints.npy(selection)
 
 
 def _require(generation: Generation, ids: Int32 | None) -> None:

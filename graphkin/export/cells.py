@@ -36,9 +36,9 @@ class Lines:
 
     def drain(self) -> bytes:
         """Return the lines written since the last call."""
-        written = "".join(self._lines).encode()
+        text = "".join(self._lines).encode()
         self._lines.clear()
-        return written
+        return text
 
 
 def guarded(value: str) -> str:
@@ -70,18 +70,18 @@ def csv_lines(tables: Iterable[pa.Table], plain: Collection[str]) -> Iterator[by
     for number, table in enumerate(tables):
         if number == 0:
             lines.writer.writerow(map(guarded, table.column_names))
-        cells = [_cells(table[name], shown=name not in plain) for name in table.column_names]
+        cells = [_cells(table[name], guard=name not in plain) for name in table.column_names]
         lines.writer.writerows(zip(*cells, strict=True))
         yield lines.drain()
 
 
-def _cells(column: pa.ChunkedArray, *, shown: bool) -> list[Any]:
+def _cells(column: pa.ChunkedArray, *, guard: bool) -> list[Any]:
     if pa.types.is_list(column.type):
         column = pc.binary_join(column, "; ")
     elif not pa.types.is_string(column.type):
         return list(column.cast(pa.string()).to_pylist())
     cells = list(column.to_pylist())
-    if shown:
+    if guard:
         for place in pc.indices_nonzero(pc.match_substring_regex(column, _SUSPECT)).to_pylist():
             cells[place] = guarded(cells[place])
     return cells

@@ -31,9 +31,9 @@ class Outbox(io.RawIOBase):
 
     def drain(self) -> bytes:
         """Return the bytes written since the last call."""
-        written = b"".join(self._pieces)
+        content = b"".join(self._pieces)
         self._pieces.clear()
-        return written
+        return content
 
 
 def arrow(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
@@ -50,13 +50,13 @@ def parquet(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[by
     """Yield a Parquet file, one chunk per row group of about 8 MB."""
     outbox = Outbox()
     with pq.ParquetWriter(outbox, schema) as writer:
-        for table in _grouped(batches):
+        for table in _row_groups(batches):
             writer.write_table(table)
             yield outbox.drain()
     yield outbox.drain()
 
 
-def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Collect batches into tables of one row group each."""
     collected: list[pa.RecordBatch] = []
     size = 0

@@ -12,7 +12,7 @@ from graphkin.store.records import EDGE_SCHEMA, Edges, Float32, shortest
 _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
 
 
-def between(blocks: Iterable[Edges], sources: range) -> Iterator[Edges]:
+def filter_sources(blocks: Iterable[Edges], sources: range) -> Iterator[Edges]:
     """Yield the edges with their source in `sources`, from blocks that are ordered by source."""
     for block in blocks:
         begin, end = np.searchsorted(block.source, [sources.start, sources.stop])
@@ -33,8 +33,8 @@ def similarity_texts(similarity: Float32) -> pa.Array:
 
     Few values are distinct, so each distinct value is formatted once.
     """
-    distinct, which = np.unique(similarity, return_inverse=True)
-    return pa.array(map(repr, shortest(distinct)), pa.string()).take(pa.array(which))
+    distinct, codes = np.unique(similarity, return_inverse=True)
+    return pa.array(map(repr, shortest(distinct)), pa.string()).take(pa.array(codes))
 
 
 def csv_lines(blocks: Iterable[Edges]) -> Iterator[bytes]:

@@ -67,7 +67,7 @@ class Order:
 
         The compressed part and one block of sampled rows are held in memory.
         """
-        epoch, number = self._place_of(task)
+        epoch, number = self._locate(task)
         provenance = told(positives_provenance(self.generation, self.policy, self.seed, epoch))
         anchors = np.arange(number * self.rows, min((number + 1) * self.rows, self.size), dtype=np.int32)
         sink = io.BytesIO()
@@ -89,22 +89,22 @@ class Order:
         Args:
             sizes: Size in bytes of each file in the folder.
         """
-        noted = [task for task in range(self.tasks) if self.note(task) in sizes]
-        parts = {task: EpochPart.model_validate_json(self.place.read(self.note(task))) for task in noted}
+        recorded = [task for task in range(self.tasks) if self.note(task) in sizes]
+        parts = {task: EpochPart.model_validate_json(self.place.read(self.note(task))) for task in recorded}
         return {task: part for task, part in parts.items() if sizes.get(part.name) == part.bytes}
 
     @cached_property
     def key(self) -> str:
         """Hash of everything that determines the content of the parts."""
-        drawn = [self.generation, self.size, self.policy.model_dump(), self.seed, self.rows]
-        return hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:32]
+        settings = [self.generation, self.size, self.policy.model_dump(), self.seed, self.rows]
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
 
     def note(self, task: int) -> str:
         """Return the name of the file that records a finished part until the manifest is published."""
-        epoch, number = self._place_of(task)
+        epoch, number = self._locate(task)
         return f"{WORK}/{self.key}/{epoch}-{number}.json"
 
-    def _place_of(self, task: int) -> tuple[int, int]:
+    def _locate(self, task: int) -> tuple[int, int]:
         position, number = divmod(task, self._parts)
         return self.epochs[position], number
 
@@ -135,50 +135,50 @@ def write_epochs(order: Order, draw: Callable[[list[int]], Iterable[EpochPart]])
         Conflict: The folder holds other epochs or other files.
     """
     sizes = order.place.sizes()
-    published = _published(order) if MANIFEST in sizes else None
-    if published is None:
-        parts = _begin(order, sizes)
+    manifest = _read_published(order) if MANIFEST in sizes else None
+    if manifest is None:
+        parts = _prepare(order, sizes)
         missing = [task for task in range(order.tasks) if task not in parts]
         parts |= dict(zip(missing, draw(missing) if missing else [], strict=True))
-        published = order.manifest([parts[task] for task in range(order.tasks)])
-        order.place.write(MANIFEST, published.sealed())
+        manifest = order.manifest([parts[task] for task in range(order.tasks)])
+        order.place.write(MANIFEST, manifest.sealed())
     if order.place.sizes(WORK):
         order.place.remove_folder(WORK)
-    return published
+    return manifest
 
 
-def _published(order: Order) -> Epochs:
+def _read_published(order: Order) -> Epochs:
     """Return the published manifest.
 
     Raises:
         Conflict: It is the manifest of other epochs.
     """
-    found = Epochs.opened(order.place.read(MANIFEST))
-    if found != order.manifest(found.parts):
+    manifest = Epochs.opened(order.place.read(MANIFEST))
+    if manifest != order.manifest(manifest.parts):
         raise Conflict(
             "other epochs are published here, and a folder of epochs is written once",
             given=order.place.shown,
             expected="a new or empty folder",
         )
-    return found
+    return manifest
 
 
-def _begin(order: Order, sizes: dict[str, int]) -> dict[int, EpochPart]:
+def _prepare(order: Order, sizes: dict[str, int]) -> dict[int, EpochPart]:
     """Return the finished parts of earlier runs, and remove all other files that they have left."""
-    begun = [name for name in sizes if name.startswith(f"{WORK}/") and name.endswith(f"/{_ORDER}")]
-    others = [name for name in sizes if not (begun and name.startswith((f"{WORK}/", "epoch=")))]
-    if others:
+    order_files = [name for name in sizes if name.startswith(f"{WORK}/") and name.endswith(f"/{_ORDER}")]
+    foreign_files = [name for name in sizes if not (order_files and name.startswith((f"{WORK}/", "epoch=")))]
+    if foreign_files:
         raise Conflict(
             "this folder holds other files",
-            given=f"{order.place.shown}: {others[0]}",
+            given=f"{order.place.shown}: {foreign_files[0]}",
             expected="a new or empty folder, or one that this command was writing",
         )
     mark = f"{WORK}/{order.key}/{_ORDER}"
     parts = order.done(sizes)
-    kept = {mark, *(part.name for part in parts.values()), *map(order.note, parts)}
+    current_files = {mark, *(part.name for part in parts.values()), *map(order.note, parts)}
     if mark not in sizes:
-        told: dict[str, Any] = order.manifest([]).model_dump(mode="json", exclude={"parts"})
-        order.place.write(mark, json.dumps(told).encode())
-    for name in sizes.keys() - kept:
+        values: dict[str, Any] = order.manifest([]).model_dump(mode="json", exclude={"parts"})
+        order.place.write(mark, json.dumps(values).encode())
+    for name in sizes.keys() - current_files:
         order.place.remove(name)
     return parts

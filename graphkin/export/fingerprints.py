@@ -12,11 +12,11 @@ from graphkin.store.base import Generation
 from graphkin.store.records import FingerprintType, Int32
 
 _ROWS = 4096  # fingerprints per chunk
-_BREAKING = frozenset("\t\n\r\0")  # characters that an identifier cannot contain
+_FORBIDDEN = frozenset("\t\n\r\0")  # characters that an identifier cannot contain
 
 
 @dataclass(frozen=True)
-class Chosen:
+class FingerprintSelection:
     """The fingerprints of selected items.
 
     Attributes:
@@ -46,25 +46,25 @@ class Chosen:
             yield ids, packed[:, : self.bytes]
 
 
-def fps(chosen: Chosen) -> Iterator[bytes]:
+def fps(selection: FingerprintSelection) -> Iterator[bytes]:
     """Yield an FPS file: a header and one line per fingerprint, one chunk per block."""
-    manifest = chosen.generation.manifest
-    made_by = [*(f"{name}/{manifest.versions[name]}" for name in manifest.libraries), "graphkin"]
-    said = {"num_bits": chosen.type.bits, "type": chosen.type.name, "software": " ".join(made_by)}
-    yield "".join(["#FPS1\n", *(f"#{key}={value}\n" for key, value in said.items() if value)]).encode()
-    for ids, packed in chosen.blocks():
-        items = chosen.generation.take(ids, ["id", "smiles", "names"])
+    manifest = selection.generation.manifest
+    software = [*(f"{name}/{manifest.versions[name]}" for name in manifest.libraries), "graphkin"]
+    header = {"num_bits": selection.type.bits, "type": selection.type.name, "software": " ".join(software)}
+    yield "".join(["#FPS1\n", *(f"#{key}={value}\n" for key, value in header.items() if value)]).encode()
+    for ids, packed in selection.blocks():
+        items = selection.generation.take(ids, ["id", "smiles", "names"])
         lines = zip(packed, _identifiers(items), strict=True)
         yield "".join(f"{bits.tobytes().hex()}\t{identifier}\n" for bits, identifier in lines).encode()
 
 
-def npy(chosen: Chosen) -> Iterator[bytes]:
+def npy(selection: FingerprintSelection) -> Iterator[bytes]:
     """Yield an NPY file with an array (n, bytes) of uint8."""
     head = io.BytesIO()
-    shape = {"descr": "|u1", "fortran_order": False, "shape": (len(chosen), chosen.bytes)}
+    shape = {"descr": "|u1", "fortran_order": False, "shape": (len(selection), selection.bytes)}
     np.lib.format.write_array_header_1_0(head, shape)
     yield head.getvalue()
-    for _, packed in chosen.blocks():
+    for _, packed in selection.blocks():
         yield packed.tobytes()
 
 
@@ -72,4 +72,4 @@ def _identifiers(items: pa.RecordBatch) -> Iterator[str]:
     """Yield the identifier of each item in an FPS file."""
     columns = (items[name].to_pylist() for name in ("id", "smiles", "names"))
     for id, smiles, names in zip(*columns, strict=True):
-        yield next((name for name in names if name and _BREAKING.isdisjoint(name)), None) or smiles or str(id)
+        yield next((name for name in names if name and _FORBIDDEN.isdisjoint(name)), None) or smiles or str(id)

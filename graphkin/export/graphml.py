@@ -46,8 +46,8 @@ def document(table: ItemTable, edges: Iterable[Edges], threshold: np.float32) ->
     yield b"</graph>\n</graphml>\n"
 
 
-def _key(id: str, of: str, title: str, type: str) -> str:
-    return f'<key id="{id}" for="{of}" attr.name={quoteattr(_FORBIDDEN.sub("", title))} attr.type="{type}"/>\n'
+def _key(id: str, element: str, title: str, type: str) -> str:
+    return f'<key id="{id}" for="{element}" attr.name={quoteattr(_FORBIDDEN.sub("", title))} attr.type="{type}"/>\n'
 
 
 def _node(row: list[Any]) -> str:
@@ -59,7 +59,7 @@ def _node(row: list[Any]) -> str:
 
 
 def _data(key: str, value: str) -> str:
-    return f'<data key="{key}">{_escaped(value)}</data>'
+    return f'<data key="{key}">{_escape(value)}</data>'
 
 
 def _ids(table: ItemTable) -> Int32:
@@ -71,11 +71,11 @@ def _query(comparison: Comparison, ids: Int32, threshold: np.float32) -> bytes:
     if comparison.stored in ids.tolist():
         return b""
     similarity = comparison.similarity(ids)
-    near = similarity >= threshold
-    joined = zip(ids[near].tolist(), _texts(similarity[near]), strict=True)
-    lines = (_edge("query", f"n{id}", similarity) for id, similarity in joined)
-    said = "".join(_data(key, comparison.smiles) for key in ("l", "d0"))
-    return f'<node id="query">{said}</node>\n{"".join(lines)}'.encode()
+    mask = similarity >= threshold
+    neighbors = zip(ids[mask].tolist(), _texts(similarity[mask]), strict=True)
+    lines = (_edge("query", f"n{id}", similarity) for id, similarity in neighbors)
+    data = "".join(_data(key, comparison.smiles) for key in ("l", "d0"))
+    return f'<node id="query">{data}</node>\n{"".join(lines)}'.encode()
 
 
 def _edges(block: Edges) -> bytes:
@@ -93,5 +93,5 @@ def _texts(similarity: Float32) -> list[str]:
     return texts
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return escape(_FORBIDDEN.sub("", value), {"\r": "&#13;"})  # a parser would read a bare CR as a line feed

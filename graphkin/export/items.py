@@ -1,4 +1,4 @@
-"""Items as typed Arrow columns and as CSV."""
+"""Items as Arrow batches and as CSV."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,12 +17,12 @@ def schema(table: ItemTable) -> pa.Schema:
     return pa.schema([*fixed, *((column.title, kinds[column.kind]) for column in table.properties)])
 
 
-def typed(table: ItemTable) -> Iterator[pa.RecordBatch]:
+def batches(table: ItemTable) -> Iterator[pa.RecordBatch]:
     """Yield the items as batches of `schema`."""
-    of = schema(table)
+    columns_schema = schema(table)
     for columns, properties in table.batches():
-        own = (column.shown.values(stored) for column, stored in zip(table.properties, properties, strict=True))
-        yield pa.RecordBatch.from_arrays([*columns, *own], schema=of)
+        values = (column.shown.values(stored) for column, stored in zip(table.properties, properties, strict=True))
+        yield pa.RecordBatch.from_arrays([*columns, *values], schema=columns_schema)
 
 
 def csv_lines(table: ItemTable) -> Iterator[bytes]:
@@ -31,11 +31,16 @@ def csv_lines(table: ItemTable) -> Iterator[bytes]:
     lines.writer.writerow([*table.titles, *(guarded(column.title) for column in table.properties)])
     yield lines.drain()
     plain = ("id", table.generation.manifest.structure)
-    as_cell = [text if title in plain else _cell for title in table.titles]
-    as_cell += [text if column.kind == "number" else _cell for column in table.properties]
+    formatters = [text if title in plain else _cell for title in table.titles]
+    formatters += [text if column.kind == "number" else _cell for column in table.properties]
     for batch in table.rows():
         for row in batch:
-            lines.writer.writerow(["" if value is None else to(value) for to, value in zip(as_cell, row, strict=True)])
+            lines.writer.writerow(
+                [
+                    "" if value is None else format_value(value)
+                    for format_value, value in zip(formatters, row, strict=True)
+                ]
+            )
         yield lines.drain()
 
 

@@ -20,17 +20,17 @@ def batches(links: Links, sources: range, among: Int32 | None = None) -> Iterato
         sources: Range of sources.
         among: Yield only edges with both ends in these ids.
     """
-    chosen = None if among is None else np.isin(np.arange(len(links.indptr) - 1), among)
+    is_selected = None if among is None else np.isin(np.arange(len(links.indptr) - 1), among)
     for begin in range(sources.start, sources.stop, _SOURCES):
         end = min(begin + _SOURCES, sources.stop)
         rows = slice(links.indptr[begin], links.indptr[end])
         source = np.repeat(np.arange(begin, end, dtype=np.int32), np.diff(links.indptr[begin : end + 1]))
         target = links.indices[rows]
-        kept = source < target
-        if chosen is not None:
-            kept &= chosen[source] & chosen[target]
-        if kept.any():
-            yield pa.record_batch([source[kept], target[kept]], schema=LINK_SCHEMA)
+        mask = source < target
+        if is_selected is not None:
+            mask &= is_selected[source] & is_selected[target]
+        if mask.any():
+            yield pa.record_batch([source[mask], target[mask]], schema=LINK_SCHEMA)
 
 
 def csv_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

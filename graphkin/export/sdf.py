@@ -18,10 +18,13 @@ def items(table: ItemTable) -> Iterator[bytes]:
     The data items are the columns of `export_items`. A column without a value is omitted, and so are blank lines of a
     value, because a blank line would end it.
     """
-    whole = table.including("id", "smiles", "names")
-    shown = {*table.titles, *(column.title for column in table.properties)}
-    titles = [title if title in shown else None for title in (*whole.titles, *(c.title for c in whole.properties))]
-    for batch in whole.rows():
+    full_table = table.including("id", "smiles", "names")
+    selected = {*table.titles, *(column.title for column in table.properties)}
+    titles = [
+        title if title in selected else None
+        for title in (*full_table.titles, *(c.title for c in full_table.properties))
+    ]
+    for batch in full_table.rows():
         with rdBase.BlockLogs():
             records = [_record(titles, row) for row in batch]
         yield "".join(records).encode()
@@ -41,15 +44,15 @@ def _record(titles: list[str | None], row: list[Any]) -> str:
 def _molblock(smiles: str, title: str) -> str:
     molecule = Chem.MolFromSmiles(smiles) or Chem.Mol()  # an empty molecule if RDKit cannot read it back
     rdDepictor.Compute2DCoords(molecule)
-    molecule.SetProp("_Name", _kept_apart(_LINE_ENDS.sub(" ", title)))
+    molecule.SetProp("_Name", _escape_delimiter(_LINE_ENDS.sub(" ", title)))
     return str(Chem.MolToMolBlock(molecule))
 
 
 def _value(cell: Any) -> str:
     lines = [_LINE_ENDS.sub(" ", name) for name in cell] if isinstance(cell, list) else _LINE_ENDS.split(text(cell))
-    return "\n".join(_kept_apart(line) for line in lines if line.strip())
+    return "\n".join(_escape_delimiter(line) for line in lines if line.strip())
 
 
-def _kept_apart(line: str) -> str:
+def _escape_delimiter(line: str) -> str:
     """Return the line, indented if it would otherwise end the record."""
     return f" {line}" if line.startswith("$$$$") else line

@@ -66,7 +66,7 @@ class ItemTable:
     stop: int | None = None
 
     def __post_init__(self) -> None:
-        offered = [*self._fixed, *(column.title for column in self._own)]
+        offered = [*self._all_titles, *(column.title for column in self._all_properties)]
         if unknown := [title for title in self.columns or () if title not in offered]:
             raise InvalidInput("items have no such column", given=unknown[0], expected=f"one of {', '.join(offered)}")
 
@@ -77,34 +77,34 @@ class ItemTable:
     @property
     def titles(self) -> list[str]:
         """Titles of the columns before the properties."""
-        return [title for title in self._fixed if self._shows(title)]
+        return [title for title in self._all_titles if self._includes(title)]
 
     @property
     def properties(self) -> list[Column]:
         """The properties by name, each with a unique title."""
-        return [column for column in self._own if self._shows(column.title)]
+        return [column for column in self._all_properties if self._includes(column.title)]
 
-    def _shows(self, title: str) -> bool:
+    def _includes(self, title: str) -> bool:
         return self.columns is None or title in self.columns
 
     @property
-    def _fixed(self) -> list[str]:
-        return [*self._stored, *(["similarity"] if self.comparison else [])]
+    def _all_titles(self) -> list[str]:
+        return [*self._stored_titles, *(["similarity"] if self.comparison else [])]
 
     @property
-    def _stored(self) -> list[str]:
+    def _stored_titles(self) -> list[str]:
         manifest = self.generation.manifest
         return ["id", manifest.structure, "names", *(["inchikey"] if manifest.recipe.get("inchikey") else [])]
 
     @property
-    def _own(self) -> list[Column]:
+    def _all_properties(self) -> list[Column]:
         columns = shown(self.generation.manifest)
         called = unique_titles(columns, {*_RESERVED, *self._fixed})
         return [Column(called[title], column) for title, column in columns.items()]
 
     def batches(self) -> Iterator[tuple[list[pa.Array], list[pa.Array]]]:
         """Yield batches of items: the columns of `titles`, and those of `properties` as they are stored."""
-        stored, properties = [*filter(self._shows, self._stored)], self.properties
+        stored, properties = [*filter(self._includes, self._stored_titles)], self.properties
         for batch in self._read([*stored, *(column.shown.stored for column in properties)]):
             columns = [batch[title] for title in stored]
             if "similarity" in self.titles and self.comparison is not None:
@@ -112,20 +112,20 @@ class ItemTable:
             yield columns, [batch[column.shown.stored] for column in properties]
 
     def _read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        wanted = [*dict.fromkeys(["id", *names])]
+        columns = [*dict.fromkeys(["id", *names])]
         if self.ids is not None:
-            return self.generation.scan(self.ids, wanted)
-        return self.generation.columns(wanted, self.start, self.stop)
+            return self.generation.scan(self.ids, columns)
+        return self.generation.columns(columns, self.start, self.stop)
 
     def rows(self) -> Iterator[list[list[Any]]]:
         """Yield batches of rows: the values of `titles`, then those of `properties` as text; None if missing."""
         for columns, properties in self.batches():
-            held = [column.to_pylist() for column in columns]
+            values = [column.to_pylist() for column in columns]
             if "similarity" in self.titles:
-                held[-1] = shortest(columns[-1].to_numpy())
-            written = zip(self.properties, properties, strict=True)
-            own = [column.shown.texts(stored).to_pylist() for column, stored in written]
-            yield [list(row) for row in zip(*held, *own, strict=True)]
+                values[-1] = shortest(columns[-1].to_numpy())
+            stored_properties = zip(self.properties, properties, strict=True)
+            texts = [column.shown.texts(stored).to_pylist() for column, stored in stored_properties]
+            yield [list(row) for row in zip(*values, *texts, strict=True)]
 
 
 def text(value: Any) -> str:
