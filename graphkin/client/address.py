@@ -38,13 +38,13 @@ def authorization(base: httpx.URL, key: str | None) -> dict[str, str]:
     """
     if key is not None and base.userinfo:
         raise InvalidInput("a key and a user in the URL go by the same header", expected="one of them")
-    found = key if key is not None or base.userinfo else os.environ.get(_KEY, "").strip() or None
-    if found is None:
+    token = key if key is not None or base.userinfo else os.environ.get(_KEY, "").strip() or None
+    if token is None:
         return {}
-    if not _TOKEN.fullmatch(found):
-        where = f"in {_KEY}" if key is None else "as key"
-        raise InvalidInput(f"what is given {where} can be no key", expected="what `graphkin keys create` printed")
-    return {"Authorization": f"Bearer {found}"}
+    if not _TOKEN.fullmatch(token):
+        source = f"in {_KEY}" if key is None else "as key"
+        raise InvalidInput(f"what is given {source} can be no key", expected="what `graphkin keys create` printed")
+    return {"Authorization": f"Bearer {token}"}
 
 
 def without_credentials(url: str) -> str:

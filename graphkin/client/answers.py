@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from graphkin.client.patience import seconds_of
+from graphkin.client.patience import parse_retry_after
 from graphkin.protocol.errors import GraphkinError, InvalidInput, InvalidReply, Unavailable, VersionMismatch
 from graphkin.protocol.problems import MEDIA_TYPE, error_of
 
@@ -23,7 +23,7 @@ def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
         return model.model_validate_json(reply.content, extra="ignore")
     except ValidationError as error:
         reason = error.errors(include_url=False)[0]["msg"]
-        raise _no_object(reply, f"{model.__name__}: {reason}") from error
+        raise _not_an_object_error(reply, f"{model.__name__}: {reason}") from error
 
 
 def require_version(reply: httpx.Response, url: str) -> None:
@@ -33,55 +33,55 @@ def require_version(reply: httpx.Response, url: str) -> None:
         VersionMismatch: Server and client are of incompatible versions.
         InvalidInput: The server is not graphkin.
     """
-    told = _object(reply).get("info") if "json" in reply.headers.get("content-type", "") else None
-    if not isinstance(told, dict) or told.get("title") != "graphkin" or not isinstance(told.get("version"), str):
+    info = _object(reply).get("info") if "json" in reply.headers.get("content-type", "") else None
+    if not isinstance(info, dict) or info.get("title") != "graphkin" or not isinstance(info.get("version"), str):
         raise InvalidInput(
             "no graphkin server answers there", given=url, expected="the address that `graphkin serve` prints"
         )
-    ours, theirs = version("graphkin"), told["version"]
-    if series_of(ours) != series_of(theirs):
+    client_version, server_version = version("graphkin"), info["version"]
+    if release_series(client_version) != release_series(server_version):
         raise VersionMismatch(
             "server and client are of different versions",
-            given=f"server {theirs}",
-            expected=f"{series_of(ours)}, as this client is",
-            hint=f"pip install 'graphkin~={theirs}' here, or 'graphkin~={ours}' there; "
+            given=f"server {server_version}",
+            expected=f"{release_series(client_version)}, as this client is",
+            hint=f"pip install 'graphkin~={server_version}' here, or 'graphkin~={client_version}' there; "
             "or '.' in a clone of that version",
         )
 
 
-def series_of(release: str) -> str:
+def release_series(release: str) -> str:
     """Return the part of a version that server and client must share: 1, or 0.1 before version 1."""
     major, minor, *_ = [*release.split("."), "0"]
     return major if major != "0" else f"0.{minor}"
 
 
-def refusal_of(reply: httpx.Response) -> GraphkinError:
+def error_from_reply(reply: httpx.Response) -> GraphkinError:
     """Return the error that a reply stands for, with the server's message if the reply is problem+json."""
-    said: dict[str, Any] = {}
+    problem: dict[str, Any] = {}
     if reply.headers.get("content-type", "").startswith(MEDIA_TYPE):
-        said = _object(reply)
-    urn = said.get("type")
+        problem = _object(reply)
+    urn = problem.get("type")
     kind = error_of(reply.status_code, urn if isinstance(urn, str) else None)
-    detail = said.get("detail") or f"the server answered {reply.status_code} {reply.reason_phrase}"
-    context = {"given": said.get("given"), "expected": said.get("expected"), "hint": said.get("hint")}
-    if not said:
+    detail = problem.get("detail") or f"the server answered {reply.status_code} {reply.reason_phrase}"
+    context = {"given": problem.get("given"), "expected": problem.get("expected"), "hint": problem.get("hint")}
+    if not problem:
         context["given"] = str(reply.request.url)
     if issubclass(kind, Unavailable):
-        return kind(detail, retry_after=seconds_of(reply.headers.get("retry-after")), **context)
+        return kind(detail, retry_after=parse_retry_after(reply.headers.get("retry-after")), **context)
     return kind(detail, **context)
 
 
 def _object(reply: httpx.Response) -> dict[str, Any]:
     try:
-        found = reply.json()
+        content = reply.json()
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise _no_object(reply, "JSON")
-    return found
+        content = None
+    if not isinstance(content, dict):
+        raise _not_an_object_error(reply, "JSON")
+    return content
 
 
-def _no_object(reply: httpx.Response, expected: str) -> InvalidReply:
+def _not_an_object_error(reply: httpx.Response, expected: str) -> InvalidReply:
     return InvalidReply.from_problem(
         reply.request.url.path,
         "it is no JSON object of graphkin's",

@@ -11,10 +11,8 @@ from typing import Any
 
 import anyio
 
-_OPENED = {
-    "connection.connect_tcp.complete",
-    "connection.start_tls.complete",
-}  # events of httpcore
+# Events of httpcore after which a socket is open.
+_OPEN_EVENTS = {"connection.connect_tcp.complete", "connection.start_tls.complete"}
 
 
 class Closing:
@@ -41,17 +39,17 @@ class Closing:
         self._closed.set()
         with self._lock:
             sockets, self._sockets = self._sockets, set()
-        for each in sockets:
-            _end(each)
+        for open_socket in sockets:
+            _shut_down(open_socket)
 
     def _watch(self, event: str, info: Mapping[str, Any]) -> None:
         """Record the sockets that are open."""
-        if event in _OPENED:
-            opened = info["return_value"].get_extra_info("socket")
+        if event in _OPEN_EVENTS:
+            new_socket = info["return_value"].get_extra_info("socket")
             with self._lock:
-                self._sockets = {each for each in self._sockets if each.fileno() != -1} | {opened}
+                self._sockets = {old_socket for old_socket in self._sockets if old_socket.fileno() != -1} | {new_socket}
             if self.closed:
-                _end(opened)
+                _shut_down(new_socket)
 
 
 class AsyncClosing:
@@ -80,6 +78,6 @@ class AsyncClosing:
             scope.cancel()
 
 
-def _end(connected: socket.socket) -> None:
+def _shut_down(open_socket: socket.socket) -> None:
     with suppress(OSError):
-        connected.shutdown(socket.SHUT_RDWR)
+        open_socket.shutdown(socket.SHUT_RDWR)

@@ -23,11 +23,11 @@ def pause(state: RetryCallState) -> float:
     They are the server's Retry-After plus jitter, or else a random exponential backoff.
     """
     error = state.outcome.exception() if state.outcome else None
-    asked = getattr(error, "retry_after", None)
-    return _backoff(state) if asked is None else asked + _jitter(state)
+    retry_after = getattr(error, "retry_after", None)
+    return _backoff(state) if retry_after is None else retry_after + _jitter(state)
 
 
-def seconds_of(retry_after: str | None) -> float | None:
+def parse_retry_after(retry_after: str | None) -> float | None:
     """Return the seconds that a Retry-After header states, as a number or a date (RFC 9110, 10.2.3)."""
     if retry_after is None:
         return None

@@ -26,7 +26,7 @@ class Stream:
         self.reply = reply
         self.schema: pa.Schema | None = None
         self.ended = False
-        self._held = bytearray()  # received bytes, from the start of an incomplete message
+        self._buffer = bytearray()  # received bytes, from the start of an incomplete message
 
     def feed(self, piece: bytes) -> list[pa.RecordBatch]:
         """Process the next chunk, of any size, and return the batches that it completes.
@@ -35,11 +35,11 @@ class Stream:
             Unavailable: The data is not an Arrow stream.
             InvalidReply: The buffers of a batch do not fit together.
         """
-        self._held += piece
+        self._buffer += piece
         try:
             batches = [self._batch(message) for message in self._messages()]
         except (pa.ArrowException, OSError) as error:
-            raise _broke_off() from error
+            raise _broken_stream_error() from error
         return [batch for batch in batches if batch is not None]
 
     def require_end(self) -> None:
@@ -49,15 +49,15 @@ class Stream:
             Unavailable: The stream broke off or is not an Arrow stream.
         """
         if not self.ended:
-            raise _broke_off()
+            raise _broken_stream_error()
 
     def _messages(self) -> list[pa.ipc.Message]:
         """Return the complete messages and remove them from the buffer.
 
         Messages refer to the buffer's memory, so the remaining bytes are copied to a new buffer.
         """
-        reader, messages, end = pa.BufferReader(self._held), [], 0
-        while end < len(self._held) and not self.ended:
+        reader, messages, end = pa.BufferReader(self._buffer), [], 0
+        while end < len(self._buffer) and not self.ended:
             try:
                 messages.append(pa.ipc.read_message(reader))
             except EOFError:
@@ -66,7 +66,7 @@ class Stream:
                 break
             end = reader.tell()
         if messages:
-            self._held = self._held[end:]
+            self._buffer = self._buffer[end:]
         return messages
 
     def _batch(self, message: pa.ipc.Message) -> pa.RecordBatch | None:
@@ -82,41 +82,44 @@ class Stream:
 
 
 class Rows:
-    """A table whose `number` column must hold the numbers `wanted` (n,), in this order, assembled from several streams.
+    """A table assembled from several streams, whose `number` column must hold `numbers` (n,) in this order.
 
     A stream may end anywhere. Complete record batches are kept, and the next stream starts at the first missing row.
     All streams must have the same schema, including its metadata, which identifies generation, policy, seed and epoch.
 
     Args:
         number: Name of the column.
-        wanted: (n,) expected values of the column.
+        numbers: (n,) expected values of the column.
+
+    Attributes:
+        count: Number of rows received.
     """
 
-    def __init__(self, number: str, wanted: NDArray[Any]) -> None:
-        self.taken = 0
+    def __init__(self, number: str, numbers: NDArray[Any]) -> None:
+        self.count = 0
         self._number = number
-        self._wanted = wanted
+        self._numbers = numbers
         self._schema: pa.Schema | None = None
         self._batches: list[pa.RecordBatch] = []
         self._stream = Stream("")
         self._generation = ""
-        self._before = 0
+        self._count_before = 0
 
     @property
     def missing(self) -> NDArray[Any]:
         """Numbers of the rows that have not been received."""
-        return self._wanted[self.taken :]
+        return self._numbers[self.count :]
 
     @property
-    def progressed(self) -> bool:
+    def has_progressed(self) -> bool:
         """True if the current stream has added rows."""
-        return self.taken > self._before
+        return self.count > self._count_before
 
     def begin(self, reply: str, generation: str) -> None:
         """Start a new stream: the reply to a request for the path `reply`, of this generation."""
         self._stream = Stream(reply)
         self._generation = generation
-        self._before = self.taken
+        self._count_before = self.count
 
     def feed(self, piece: bytes) -> None:
         """Process the next chunk of the stream.
@@ -138,9 +141,9 @@ class Rows:
             InvalidReply: The stream is complete and added none of the missing rows.
             GenerationChanged: The stream is of another generation or sample.
         """
-        idle = len(self.missing) and not self.progressed
+        idle = len(self.missing) and not self.has_progressed
         if self._stream.schema is None or (idle and not self._stream.ended):
-            raise _broke_off()
+            raise _broken_stream_error()
         self._require_same(self._stream.schema)
         if idle:
             raise self._invalid(f"it has no row, and {self._number} {self.missing[0]} is missing")
@@ -164,28 +167,28 @@ class Rows:
                 f"it has no column {self._number!r} of integers",
                 given=", ".join(f"{field.name} {field.type}" for field in schema),
             )
-        named = (schema.metadata or {}).get(b"generation", self._generation.encode()).decode(errors="replace")
-        if named != self._generation:
+        generation = (schema.metadata or {}).get(b"generation", self._generation.encode()).decode(errors="replace")
+        if generation != self._generation:
             raise GenerationChanged(
                 f"the reply to {self._stream.reply} is of another generation",
-                given=named,
+                given=generation,
                 expected=self._generation,
                 hint="nothing between client and server may answer from a cache of its own",
             )
 
     def _append(self, batch: pa.RecordBatch) -> None:
-        column, wanted = batch[self._number], self.missing
+        column, expected = batch[self._number], self.missing
         if column.null_count:
             raise self._invalid(f"{column.null_count} of its {self._number} numbers are null")
         numbers = column.to_numpy()
-        if not np.array_equal(numbers, wanted[: batch.num_rows]):
+        if not np.array_equal(numbers, expected[: batch.num_rows]):
             raise self._invalid(
                 f"its {self._number} numbers are not those that were requested",
                 given=f"{numbers[:1]} and {batch.num_rows - 1} more",
-                expected=f"{wanted[:1]} and {len(wanted) - 1} more",
+                expected=f"{expected[:1]} and {len(expected) - 1} more",
             )
         self._batches.append(batch)
-        self.taken += batch.num_rows
+        self.count += batch.num_rows
 
     def _invalid(self, problem: str, given: str | None = None, expected: str | None = None) -> InvalidReply:
         return InvalidReply.from_problem(self._stream.reply, problem, given=given, expected=expected)
@@ -195,5 +198,5 @@ class Rows:
         return pa.Table.from_batches(self._batches, self._schema).combine_chunks()
 
 
-def _broke_off() -> Unavailable:
+def _broken_stream_error() -> Unavailable:
     return Unavailable("the reply broke off, or is no Arrow stream")

@@ -12,7 +12,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from graphkin.client import PATIENCE, Collection, Graphkin
-from graphkin.client.synchronous.reading import path_of
+from graphkin.client.synchronous.reading import collection_path
 from graphkin.protocol.errors import (
     BadRequest,
     Conflict,
@@ -253,7 +253,7 @@ def _anchors(collection: Collection) -> int | None:
         InvalidReply: The manifest has a negative size.
     """
     if collection.size < 0:
-        raise InvalidReply.from_problem(path_of(collection.name), f"it is of {collection.size} items")
+        raise InvalidReply.from_problem(collection_path(collection.name), f"it is of {collection.size} items")
     degrees = collection.manifest.histograms.get("degree")
     if degrees is None or degrees.edges[:2] != [0, 1] or sum(degrees.counts) != collection.size:
         return None

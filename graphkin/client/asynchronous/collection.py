@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.client.asynchronous.connection import AsyncConnection
-from graphkin.client.asynchronous.reading import AsyncReading
+from graphkin.client.asynchronous.reading import AsyncGenerationReader
 from graphkin.client.options import PolicyOptions
 from graphkin.client.rows import Rows
 from graphkin.protocol.measure import Measure
@@ -82,11 +82,11 @@ class AsyncCollection:
         self.generation = detail.generation
         self.manifest = detail.manifest
         self.size = detail.manifest.counts.kept
-        self._reading = AsyncReading(connection, detail.name, detail.generation)
+        self._reader = AsyncGenerationReader(connection, detail.name, detail.generation)
 
     def __repr__(self) -> str:
-        described = f"{self.size:,} items ({self.kind}), generation {self.generation[:12]}"
-        return f"{type(self).__name__}({self.name!r}, {described})"
+        description = f"{self.size:,} items ({self.kind}), generation {self.generation[:12]}"
+        return f"{type(self).__name__}({self.name!r}, {description})"
 
     async def item(self, id: int) -> Item:
         """Return an item.
@@ -94,14 +94,14 @@ class AsyncCollection:
         Raises:
             NotFound: There is no item with this id.
         """
-        return await self._reading.ask(Item, f"items/{id}")
+        return await self._reader.get(Item, f"items/{id}")
 
     async def items(
         self, *, smiles: str | None = None, name: str | None = None, inchikey: str | None = None
     ) -> AsyncIterator[Item]:
         """Iterate over all items by id, or over those with a structure, name or InChIKey; set at most one argument."""
-        wanted = {"smiles": smiles, "name": name, "inchikey": inchikey}
-        async for page in self._reading.pages(ItemsPage, "items", wanted):
+        query = {"smiles": smiles, "name": name, "inchikey": inchikey}
+        async for page in self._reader.pages(ItemsPage, "items", query):
             for item in page.items:
                 yield item
 
@@ -110,13 +110,13 @@ class AsyncCollection:
 
         With `rerun`, these are the records of the latest run that produced this generation again.
         """
-        async for page in self._reading.pages(RejectionsPage, "rejections", {"rerun": rerun}):
+        async for page in self._reader.pages(RejectionsPage, "rejections", {"rerun": rerun}):
             for rejection in page.rejections:
                 yield rejection
 
     async def structure(self, *, smiles: str | None = None, inchi: str | None = None) -> StructureReply:
         """Return a structure as the collection reads it, and its id if it is stored. Set exactly one argument."""
-        return await self._reading.ask(StructureReply, "structure", {"smiles": smiles, "inchi": inchi})
+        return await self._reader.get(StructureReply, "structure", {"smiles": smiles, "inchi": inchi})
 
     async def search(
         self,
@@ -155,12 +155,12 @@ class AsyncCollection:
             limit: Maximum number of items, at most 1,000.
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
-        compared = None if measure is None else measure.model_dump(exclude_none=True)
-        chosen = {"filters": filters, "substructure": substructure}
-        told = {"measure": compared, **chosen, "min_similarity": min_similarity, "limit": limit}
-        body = {**query, "vector": vector, "structure": structure, **told}
-        said = {field: value for field, value in body.items() if value is not None}
-        return await self._reading.ask(SearchReply, "search", body=said)
+        measure_fields = None if measure is None else measure.model_dump(exclude_none=True)
+        selection = {"filters": filters, "substructure": substructure}
+        options = {"measure": measure_fields, **selection, "min_similarity": min_similarity, "limit": limit}
+        fields = {**query, "vector": vector, "structure": structure, **options}
+        body = {field: value for field, value in fields.items() if value is not None}
+        return await self._reader.get(SearchReply, "search", body=body)
 
     async def query(
         self,
@@ -201,15 +201,15 @@ class AsyncCollection:
         Raises:
             InvalidInput: There is no such property. The error lists the properties.
         """
-        named = None if ids is None else [*ids]
-        chosen = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": named}
-        passed = {"filters": filters, "name": name, "substructure": substructure}
-        said = {**passed, **chosen, "sort": sort, "columns": columns}
+        id_list = None if ids is None else [*ids]
+        sources = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": id_list}
+        conditions = {"filters": filters, "name": name, "substructure": substructure}
+        body = {**conditions, **sources, "sort": sort, "columns": columns}
         pages = list[QueryPage]()
-        async for page in self._reading.pages(QueryPage, "items/query", said, limit, posted=True):
+        async for page in self._reader.pages(QueryPage, "items/query", body, limit, posted=True):
             pages.append(page)
-        found = [item for page in pages for item in page.items][:limit]
-        return pages[-1].model_copy(update={"items": found})
+        items = [item for page in pages for item in page.items][:limit]
+        return pages[-1].model_copy(update={"items": items})
 
     async def search_batch(
         self,
@@ -233,8 +233,8 @@ class AsyncCollection:
                 why the structure could not be searched for, or null; hits, a list of id int32 and similarity float32.
         """
         body = {"structures": structure_list(structures), "limit": limit}
-        least = {} if min_similarity is None else {"min_similarity": min_similarity}
-        return await self._reading.table("search/batch", {}, {**body, **least})
+        threshold = {} if min_similarity is None else {"min_similarity": min_similarity}
+        return await self._reader.table("search/batch", {}, {**body, **threshold})
 
     async def neighbors(
         self,
@@ -254,13 +254,13 @@ class AsyncCollection:
             substructure: Return only neighbors with this substructure; see `query`.
             limit: Maximum number of neighbors; default: all.
         """
-        passed = None if filters is None else json.dumps([*filters])
-        drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
-        query = {"min_similarity": min_similarity, "filters": passed, "substructure": drawn}
-        found = list[SimilarItem]()
-        async for page in self._reading.pages(NeighborsPage, f"items/{id}/neighbors", query, limit):
-            found += page.neighbors
-        return found[:limit]
+        filters_json = None if filters is None else json.dumps([*filters])
+        pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
+        query = {"min_similarity": min_similarity, "filters": filters_json, "substructure": pattern}
+        neighbors = list[SimilarItem]()
+        async for page in self._reader.pages(NeighborsPage, f"items/{id}/neighbors", query, limit):
+            neighbors += page.neighbors
+        return neighbors[:limit]
 
     async def subgraph(
         self,
@@ -283,7 +283,7 @@ class AsyncCollection:
             min_similarity: Lowest similarity of an edge.
         """
         query = {"hops": hops, "max_items": max_items, "max_edges": max_edges, "min_similarity": min_similarity}
-        return await self._reading.ask(Subgraph, f"items/{id}/subgraph", query)
+        return await self._reader.get(Subgraph, f"items/{id}/subgraph", query)
 
     async def path(
         self, source: int, target: int, *, max_hops: int = 6, min_similarity: float | None = None
@@ -293,26 +293,26 @@ class AsyncCollection:
         It has the fewest edges, and among such paths the largest minimum similarity.
         """
         query = {"from": source, "to": target, "max_hops": max_hops, "min_similarity": min_similarity}
-        return (await self._reading.ask(PathReply, "paths", query)).path
+        return (await self._reader.get(PathReply, "paths", query)).path
 
     async def hops(
         self, *, targets: int = 100, max_hops: int = 4, min_similarity: float | None = None, seed: int = 0
     ) -> list[Hop]:
         """Return the similarities of items that are 1 to `max_hops` (at most 8) edges from `targets` random items."""
         query = {"targets": targets, "max_hops": max_hops, "min_similarity": min_similarity, "seed": seed}
-        return (await self._reading.ask(HopsReply, "hops", query)).hops
+        return (await self._reader.get(HopsReply, "hops", query)).hops
 
     async def components(
         self, *, min_similarity: float | None = None, min_size: int = 2, limit: int | None = None
     ) -> ComponentsPage:
         """Return the connected components at a threshold, largest first, all or the first `limit`, as one page."""
         query, pages = {"min_similarity": min_similarity, "min_size": min_size}, list[ComponentsPage]()
-        async for page in self._reading.pages(ComponentsPage, "components", query, limit):
+        async for page in self._reader.pages(ComponentsPage, "components", query, limit):
             pages.append(page)
-        found = [component for page in pages for component in page.components][:limit]
-        named = {item.id: item for page in pages for item in page.named}
-        ordered = [named[id] for id in sorted(named)]
-        return pages[-1].model_copy(update={"components": found, "named": ordered})
+        components = [component for page in pages for component in page.components][:limit]
+        items = {item.id: item for page in pages for item in page.named}
+        ordered = [items[id] for id in sorted(items)]
+        return pages[-1].model_copy(update={"components": components, "named": ordered})
 
     async def component(
         self, id: int, *, min_similarity: float | None = None, limit: int | None = None
@@ -322,7 +322,7 @@ class AsyncCollection:
         Members are ordered by id: all, or the first `limit`.
         """
         query, pages = {"min_similarity": min_similarity}, list[ComponentReply]()
-        async for page in self._reading.pages(ComponentReply, f"components/{id}", query, limit):
+        async for page in self._reader.pages(ComponentReply, f"components/{id}", query, limit):
             pages.append(page)
         members = [item for page in pages for item in page.items][:limit]
         return pages[-1].model_copy(update={"items": members})
@@ -368,14 +368,14 @@ class AsyncCollection:
             "min_difference": min_difference,
             "exclude_identical": exclude_identical,
         }
-        passed = None if filters is None else json.dumps([*filters])
-        drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
-        said, pages = {**query, "filters": passed, "substructure": drawn}, list[CliffsPage]()
-        async for page in self._reading.pages(CliffsPage, "cliffs", said, limit):
+        filters_json = None if filters is None else json.dumps([*filters])
+        pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
+        fields, pages = {**query, "filters": filters_json, "substructure": pattern}, list[CliffsPage]()
+        async for page in self._reader.pages(CliffsPage, "cliffs", fields, limit):
             pages.append(page)
-        found = [pair for page in pages for pair in page.pairs][:limit]
+        pairs = [pair for page in pages for pair in page.pairs][:limit]
         items = {item.id: item for page in pages for item in page.items}
-        return pages[-1].model_copy(update={"pairs": found, "items": [items[id] for id in sorted(items)]})
+        return pages[-1].model_copy(update={"pairs": pairs, "items": [items[id] for id in sorted(items)]})
 
     async def pick(
         self,
@@ -397,9 +397,9 @@ class AsyncCollection:
         Raises:
             InvalidInput: There are fewer items than `count`, or comparing them would take too long.
         """
-        body = {"count": count, "method": method, "threshold": threshold, "from": source}
-        said = {field: value for field, value in body.items() if value is not None}
-        return await self._reading.ask(PickReply, "pick", body=said)
+        fields = {"count": count, "method": method, "threshold": threshold, "from": source}
+        body = {field: value for field, value in fields.items() if value is not None}
+        return await self._reader.get(PickReply, "pick", body=body)
 
     async def clusters(
         self,
@@ -426,11 +426,11 @@ class AsyncCollection:
             Conflict: Scaffolds were requested for items that are not molecules.
         """
         query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClustersPage]()
-        async for page in self._reading.pages(ClustersPage, "clusters", query, limit):
+        async for page in self._reader.pages(ClustersPage, "clusters", query, limit):
             pages.append(page)
-        found = [cluster for page in pages for cluster in page.clusters][:limit]
+        clusters = [cluster for page in pages for cluster in page.clusters][:limit]
         items = {item.id: item for page in pages for item in page.items}
-        return pages[-1].model_copy(update={"clusters": found, "items": [items[id] for id in sorted(items)]})
+        return pages[-1].model_copy(update={"clusters": clusters, "items": [items[id] for id in sorted(items)]})
 
     async def cluster(
         self,
@@ -446,7 +446,7 @@ class AsyncCollection:
         The center comes first; the other members are ordered by id.
         """
         query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClusterReply]()
-        async for page in self._reading.pages(ClusterReply, f"clusters/{id}", query, limit):
+        async for page in self._reader.pages(ClusterReply, f"clusters/{id}", query, limit):
             pages.append(page)
         members = [item for page in pages for item in page.items][:limit]
         return pages[-1].model_copy(update={"items": members})
@@ -461,11 +461,11 @@ class AsyncCollection:
     ) -> ItemClusterReply:
         """Return the cluster of `clusters` that contains an item."""
         query = {"method": method, "threshold": threshold, "property": property}
-        return await self._reading.ask(ItemClusterReply, f"items/{id}/cluster", query)
+        return await self._reader.get(ItemClusterReply, f"items/{id}/cluster", query)
 
     async def core(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> CoreReply:
         """Return the maximum common substructure of a cluster's members, or of 100 of them if it has more."""
-        return await self._reading.ask(CoreReply, f"clusters/{id}/core", {"method": method, "threshold": threshold})
+        return await self._reader.get(CoreReply, f"clusters/{id}/core", {"method": method, "threshold": threshold})
 
     async def core_depiction(
         self,
@@ -478,7 +478,7 @@ class AsyncCollection:
     ) -> bytes:
         """Return a depiction of the maximum common substructure of a cluster's members, as SVG."""
         query = {"method": method, "threshold": threshold, "width": width, "height": height}
-        return await self._reading.content(f"clusters/{id}/core.svg", query, _SVG)
+        return await self._reader.content(f"clusters/{id}/core.svg", query, _SVG)
 
     async def depiction(
         self,
@@ -497,9 +497,9 @@ class AsyncCollection:
         with it unless `turned` is false, and `mark` selects the highlighted part: the common one, the part that the
         other lacks, or none.
         """
-        compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
-        return await self._reading.content(
-            f"items/{id}/depiction.svg", {"width": width, "height": height, **compared}, _SVG
+        comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
+        return await self._reader.content(
+            f"items/{id}/depiction.svg", {"width": width, "height": height, **comparison}, _SVG
         )
 
     async def structure_depiction(
@@ -519,23 +519,23 @@ class AsyncCollection:
         Set one of `smiles` and `inchi`. The other arguments are those of `depiction`.
         """
         query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
-        compared = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
-        return await self._reading.content("structure.svg", {**query, **compared}, _SVG)
+        comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
+        return await self._reader.content("structure.svg", {**query, **comparison}, _SVG)
 
     async def reports(self) -> list[ReportSummary]:
         """Return the reports about this generation that the server publishes, by name."""
-        return (await self._reading.ask(ReportsReply, "reports", {})).reports
+        return (await self._reader.get(ReportsReply, "reports", {})).reports
 
     async def report_charts(self, name: str) -> bytes:
         """Return the charts of a report as SVG."""
-        return await self._reading.content(f"reports/{name}.svg", {}, _SVG)
+        return await self._reader.content(f"reports/{name}.svg", {}, _SVG)
 
     async def positives(
         self, id: int, policy: PolicyName, *, seed: int = 0, epoch: int = 0, **parameters: Unpack[PolicyOptions]
     ) -> PositivesReply:
         """Return the positives of one anchor, each with its similarity, visits and path."""
         query = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
-        return await self._reading.ask(PositivesReply, f"items/{id}/positives", query)
+        return await self._reader.get(PositivesReply, f"items/{id}/positives", query)
 
     async def positives_batch(
         self,
@@ -549,7 +549,7 @@ class AsyncCollection:
         """Return the positive sets of the anchors `ids`, in this order, with the columns of `epoch`."""
         body = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
         rows = Rows("anchor", np.asarray(ids))
-        return await self._reading.rows(
+        return await self._reader.rows(
             rows, "positives/batch", dict, lambda: {**body, "ids": rows.missing[:MAX_ANCHORS].tolist()}
         )
 
@@ -584,8 +584,8 @@ class AsyncCollection:
         """
         query = {"policy": policy, "seed": seed, "stop": stop, **parameters}
         rows = Rows("anchor", np.arange(start, self.size if stop is None else stop))
-        return await self._reading.rows(
-            rows, f"positives/epochs/{epoch}", lambda: {**query, "start": start + rows.taken}
+        return await self._reader.rows(
+            rows, f"positives/epochs/{epoch}", lambda: {**query, "start": start + rows.count}
         )
 
     async def negatives(
@@ -603,12 +603,12 @@ class AsyncCollection:
             InvalidInput: Fewer than `count` items have neighbors.
         """
         query = {"seed": seed, "epoch": epoch, "count": count}
-        most = max(1, min(MAX_BATCHES, MAX_NEGATIVES // max(1, count)))
+        batch_limit = max(1, min(MAX_BATCHES, MAX_NEGATIVES // max(1, count)))
         rows = Rows("batch", np.arange(first, first + batches))
-        return await self._reading.rows(
+        return await self._reader.rows(
             rows,
             "negatives",
-            lambda: {**query, "first": first + rows.taken, "batches": min(most, len(rows.missing))},
+            lambda: {**query, "first": first + rows.count, "batches": min(batch_limit, len(rows.missing))},
         )
 
     async def map(
@@ -631,7 +631,7 @@ class AsyncCollection:
             Conflict: The collection has more than 500,000 items.
         """
         query = {"property": property, "method": method, "threshold": threshold}
-        return await self._reading.table("map", query)
+        return await self._reader.table("map", query)
 
     async def table(self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None) -> pa.Table:
         """Return columns of items `start` to `stop` - 1 (default: all), in id order.
@@ -648,10 +648,10 @@ class AsyncCollection:
         Raises:
             InvalidInput: There is no such column. The error lists the columns.
         """
-        named = None if columns is None else [*dict.fromkeys(["id", *columns])]
-        query = {"what": "items", "format": "arrow", "columns": named, "stop": stop}
+        names = None if columns is None else [*dict.fromkeys(["id", *columns])]
+        query = {"what": "items", "format": "arrow", "columns": names, "stop": stop}
         rows = Rows("id", np.arange(start, self.size if stop is None else stop))
-        return await self._reading.rows(rows, "export", lambda: {**query, "start": start + rows.taken})
+        return await self._reader.rows(rows, "export", lambda: {**query, "start": start + rows.count})
 
     async def table_of(self, ids: Sequence[int]) -> pa.Table:
         """Return all columns of `table` for the items `ids`, in this order.
@@ -662,7 +662,7 @@ class AsyncCollection:
         if not len(ids):
             return await self.table(stop=0)
         body, rows = {"what": "items", "format": "arrow"}, Rows("id", np.asarray(ids))
-        return await self._reading.rows(
+        return await self._reader.rows(
             rows, "export", dict, lambda: {**body, "ids": rows.missing[:MAX_EXPORTED].tolist()}
         )
 
@@ -675,7 +675,7 @@ class AsyncCollection:
         for start in range(0, self.size, _BLOCK):
             table = await self.table([name], start=start, stop=min(start + _BLOCK, self.size))
             if name not in table.column_names:
-                raise self._reading.invalid("export", f"it has no column {name!r}")
+                raise self._reader.invalid("export", f"it has no column {name!r}")
             yield table[name].to_pylist()
 
     async def export(
@@ -721,12 +721,12 @@ class AsyncCollection:
             "query": query,
             "query_smiles": query_smiles,
         }
-        asked = {"what": what, "format": format, "min_similarity": min_similarity, **part}
-        said = {field: value for field, value in asked.items() if value is not None}
+        fields = {"what": what, "format": format, "min_similarity": min_similarity, **part}
+        parameters = {field: value for field, value in fields.items() if value is not None}
         if ids is None and query is None and query_smiles is None:
-            await self._reading.save(file, "export", said)
+            await self._reader.save(file, "export", parameters)
         else:
-            await self._reading.save(file, "export", {}, said)
+            await self._reader.save(file, "export", {}, parameters)
 
     async def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
         """Return the stored edges, ordered by source, then target: source < target int32; similarity float32.
@@ -739,7 +739,7 @@ class AsyncCollection:
             stop: Source after the last one; default: the number of items.
         """
         query = {"what": "edges", "format": "arrow", "min_similarity": min_similarity, "start": start, "stop": stop}
-        return await self._reading.table("export", query)
+        return await self._reader.table("export", query)
 
     async def links(self, *, start: int = 0, stop: int | None = None) -> pa.Table:
         """Return the edges of the big graph whose nodes the items are: source < target int32, by source, then target.
@@ -754,4 +754,4 @@ class AsyncCollection:
             Conflict: The items are not nodes.
         """
         query = {"what": "links", "format": "arrow", "start": start, "stop": stop}
-        return await self._reading.table("export", query)
+        return await self._reader.table("export", query)

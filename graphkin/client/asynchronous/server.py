@@ -5,7 +5,7 @@ from typing import Self
 from graphkin.client.answers import read_reply
 from graphkin.client.asynchronous.collection import AsyncCollection
 from graphkin.client.asynchronous.connection import AsyncConnection
-from graphkin.client.asynchronous.reading import path_of
+from graphkin.client.asynchronous.reading import collection_path
 from graphkin.client.patience import PATIENCE
 from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, begun_with
@@ -35,7 +35,7 @@ class AsyncGraphkin:
 
         Reading a damaged collection raises `Damaged`.
         """
-        return read_reply(Collections, await self._connection.whole("/v1/collections", {})).collections
+        return read_reply(Collections, await self._connection.fetch("/v1/collections", {})).collections
 
     async def collection(self, name: str, generation: str | None = None) -> AsyncCollection:
         """Return one generation of a collection.
@@ -54,11 +54,11 @@ class AsyncGraphkin:
         return AsyncCollection(self._connection, await self._detail(name, generation))
 
     async def _detail(self, name: str, generation: str | None) -> CollectionDetail:
-        reply = await self._connection.whole(path_of(name), {"generation": generation})
+        reply = await self._connection.fetch(collection_path(name), {"generation": generation})
         detail = read_reply(CollectionDetail, reply)
         if detail.name != name or detail.generation != (generation or detail.manifest.generation):
             raise GenerationChanged(
-                f"the reply to {path_of(name)} is of another generation",
+                f"the reply to {collection_path(name)} is of another generation",
                 given=f"{detail.name}, generation {detail.generation}",
                 expected=f"{name}, generation {generation or detail.manifest.generation}",
                 hint="nothing between client and server may drop parameters or answer from a cache of its own",
@@ -67,7 +67,7 @@ class AsyncGraphkin:
 
     async def livez(self) -> Health:
         """Check that the server's process answers."""
-        return read_reply(Health, await self._connection.whole("/livez", {}))
+        return read_reply(Health, await self._connection.fetch("/livez", {}))
 
     async def readyz(self) -> Health:
         """Wait until the server is ready to answer requests.
@@ -75,11 +75,11 @@ class AsyncGraphkin:
         Raises:
             Damaged: A collection is damaged.
         """
-        return read_reply(Health, await self._connection.whole("/readyz", {}))
+        return read_reply(Health, await self._connection.fetch("/readyz", {}))
 
     async def metrics(self) -> str:
         """Return request counts and latencies in Prometheus' text format."""
-        return (await self._connection.whole("/metrics", {}, "text/plain")).text
+        return (await self._connection.fetch("/metrics", {}, "text/plain")).text
 
     async def aclose(self) -> None:
         """Close the connection. Pending requests raise `Closed`."""

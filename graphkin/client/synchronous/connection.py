@@ -10,13 +10,13 @@ import httpx
 from tenacity import Retrying, retry_if_exception, stop_before_delay
 
 from graphkin.client.address import authorization, read_address, without_credentials
-from graphkin.client.answers import refusal_of, require_version
+from graphkin.client.answers import error_from_reply, require_version
 from graphkin.client.closing import Closing
 from graphkin.client.patience import pause
 from graphkin.protocol.errors import Closed, Unavailable
 
-Answer_co = TypeVar("Answer_co", covariant=True)
-Answer = TypeVar("Answer")
+Result_co = TypeVar("Result_co", covariant=True)
+Result = TypeVar("Result")
 
 Parameters = Mapping[str, Any]
 
@@ -25,10 +25,10 @@ JSON = "application/json"
 _TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without data
 
 
-class Request(Protocol[Answer_co]):
+class Request(Protocol[Result_co]):
     """A request that can be retried."""
 
-    def __call__(self) -> Answer_co: ...
+    def __call__(self) -> Result_co: ...
 
 
 class Connection:
@@ -59,40 +59,40 @@ class Connection:
             headers=authorization(base, key),
             timeout=_TIMEOUT,
         )
-        self._known = False  # a server of the right version has answered
-        self._same = False  # and the connection has not been lost since
+        self._has_answered = False  # a server of the right version has answered
+        self._is_verified = False  # and the connection has not been lost since
         self._closing = Closing()
         self._retrying = Retrying(
-            retry=retry_if_exception(self._may_pass),
+            retry=retry_if_exception(self._is_retryable),
             wait=pause,
             stop=stop_before_delay(patience),
             sleep=self._closing.sleep,
             reraise=True,
         )
 
-    def whole(
+    def fetch(
         self, path: str, parameters: Parameters, accept: str = JSON, body: Parameters | None = None
     ) -> httpx.Response:
         """Return the complete reply. With `body`, the request is a POST."""
 
-        def ask() -> httpx.Response:
+        def receive() -> httpx.Response:
             with self.stream(path, parameters, accept, body) as reply:
                 reply.read()
                 return reply
 
-        return self.attempt(ask)
+        return self.attempt(receive)
 
-    def attempt(self, request: Request[Answer]) -> Answer:
+    def attempt(self, request: Request[Result]) -> Result:
         """Run `request`, which calls `stream`, with retries, and return its result."""
         with self._closing.running():
             try:
                 return self._retrying(request)
             except Unavailable as error:
                 self._require_open()
-                if self._known:
+                if self._has_answered:
                     error.hint = error.hint or f"tried again for up to {self._patience:g} seconds"
                 raise
-        raise self._closed()
+        raise self._closed_error()
 
     @contextmanager
     def stream(
@@ -105,11 +105,11 @@ class Connection:
             GraphkinError: The error that the reply stands for.
         """
         self._require_open()
-        if not self._same:
+        if not self._is_verified:
             self._require_version()
         method = "GET" if body is None else "POST"
-        given = {name: value for name, value in parameters.items() if value is not None}
-        with self._reply(method, path, given, accept, body) as reply:
+        query = {name: value for name, value in parameters.items() if value is not None}
+        with self._reply(method, path, query, accept, body) as reply:
             yield reply
 
     @contextmanager
@@ -128,34 +128,34 @@ class Connection:
             with closing(self._client.send(request, stream=True)) as reply:
                 if reply.status_code != httpx.codes.OK:
                     reply.read()
-                    raise refusal_of(reply)
+                    raise error_from_reply(reply)
                 yield reply
         except RuntimeError:  # raised by httpx if the client was closed meanwhile
             self._require_open()
             raise
         except httpx.RequestError as error:
-            self._same = False
+            self._is_verified = False
             self._require_open()
             raise Unavailable(
                 f"the server is not there, or broke off: {str(error) or type(error).__name__}",
                 given=self.url,
-                hint=None if self._known else "start it with `graphkin serve`, or correct the URL",
+                hint=None if self._has_answered else "start it with `graphkin serve`, or correct the URL",
             ) from error
 
     def _require_version(self) -> None:
         with self._reply("GET", "/openapi.json", {}, JSON) as reply:
             reply.read()
             require_version(reply, self.url)
-        self._known = self._same = True
+        self._has_answered = self._is_verified = True
 
-    def _may_pass(self, error: BaseException) -> bool:
-        return isinstance(error, Unavailable) and (self._known or error.retry_after is not None)
+    def _is_retryable(self, error: BaseException) -> bool:
+        return isinstance(error, Unavailable) and (self._has_answered or error.retry_after is not None)
 
     def _require_open(self) -> None:
         if self._closing.closed:
-            raise self._closed()
+            raise self._closed_error()
 
-    def _closed(self) -> Closed:
+    def _closed_error(self) -> Closed:
         return Closed("this connection is closed", given=self.url)
 
     def close(self) -> None:

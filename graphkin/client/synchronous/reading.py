@@ -43,17 +43,17 @@ Page = TypeVar(
 _NOTHING: Parameters = {}
 
 
-def path_of(collection: str) -> str:
+def collection_path(collection: str) -> str:
     """Return the path of a collection."""
     return f"/v1/collections/{quote(collection, safe='')}"
 
 
-def _said(fields: Parameters) -> Parameters:
+def _drop_none(fields: Parameters) -> Parameters:
     """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-class Reading:
+class GenerationReader:
     """Reads one generation of a collection. Paths are relative to the collection's.
 
     Args:
@@ -67,16 +67,16 @@ class Reading:
         self._name = name
         self._generation = generation
 
-    def ask(self, model: type[Reply], path: str, query: Parameters = _NOTHING, body: Parameters | None = None) -> Reply:
+    def get(self, model: type[Reply], path: str, query: Parameters = _NOTHING, body: Parameters | None = None) -> Reply:
         """Return a JSON reply as a `model`."""
-        reply = self._connection.whole(self._path(path), self._pinned(query), body=body)
-        self._require_own(reply)
+        reply = self._connection.fetch(self._path(path), self._pin(query), body=body)
+        self._require_generation(reply)
         return read_reply(model, reply)
 
     def content(self, path: str, query: Parameters, accept: str) -> bytes:
         """Return the body of a reply in the media type `accept`."""
-        reply = self._connection.whole(self._path(path), self._pinned(query), accept)
-        self._require_own(reply)
+        reply = self._connection.fetch(self._path(path), self._pin(query), accept)
+        self._require_generation(reply)
         return reply.content
 
     def pages(
@@ -86,14 +86,14 @@ class Reading:
 
         With `posted`, the query is sent in the body of a POST request.
         """
-        left, cursor = sys.maxsize if limit is None else limit, None
+        remaining, cursor = sys.maxsize if limit is None else limit, None
         while True:
-            size = min(MAX_PAGE, left)
-            told = {**query, "limit": size, "cursor": cursor}
-            page = self.ask(model, path, body=_said(told)) if posted else self.ask(model, path, told)
+            size = min(MAX_PAGE, remaining)
+            fields = {**query, "limit": size, "cursor": cursor}
+            page = self.get(model, path, body=_drop_none(fields)) if posted else self.get(model, path, fields)
             yield page
-            left, cursor = left - size, page.next_cursor
-            if cursor is None or not left:
+            remaining, cursor = remaining - size, page.next_cursor
+            if cursor is None or not remaining:
                 return
 
     def rows(
@@ -105,36 +105,36 @@ class Reading:
     ) -> pa.Table:
         """Collect the rows with as many requests as needed; `query` and `body` return a request for missing rows."""
 
-        def take() -> None:
+        def receive() -> None:
             rows.begin(self._path(path), self._generation)
             try:
-                with self._connection.stream(self._path(path), self._pinned(query()), MEDIA_TYPE, body()) as reply:
-                    self._require_own(reply)
+                with self._connection.stream(self._path(path), self._pin(query()), MEDIA_TYPE, body()) as reply:
+                    self._require_generation(reply)
                     for piece in reply.iter_bytes():
                         rows.feed(piece)
                     rows.end()
             except Unavailable:
-                if not rows.progressed:  # after progress, the next request gets the full patience
+                if not rows.has_progressed:  # after progress, the next request gets the full patience
                     raise
 
         while True:
-            self._connection.attempt(take)
+            self._connection.attempt(receive)
             if not len(rows.missing):
                 return rows.table()
 
     def table(self, path: str, query: Parameters, body: Parameters | None = None) -> pa.Table:
         """Return an Arrow stream as a table with one chunk per column. If it breaks off, it is requested again."""
 
-        def take() -> pa.Table:
+        def receive() -> pa.Table:
             stream, batches = Stream(self._path(path)), []
-            with self._connection.stream(self._path(path), self._pinned(query), MEDIA_TYPE, body) as reply:
-                self._require_own(reply)
+            with self._connection.stream(self._path(path), self._pin(query), MEDIA_TYPE, body) as reply:
+                self._require_generation(reply)
                 for piece in reply.iter_bytes():
                     batches += stream.feed(piece)
             stream.require_end()
             return pa.Table.from_batches(batches, stream.schema).combine_chunks()
 
-        return self._connection.attempt(take)
+        return self._connection.attempt(receive)
 
     def save(self, file: BinaryIO, path: str, query: Parameters, body: Parameters | None = None) -> None:
         """Write the body of a reply, in any media type, to `file` at its current position.
@@ -143,10 +143,10 @@ class Reading:
         """
         begin: int | None = None
 
-        def take() -> None:
+        def receive() -> None:
             nonlocal begin
-            with self._connection.stream(self._path(path), self._pinned(query), "*/*", body) as reply:
-                self._require_own(reply)
+            with self._connection.stream(self._path(path), self._pin(query), "*/*", body) as reply:
+                self._require_generation(reply)
                 if begin is not None:
                     file.seek(begin)
                     file.truncate()
@@ -154,24 +154,24 @@ class Reading:
                     begin = file.tell() if begin is None else begin
                     file.write(piece)
 
-        self._connection.attempt(take)
+        self._connection.attempt(receive)
 
     def invalid(self, path: str, problem: str) -> InvalidReply:
         """Return the error for a reply that does not hold the requested data."""
         return InvalidReply.from_problem(self._path(path), problem)
 
     def _path(self, path: str) -> str:
-        return f"{path_of(self._name)}/{path}"
+        return f"{collection_path(self._name)}/{path}"
 
-    def _pinned(self, query: Parameters) -> Parameters:
+    def _pin(self, query: Parameters) -> Parameters:
         return {**query, "generation": self._generation}
 
-    def _require_own(self, reply: httpx.Response) -> None:
-        told = reply.headers.get("graphkin-generation")
-        if told != self._generation:
+    def _require_generation(self, reply: httpx.Response) -> None:
+        generation = reply.headers.get("graphkin-generation")
+        if generation != self._generation:
             raise GenerationChanged(
                 f"the reply to {reply.request.url.path} is of another generation",
-                given=told or "a reply that names no generation",
+                given=generation or "a reply that names no generation",
                 expected=self._generation,
                 hint="nothing between client and server may drop parameters or answer from a cache of its own",
             )

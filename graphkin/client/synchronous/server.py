@@ -8,7 +8,7 @@ from graphkin.client.answers import read_reply
 from graphkin.client.patience import PATIENCE
 from graphkin.client.synchronous.collection import Collection
 from graphkin.client.synchronous.connection import Connection
-from graphkin.client.synchronous.reading import path_of
+from graphkin.client.synchronous.reading import collection_path
 from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, begun_with
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
@@ -37,7 +37,7 @@ class Graphkin:
 
         Reading a damaged collection raises `Damaged`.
         """
-        return read_reply(Collections, self._connection.whole("/v1/collections", {})).collections
+        return read_reply(Collections, self._connection.fetch("/v1/collections", {})).collections
 
     def collection(self, name: str, generation: str | None = None) -> Collection:
         """Return one generation of a collection.
@@ -56,11 +56,11 @@ class Graphkin:
         return Collection(self._connection, self._detail(name, generation))
 
     def _detail(self, name: str, generation: str | None) -> CollectionDetail:
-        reply = self._connection.whole(path_of(name), {"generation": generation})
+        reply = self._connection.fetch(collection_path(name), {"generation": generation})
         detail = read_reply(CollectionDetail, reply)
         if detail.name != name or detail.generation != (generation or detail.manifest.generation):
             raise GenerationChanged(
-                f"the reply to {path_of(name)} is of another generation",
+                f"the reply to {collection_path(name)} is of another generation",
                 given=f"{detail.name}, generation {detail.generation}",
                 expected=f"{name}, generation {generation or detail.manifest.generation}",
                 hint="nothing between client and server may drop parameters or answer from a cache of its own",
@@ -69,7 +69,7 @@ class Graphkin:
 
     def livez(self) -> Health:
         """Check that the server's process answers."""
-        return read_reply(Health, self._connection.whole("/livez", {}))
+        return read_reply(Health, self._connection.fetch("/livez", {}))
 
     def readyz(self) -> Health:
         """Wait until the server is ready to answer requests.
@@ -77,11 +77,11 @@ class Graphkin:
         Raises:
             Damaged: A collection is damaged.
         """
-        return read_reply(Health, self._connection.whole("/readyz", {}))
+        return read_reply(Health, self._connection.fetch("/readyz", {}))
 
     def metrics(self) -> str:
         """Return request counts and latencies in Prometheus' text format."""
-        return (self._connection.whole("/metrics", {}, "text/plain")).text
+        return (self._connection.fetch("/metrics", {}, "text/plain")).text
 
     def close(self) -> None:
         """Close the connection. Pending requests raise `Closed`."""
