@@ -59,16 +59,16 @@ class GraphkinError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return "\n  ".join(self._said())
+        return "\n  ".join(self._parts())
 
     @property
     def line(self) -> str:
         """The message of `str` on one line, for an error that is stored in a table."""
-        return "; ".join(" ".join(part.split()) for part in self._said())
+        return "; ".join(" ".join(part.split()) for part in self._parts())
 
-    def _said(self) -> list[str]:
-        named = (("given", self.given), ("expected", self.expected), ("hint", self.hint))
-        return [self.detail, *(f"{name}: {value}" for name, value in named if value is not None)]
+    def _parts(self) -> list[str]:
+        context = (("given", self.given), ("expected", self.expected), ("hint", self.hint))
+        return [self.detail, *(f"{name}: {value}" for name, value in context if value is not None)]
 
 
 class InvalidInput(GraphkinError):
@@ -206,12 +206,12 @@ class StoreDamaged(Damaged, StoreFormat):
 
     def __init__(self, damage: Damage) -> None:
         if damage.generation is None:
-            whose = ""
+            prefix = ""
             hint = "restore the store from a backup, or ingest again into a new one"
         else:
-            whose = f"generation {damage.generation[:12]} of {damage.collection!r} is damaged: "
+            prefix = f"generation {damage.generation[:12]} of {damage.collection!r} is damaged: "
             hint = "`graphkin verify` tells all that is; delete this generation and ingest again, or restore a backup"
-        super().__init__(f"{whose}{damage.file}: {damage.problem}", given=damage.file, hint=damage.remedy or hint)
+        super().__init__(f"{prefix}{damage.file}: {damage.problem}", given=damage.file, hint=damage.remedy or hint)
         self.damage = damage
 
     def __reduce__(self) -> tuple[type["StoreDamaged"], tuple[Damage]]:

@@ -18,8 +18,8 @@ def begun_with(beginning: str, generations: Sequence[str]) -> str:
     """
     if not beginning:
         raise InvalidInput("no generation is named", given="an empty id", expected="an id, or how it begins")
-    found = [id for id in generations if id.startswith(beginning)]
-    if len(found) > 1:
-        told = ", ".join(id[: len(beginning) + 6] for id in found)
-        raise InvalidInput("several generations begin so", given=beginning, expected=f"more of one of {told}")
-    return found[0] if found else beginning
+    matches = [id for id in generations if id.startswith(beginning)]
+    if len(matches) > 1:
+        choices = ", ".join(id[: len(beginning) + 6] for id in matches)
+        raise InvalidInput("several generations begin so", given=beginning, expected=f"more of one of {choices}")
+    return matches[0] if matches else beginning

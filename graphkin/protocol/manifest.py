@@ -124,8 +124,8 @@ class Provenance(Frozen):
 
         A number is None if it was not counted.
         """
-        found = None if self.dropped is None else self.edges + self.dropped
-        return {"found": found, "stored": self.edges, "truncated": self.dropped}
+        total = None if self.dropped is None else self.edges + self.dropped
+        return {"found": total, "stored": self.edges, "truncated": self.dropped}
 
     @property
     def pairs_text(self) -> str:
@@ -171,10 +171,10 @@ class Manifest(Provenance):
         """
         if not isinstance(values, dict) or values.get("format") == FORMAT:
             return values
-        written = values.get("format", 1)
+        stored_format = values.get("format", 1)
         raise StoreFormat(
             "the generation was written in a format that this graphkin does not read",
-            given=f"format {written}",
+            given=f"format {stored_format}",
             expected=f"format {FORMAT}",
             hint="ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for format 1)",
         )

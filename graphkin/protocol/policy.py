@@ -51,10 +51,10 @@ class Policy(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _default_k(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("k") is None:
-            return {**given, "k": 5 if given.get("name") == "random_walk" else 3}
-        return given
+    def _default_k(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("k") is None:
+            return {**values, "k": 5 if values.get("name") == "random_walk" else 3}
+        return values
 
     @classmethod
     def of(cls, name: str, **explicit: Any) -> Self:
@@ -65,11 +65,11 @@ class Policy(Frozen):
 
     def canonical(self) -> str:
         """Return the policy as part of the replay key: JSON of the name and the parameters that affect a sample."""
-        matters = {"name", "k", "pad"}
+        fields = {"name", "k", "pad"}
         if self.name == "random_walk":
-            matters = set(type(self).model_fields)
+            fields = set(type(self).model_fields)
             if self.rank != "top":  # the other rankings sample with replacement and never pad
-                matters -= {"pad"}
+                fields -= {"pad"}
             if not self.restart:  # keeps the keys of walks sampled before this parameter existed
-                matters -= {"restart"}
-        return json.dumps(self.model_dump(include=matters), sort_keys=True)
+                fields -= {"restart"}
+        return json.dumps(self.model_dump(include=fields), sort_keys=True)

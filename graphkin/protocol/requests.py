@@ -456,8 +456,8 @@ class PolicyFields(Frozen):
     seed: Seed = 0
 
     def resolved(self) -> Policy:
-        given = self.model_dump(include=set(Policy.model_fields))
-        return Policy.of(self.policy, **given)
+        parameters = self.model_dump(include=set(Policy.model_fields))
+        return Policy.of(self.policy, **parameters)
 
 
 class PositivesQuery(PolicyFields, GenerationQuery):

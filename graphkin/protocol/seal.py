@@ -18,8 +18,8 @@ def unsealed(what: str, content: bytes) -> tuple[dict[str, Any], bool]:
         ValueError: The content is not a sealed document.
     """
     try:
-        said = json.loads(content)
-        values, digest = dict(said[what]), said["sha256"]
+        document = json.loads(content)
+        values, digest = dict(document[what]), document["sha256"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{error}") from error
     return values, _digest(values) == digest

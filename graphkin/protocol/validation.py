@@ -17,8 +17,8 @@ def refusing() -> Iterator[None]:
         yield
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = "".join(f"{each}: " for each in [".".join(map(str, first["loc"]))] if each)
-        raise InvalidInput(f"{where}{first['msg'].removeprefix('Value error, ')}", given=first["input"]) from error
+        field = "".join(f"{each}: " for each in [".".join(map(str, first["loc"]))] if each)
+        raise InvalidInput(f"{field}{first['msg'].removeprefix('Value error, ')}", given=first["input"]) from error
 
 
 def policy_of(name: str, **parameters: Any) -> Policy:
