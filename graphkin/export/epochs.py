@@ -83,7 +83,7 @@ class Order:
         self.place.write(self.note(task), part.model_dump_json().encode())
         return part
 
-    def done(self, sizes: dict[str, int]) -> dict[int, EpochPart]:
+    def finished_parts(self, sizes: dict[str, int]) -> dict[int, EpochPart]:
         """Return the complete parts that an earlier run has written, by number.
 
         Args:
@@ -174,7 +174,7 @@ def _prepare(order: Order, sizes: dict[str, int]) -> dict[int, EpochPart]:
             expected="a new or empty folder, or one that this command was writing",
         )
     mark = f"{WORK}/{order.key}/{_ORDER}"
-    parts = order.done(sizes)
+    parts = order.finished_parts(sizes)
     current_files = {mark, *(part.name for part in parts.values()), *map(order.note, parts)}
     if mark not in sizes:
         values: dict[str, Any] = order.manifest([]).model_dump(mode="json", exclude={"parts"})

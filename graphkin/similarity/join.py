@@ -40,7 +40,7 @@ class Pairs:
         """Return the pairs selected by a boolean mask."""
         return Pairs(self.left[mask], self.right[mask], self.similarity[mask])
 
-    def ends(self, items: int) -> Int32:
+    def degrees(self, items: int) -> Int32:
         """Return (items,) int32, the number of pairs that each item belongs to."""
         return (np.bincount(self.left, minlength=items) + np.bincount(self.right, minlength=items)).astype(np.int32)
 
@@ -78,16 +78,16 @@ class JoinPlan:
         self._tasks = _tasks(self._planes.popcounts, self._min_common)
         rows, first, stop = self._tasks.T
         work = np.cumsum((np.minimum(rows + _ROWS, len(words)) - rows) * (stop - first))
-        self._done = np.append(0, len(words) * work // max(work.max(initial=0), 1))
+        self._progress = np.append(0, len(words) * work // max(work.max(initial=0), 1))
 
     @property
     def tasks(self) -> int:
         """Number of tasks."""
         return len(self._tasks)
 
-    def done(self, task: int) -> int:
+    def progress(self, task: int) -> int:
         """Return the progress before `task`, in items out of N, weighted by the work of each task."""
-        return int(self._done[task])
+        return int(self._progress[task])
 
     def pairs(
         self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
@@ -102,7 +102,7 @@ class JoinPlan:
             advance: Called after each task with the number of items that the task counts for.
         """
         for task, pairs in enumerate(in_order(self._calls(first), threads), first):
-            advance(self.done(task + 1) - self.done(task))
+            advance(self.progress(task + 1) - self.progress(task))
             yield pairs
 
     def _calls(self, first: int) -> Iterator[Callable[[], Pairs]]:
@@ -144,7 +144,7 @@ class AcrossPlan:
         """Number of tasks."""
         return len(self._starts)
 
-    def done(self, task: int) -> int:
+    def progress(self, task: int) -> int:
         """Return the progress before `task`, in items out of N."""
         return min(task * _ROWS, len(self._words))
 
@@ -154,7 +154,7 @@ class AcrossPlan:
         """Yield one block of pairs per task from task `first` on; see `JoinPlan.pairs`."""
         calls = (partial(self._run, start) for start in self._starts[first:])
         for task, pairs in enumerate(in_order(calls, threads), first):
-            advance(self.done(task + 1) - self.done(task))
+            advance(self.progress(task + 1) - self.progress(task))
             yield pairs
 
     def _run(self, start: int) -> Pairs:
@@ -186,9 +186,9 @@ class NewerPlan:
         """Number of tasks: older items with new ones, then new items among themselves."""
         return self._across.tasks + self._among.tasks
 
-    def done(self, task: int) -> int:
+    def progress(self, task: int) -> int:
         """Return the progress before `task`, in items."""
-        return self._across.done(task) + self._among.done(max(task - self._across.tasks, 0))
+        return self._across.progress(task) + self._among.progress(max(task - self._across.tasks, 0))
 
     def pairs(
         self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None

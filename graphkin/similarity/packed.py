@@ -30,7 +30,7 @@ def packed(text: str, bits: int) -> bytes:
     content = bytes.fromhex(digits)
     if bits % 8 and content[-1] >> bits % 8:
         raise Rejected(f"a fingerprint with bits beyond the {bits:,} that there are")
-    return content.ljust(8 * words_of(bits), b"\0")
+    return content.ljust(8 * word_count(bits), b"\0")
 
 
 def read_fingerprint(text: str, bits: int) -> UInt64:
@@ -46,6 +46,6 @@ def read_fingerprint(text: str, bits: int) -> UInt64:
         raise InvalidInput(str(reason), given=excerpt, expected=f"{bits:,} bits in hexadecimal") from reason
 
 
-def words_of(bits: int) -> int:
+def word_count(bits: int) -> int:
     """Return the number of 64-bit words of a packed fingerprint."""
     return -(-bits // 64)

@@ -56,7 +56,7 @@ class BitPlanes(NamedTuple):
         _clear_present(words, order, rank, lacking)
         return cls(order, popcounts[order], rank, lacking)
 
-    def fit(self, words: UInt64) -> bool:
+    def is_valid_for(self, words: UInt64) -> bool:
         """Return whether these are valid planes for the fingerprints `words`.
 
         This checks data types, shapes and every array that kernels use as an index.

@@ -36,7 +36,7 @@ def exact_pairs(
         advance: Called with the number of items that each task counts for.
     """
     plan = JoinPlan(words, threshold, planes)
-    advance(plan.done(begin))
+    advance(plan.progress(begin))
     return plan.pairs(begin, threads, advance)
 
 
@@ -45,7 +45,7 @@ def newer_pairs(
 ) -> Iterator[Pairs]:
     """Yield the pairs that contain an item with id ≥ `older`, as `Descriptors.newer_pairs` does."""
     plan = NewerPlan(words, older, threshold)
-    advance(plan.done(begin))
+    advance(plan.progress(begin))
     return plan.pairs(begin, threads, advance)
 
 
@@ -88,7 +88,9 @@ class TanimotoSearch(Search):
             )
         # After an append, building the planes takes no longer than reading them.
         is_complete = generation.indexed == generation.size
-        stored_planes = stored_index(generation, BitPlanes, lambda planes: planes.fit(stored)) if is_complete else None
+        stored_planes = (
+            stored_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
+        )
         self._planes = stored_planes or BitPlanes.from_words(stored)
         for array in self._planes:
             array.flags.writeable = False  # as for a memory-mapped file, so that one compiled kernel serves both

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
-from graphkin.similarity.packed import packed, words_of
+from graphkin.similarity.packed import packed, word_count
 from graphkin.store.identity import content_digest
 
 _KEY_FIELDS = {"schema_version", "bits", "tie_seed"}
@@ -26,7 +26,7 @@ class BitsDescriber(Describer[BitsRecipe]):
             [
                 ("structure", pa.large_string()),
                 ("popcount", pa.int32()),
-                ("fingerprint", pa.binary(8 * words_of(recipe.bits))),
+                ("fingerprint", pa.binary(8 * word_count(recipe.bits))),
                 ("digest", pa.binary(16)),
             ]
         )

@@ -11,7 +11,7 @@ from graphkin.similarity.fingerprints.descriptors import BitsDescriptors
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.fingerprints.recomputed import recomputed_similarities, recomputed_words
 from graphkin.similarity.kind import Kind, Query
-from graphkin.similarity.packed import MAX_BITS, read_fingerprint, words_of
+from graphkin.similarity.packed import MAX_BITS, read_fingerprint, word_count
 from graphkin.similarity.tanimoto import TanimotoSearch
 from graphkin.store.base import Generation
 from graphkin.store.identity import tie_of
@@ -47,7 +47,7 @@ class FingerprintKind(Kind[BitsRecipe]):
         return BitsDescriptors(recipe, generation.fingerprints().words, tie_of(digests))
 
     def specimen(self, recipe: BitsRecipe) -> BitsDescriptors:
-        return BitsDescriptors(recipe, np.ones((2, words_of(recipe.bits)), np.uint64), np.arange(2, dtype=np.uint64))
+        return BitsDescriptors(recipe, np.ones((2, word_count(recipe.bits)), np.uint64), np.arange(2, dtype=np.uint64))
 
     def versions(self, recipe: BitsRecipe) -> dict[str, str]:  # noqa: ARG002
         return {}
@@ -59,7 +59,7 @@ class FingerprintKind(Kind[BitsRecipe]):
         return Query(text.lower(), (read_fingerprint(text, recipe.bits),))
 
     def search(self, generation: Generation) -> BitsSearch:
-        return BitsSearch(generation, words_of(self.recipe(generation.manifest.recipe).bits))
+        return BitsSearch(generation, word_count(self.recipe(generation.manifest.recipe).bits))
 
     def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         ids = random.choice(generation.size, min(sample, generation.size), replace=False).astype(np.int32)

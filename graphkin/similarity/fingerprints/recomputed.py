@@ -3,7 +3,7 @@
 import numpy as np
 from rdkit import DataStructs
 
-from graphkin.similarity.packed import words_of
+from graphkin.similarity.packed import word_count
 from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64, Int32, UInt64
 
@@ -11,7 +11,7 @@ from graphkin.store.records import Edges, Float64, Int32, UInt64
 def recomputed_words(generation: Generation, ids: Int32) -> UInt64:
     """Return (n, W) packed fingerprints of the items `ids`."""
     vectors = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]
-    width = 8 * words_of(generation.manifest.recipe["bits"])
+    width = 8 * word_count(generation.manifest.recipe["bits"])
     packed = b"".join(DataStructs.BitVectToBinaryText(bits).ljust(width, b"\0") for bits in vectors)
     return np.frombuffer(packed, "<u8").reshape(len(ids), -1)
 

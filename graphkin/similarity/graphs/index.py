@@ -44,7 +44,7 @@ class SubtreeIndex(NamedTuple):
         indptr = np.append(0, np.cumsum(np.bincount(self.graph, minlength=len(self.square))))
         return Features(indptr, subtree[order], self.times[order])
 
-    def fit(self, items: int) -> bool:
+    def is_valid_for(self, items: int) -> bool:
         """Return whether this is a valid index of `items` graphs.
 
         This checks data types, shapes and every array that kernels use as an index.

@@ -26,7 +26,7 @@ def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
 
     They come from the stored index as far as it covers the items, and are otherwise computed from the structures.
     """
-    stored = stored_index(generation, SubtreeIndex, lambda index: index.fit(generation.indexed))
+    stored = stored_index(generation, SubtreeIndex, lambda index: index.is_valid_for(generation.indexed))
     begin = generation.indexed if stored else 0
     batches = (batch.column(0).to_pylist() for batch in generation.columns([generation.manifest.structure], begin))
     parts = (Features.from_structures([read_structure(text, recipe) for text in texts], recipe) for texts in batches)

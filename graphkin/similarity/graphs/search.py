@@ -38,7 +38,7 @@ class GraphSearch(Search):
 
     def _index_of(self, generation: Generation) -> SubtreeIndex:
         def fits(index: SubtreeIndex) -> bool:
-            return index.fit(generation.size)
+            return index.is_valid_for(generation.size)
 
         def build() -> SubtreeIndex:
             return SubtreeIndex.from_features(features_of(generation, self._recipe))

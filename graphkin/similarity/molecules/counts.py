@@ -55,7 +55,7 @@ class Counts(NamedTuple):
             np.fromiter((times for entries in counts for _, times in entries), np.int64, indptr[-1]),
         )
 
-    def fit(self, items: int) -> bool:
+    def is_valid_for(self, items: int) -> bool:
         """Return whether these are valid counts of `items` molecules.
 
         This checks data types, shapes and every array that kernels use as an index.
@@ -94,7 +94,7 @@ class CountSearch(ScannedSearch):
             generation,
             key,
             Counts,
-            lambda counts: counts.fit(generation.size),
+            lambda counts: counts.is_valid_for(generation.size),
             lambda: Counts.from_smiles(generation.structures(), recipe),
         )
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
-from graphkin.similarity.packed import MAX_BITS, words_of
+from graphkin.similarity.packed import MAX_BITS, word_count
 from graphkin.similarity.recipe import Recipe, override_preset, validate_recipe
 
 FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion", "given"]
@@ -53,7 +53,7 @@ class FingerprintRecipe(Frozen):
     @property
     def words(self) -> int:
         """Length of a packed fingerprint in 64-bit words."""
-        return words_of(self.bits)
+        return word_count(self.bits)
 
     @property
     def given(self) -> bool:

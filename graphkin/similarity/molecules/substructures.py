@@ -87,7 +87,7 @@ class Pickles(NamedTuple):
         np.cumsum([len(pickle) for pickle in pickles], out=indptr[1:])
         return cls(indptr, np.frombuffer(b"".join(pickles), np.uint8))
 
-    def fit(self, items: int) -> bool:
+    def is_valid_for(self, items: int) -> bool:
         return (
             (self.indptr.dtype, *self.indptr.shape) == (np.dtype(np.int64), items + 1)
             and (self.pickled.dtype, *self.pickled.shape) == (np.dtype(np.uint8), self.indptr[-1])
@@ -138,12 +138,12 @@ class DescribedBlock(NamedTuple):
     def pickles(self, rings: bool) -> Pickles:
         return Pickles(self.indptr, self.pickled) if rings else Pickles(self.ringless_indptr, self.ringless)
 
-    def fit(self, items: int) -> bool:
+    def is_valid_for(self, items: int) -> bool:
         """Return whether data types and shapes are valid for `items` molecules."""
         return (
             (self.screen.dtype, *self.screen.shape) == (np.dtype(np.uint64), items, _WORDS)
-            and self.pickles(True).fit(items)
-            and self.pickles(False).fit(items)
+            and self.pickles(True).is_valid_for(items)
+            and self.pickles(False).is_valid_for(items)
         )
 
 
@@ -177,7 +177,7 @@ class MoleculeSubstructures(Substructures):
             self._generation,
             f"substructures {fields} {start} {size} {rdBase.rdkitVersion} {version('graphkin')}",
             DescribedBlock,
-            lambda described: described.fit(size),
+            lambda described_block: described_block.is_valid_for(size),
             lambda: DescribedBlock.from_smiles(self._generation.structures(ids)),
         )
 

@@ -31,7 +31,7 @@ class Vectors(NamedTuple):
     def from_rows(cls, vectors: Float32) -> "Vectors":
         return cls(vectors, _squares(vectors))
 
-    def fit(self, items: int, dimension: int) -> bool:
+    def is_valid_for(self, items: int, dimension: int) -> bool:
         """Return whether data types and shapes are valid and no vector is zero."""
         expected = {"vectors": (np.float32, items, dimension), "squares": (np.float64, items)}
         return all((array.dtype, *array.shape) == expected[name] for name, array in self._asdict().items()) and bool(

@@ -53,7 +53,7 @@ def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
     """Return all vectors of a generation, from its search index if there is one, else from its items."""
 
     def fits(vectors: Vectors) -> bool:
-        return vectors.fit(generation.size, recipe.dimension)
+        return vectors.is_valid_for(generation.size, recipe.dimension)
 
     def read() -> Vectors:
         return Vectors.from_rows(stored_vectors(generation, recipe))

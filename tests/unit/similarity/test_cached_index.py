@@ -45,7 +45,7 @@ def opened(folder: Path) -> Opened:
             made.append(index)
             return index
 
-        return cached_index(of, made_by, SubtreeIndex, lambda found: found.fit(2), make), len(made)
+        return cached_index(of, made_by, SubtreeIndex, lambda found: found.is_valid_for(2), make), len(made)
 
     return ask
 

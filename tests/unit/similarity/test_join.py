@@ -138,7 +138,7 @@ def test_starting_at_a_task_gives_the_tail(many: np.ndarray) -> None:
         done: list[int] = []
         tail = list(JoinPlan(many, 0.6).pairs(first, 2, done.append))
         assert all(_same(a, b) for a, b in zip(tail, blocks[first:], strict=True))
-        assert plan.done(first) + sum(done) == len(many)
+        assert plan.progress(first) + sum(done) == len(many)
         assert min(done, default=0) >= 0
 
 
@@ -198,7 +198,7 @@ def test_newer_pairs_from_any_task_on(many: np.ndarray) -> None:
         done: list[int] = []
         tail = list(NewerPlan(many, 16_500, 0.6).pairs(first, 2, done.append))
         assert all(_same(a, b) for a, b in zip(tail, blocks[first:], strict=True))
-        assert plan.done(first) + sum(done) == len(many)
+        assert plan.progress(first) + sum(done) == len(many)
 
 
 def test_newer_items_without_a_bit_are_similar_to_none() -> None:

@@ -25,11 +25,11 @@ def taken(arrays: Arrays, kind: type[Any], fits: Callable[[Any], bool]) -> Any:
 
 
 def planes(arrays: Arrays) -> Any:
-    return taken(arrays, BitPlanes, lambda planes: planes.fit(WORDS))
+    return taken(arrays, BitPlanes, lambda planes: planes.is_valid_for(WORDS))
 
 
 def subtrees(arrays: Arrays) -> Any:
-    return taken(arrays, SubtreeIndex, lambda index: index.fit(2))
+    return taken(arrays, SubtreeIndex, lambda index: index.is_valid_for(2))
 
 
 def same(found: Any, built: tuple[np.ndarray, ...]) -> bool:
@@ -43,7 +43,7 @@ def test_what_an_ingest_writes_fits() -> None:
     assert same(subtrees(index._asdict()), index)
     assert planes({}) is None
     none = np.empty((0, 2), np.uint64)
-    assert taken(BitPlanes.from_words(none)._asdict(), BitPlanes, lambda planes: planes.fit(none)) is not None
+    assert taken(BitPlanes.from_words(none)._asdict(), BitPlanes, lambda planes: planes.is_valid_for(none)) is not None
 
 
 @pytest.mark.parametrize(
