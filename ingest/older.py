@@ -109,7 +109,7 @@ class OlderLists:
         is_kept = self._is_kept(lists, place, new.take(is_added))
         stays[is_added] |= is_kept[len(lists.place) :]
         added, removed = new.take(stays), self._find_evicted(lists, is_kept[: len(lists.place)])
-        dropped = lost + new.ends(len(self.tie)) + removed.ends(len(self.tie)) - added.ends(len(self.tie))
+        dropped = lost + new.degrees(len(self.tie)) + removed.degrees(len(self.tie)) - added.degrees(len(self.tie))
         dropped[: self.graph.nodes] += self.dropped
         return Changes(iter([added.edges()]), removed.edges(), dropped)
 

@@ -69,7 +69,7 @@ class RemainingEdges:
         selection.add(StoredPairs(self.graph, rest.similarities, threads).pairs_of(self._searched, self._capped))
         edges, _ = selection.finish()
         added = edges.take(~self._is_stored(edges))
-        return added.edges(), dropped - added.ends(items)
+        return added.edges(), dropped - added.degrees(items)
 
     def _is_stored(self, pairs: Pairs) -> Bool:
         """Return (P,) whether each pair of searched items is already an edge."""

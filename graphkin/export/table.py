@@ -99,8 +99,8 @@ class ItemTable:
     @property
     def _all_properties(self) -> list[Column]:
         columns = shown(self.generation.manifest)
-        called = unique_titles(columns, {*_RESERVED, *self._fixed})
-        return [Column(called[title], column) for title, column in columns.items()]
+        titles = unique_titles(columns, {*_RESERVED, *self._all_titles})
+        return [Column(titles[title], column) for title, column in columns.items()]
 
     def batches(self) -> Iterator[tuple[list[pa.Array], list[pa.Array]]]:
         """Yield batches of items: the columns of `titles`, and those of `properties` as they are stored."""

@@ -115,7 +115,7 @@ class Columns:
             return line, "", None, (), (), None
         structure = (cells[self.structure] or "").strip()
         if self.fingerprint is not None:
-            structure = with_fingerprint((cells[self.fingerprint] or "") if self.fingerprint < count else "", structure)
+            structure = join_fingerprint((cells[self.fingerprint] or "") if self.fingerprint < count else "", structure)
         name = cells[self.name] if self.name is not None and self.name < count else None
         keys: list[str] = []
         values: list[str] = []

@@ -220,5 +220,5 @@ def _graphml(path: str, stream: IO[bytes]) -> Iterator[Reading]:
         ends = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int32).reshape(-1, 2).T
         node_labels = [data.get("label") for _, data in graph.nodes(data=True)]
         labels = pa.array([None if label is None else str(label) for label in node_labels], pa.string())
-        network = Network.of(pa.array(names, pa.string()), ends[0], ends[1], labels)
+        network = Network.from_edges(pa.array(names, pa.string()), ends[0], ends[1], labels)
         yield Reading(network, [line] * len(names), [])

@@ -26,7 +26,7 @@ def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int
 
     def task_pairs() -> Iterator[Pairs]:
         words = job.read_arrays("words", block)["words"]
-        planes, threshold = BitPlanes.of(words), job.recipe.threshold
+        planes, threshold = BitPlanes.from_words(words), job.recipe.threshold
         for partner in partners:
             plan: JoinPlan | AcrossPlan = (
                 JoinPlan(words, threshold, planes)

@@ -192,7 +192,7 @@ class GraphSample(Sample):
 
     def copies(self, damage: Damage, key: Key) -> Copies:
         views = [self._structures(damage.apply(self._corpus, turn, key)) for turn in range(_COPIES)]
-        features = [self._features, *(Features.of(each, self._recipe) for each in views)]
+        features = [self._features, *(Features.from_structures(each, self._recipe) for each in views)]
         return Copies.from_similarity(Features.concatenate(features).similarities, self._corpus.size)
 
     def _structures(self, remainder: AugmentedGraphs) -> list[Structure]:

@@ -90,7 +90,7 @@ def _collection(structures: list[Structure], preset: str, order: np.ndarray) -> 
         np.array(counts, np.int32) for counts in zip(*((s.nodes, len(s.edges)) for s in selection), strict=True)
     )
     tie = np.frombuffer(digests, "<u8")[::2].copy()
-    return GraphDescriptors(recipe, Features.of(selection, recipe), nodes, edges, tie, ())
+    return GraphDescriptors(recipe, Features.from_structures(selection, recipe), nodes, edges, tie, ())
 
 
 @pytest.mark.shared
@@ -109,7 +109,7 @@ def test_similarities_by_node_labels_equal_grakel(name: str) -> None:
 
 def _assert_grakels(name: str, labels: Any) -> None:
     graphs, _ = _read(name)
-    features = Features.of(_structures(name), resolve_graphs(labels=labels))
+    features = Features.from_structures(_structures(name), resolve_graphs(labels=labels))
     a, b = (ends.astype(np.int32) for ends in np.triu_indices(len(graphs), 1))
     difference = np.abs(features.similarities(a, b) - _grakel(graphs, labels)[a, b])
     print(f"{name}, {labels}: {len(a):,} pairs, largest difference {difference.max():.1e}")

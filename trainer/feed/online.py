@@ -206,7 +206,7 @@ class OnlineSource(Source):
 
     def _refuse(self, path: str) -> Refuse:
         """Return a function that makes errors about the response to a path below the collection's."""
-        return partial(InvalidReply.from_problem, f"{path_of(self.generation.collection)}/{path}")
+        return partial(InvalidReply.from_problem, f"{collection_path(self.generation.collection)}/{path}")
 
     def _positives(self, epoch: int) -> NDArray[np.int32]:
         policy, seed = self.draws.policy, self.draws.seed
