@@ -1,4 +1,4 @@
-"""graphkin for programs and notebooks: what `import graphkin` offers, in a folder, on Neo4j or over HTTP."""
+"""The Python library: collections of a store or a server, ingest, and the join of fingerprints."""
 
 from os import PathLike
 
@@ -12,9 +12,21 @@ __all__ = ["Collection", "Collections", "Table", "TruncatedPairsWarning", "conne
 
 
 def open(location: str | PathLike[str]) -> Collections:
-    """The collections of a store: a folder, or neo4j://HOST or bolt://HOST. Needs no server of graphkin's.
+    """Open the collections of a store, without a server.
 
-    Raises `NotFound` where there is no store, and as `graphkin.store.open_store` does.
+    Args:
+        location: A folder, or the URL of a Neo4j database: neo4j://HOST or bolt://HOST.
+
+    Returns:
+        The collections, by name. Close them, or use them in a `with` block, to release files and connections.
+
+    Raises:
+        NotFound: If there is no store at `location`.
+        StoreFormat: If the store was written by an incompatible version of graphkin.
+        StoreError: If the store cannot be read for another reason.
+
+    Example:
+        mine = graphkin.open("store")["mine"]
     """
     from graphkin.library.stored import StoredCollections
     from graphkin.store import open_store
@@ -23,11 +35,23 @@ def open(location: str | PathLike[str]) -> Collections:
 
 
 def connect(url: str, key: str | None = None) -> Collections:
-    """The collections of a server, at the URL that `graphkin serve` prints: the same calls and answers over HTTP.
+    """Connect to the collections of a server. Calls and results are the same as those of `open`.
 
-    `key`: what `graphkin keys create` printed, for a server that asks for one; by default what GRAPHKIN_API_KEY in the
-    environment holds. Needs the extra `client`.
-    Raises `Unavailable` where no server answers, and `VersionMismatch` for a server of another version.
+    Args:
+        url: The URL that `graphkin serve` prints.
+        key: The API key that `graphkin keys create` printed. The default is the environment variable GRAPHKIN_API_KEY.
+            Only servers that require keys need one.
+
+    Returns:
+        The collections, by name.
+
+    Raises:
+        Unavailable: If no server responds at `url`.
+        VersionMismatch: If the server runs another version of graphkin.
+        InvalidInput: If the extra `client` is not installed.
+
+    Example:
+        mine = graphkin.connect("http://127.0.0.1:8000")["mine"]
     """
     from graphkin.protocol.errors import InvalidInput
 

@@ -1,4 +1,4 @@
-"""Building a collection from files, as `graphkin ingest` does."""
+"""The library's `ingest`, the counterpart of the command `graphkin ingest`."""
 
 import os
 from collections.abc import Sequence
@@ -35,23 +35,37 @@ def ingest(
     workers: int | None = None,
     **recipe: Any,
 ) -> Manifest:
-    """Build a similarity hierarchy from files and publish it as a generation of the collection.
+    """Build a similarity graph from files and publish it as a generation of a collection.
 
-    store       a folder, made if there is none, or neo4j://HOST.
-    threshold   smallest similarity, inclusive; by default 0.4, 0 for graphs and nodes, and 0.8 for vectors.
-    format      by default told by the file's name.
-    smiles_column, name_column  of tables; by default smiles, and id, Compound ID, name and the like if there is one.
-    fingerprint_column, vector_column  of tables with such; by default fingerprint and vector. Molecules that come with
-                fingerprints have them there with fingerprint="given".
-    names       of the rows of .npy files: a file for each, with one on each line.
-    delimiter   of tables; by default told by the header of .csv.
-    max_rejected  share of records that may be no items; beyond it nothing is published.
-    workers     processes and threads; by default as many as there are cores.
-    recipe      options of `graphkin ingest KIND`, such as fingerprint="rdkit", bits=1024, top_k=20,
-                standardise=("largest_fragment",) or candidates="window"; docs/cli.md lists them.
+    Progress is shown in a notebook and on a terminal.
 
-    Returns what was published: counts, recipe, versions, checksums. Raises `InvalidInput` and `StoreError`, and then
-    nothing is published. Shows progress in a notebook or on a terminal.
+    Args:
+        files: One file, or a list of files.
+        store: A folder, which is created if it does not exist, or neo4j://HOST.
+        collection: Name of the collection.
+        kind: Kind of the items.
+        preset: Preset of the recipe, for molecules and graphs.
+        threshold: Smallest similarity of an edge, inclusive. The default is 0.4; 0 for graphs and nodes; 0.8 for
+            vectors.
+        format: Format of the files. The default follows from the names of the files.
+        smiles_column: Column of tables with the SMILES. The default is smiles.
+        name_column: Column of tables with the names. The default is id, Compound ID, name or the like, if there is one.
+        fingerprint_column: Column of tables with the fingerprints. The default is fingerprint. Molecules are compared
+            by this column if the recipe has fingerprint="given".
+        vector_column: Column of tables with the vectors. The default is vector.
+        names: Files with the names of the rows of .npy files: one file per .npy file, with one name per line.
+        delimiter: Delimiter of tables. The default follows from the header of a .csv file.
+        max_rejected: Largest share of rejected records, 0 to 1. Nothing is published if more are rejected.
+        workers: Number of worker processes and threads. The default is the number of cores.
+        **recipe: Options of `graphkin ingest KIND`, such as fingerprint="rdkit", bits=1024, top_k=20,
+            standardise=("largest_fragment",) or candidates="window". docs/cli.md lists them.
+
+    Returns:
+        The manifest of the generation: counts, recipe, versions, checksums.
+
+    Raises:
+        InvalidInput: If an argument or a file is invalid. Nothing is published.
+        StoreError: If the store cannot be written. Nothing is published.
     """
     from graphkin.ingest import pipeline
     from graphkin.ingest.recipes import read_options
@@ -79,6 +93,7 @@ def ingest(
 
 
 def _recipe(kind: str, preset: str, files: Sequence[str], read: "ReadOptions", given: dict[str, Any]) -> Recipe:
+    """Return the recipe for a kind and its options. Raises `InvalidInput` if the kind has no such preset."""
     from graphkin.ingest.recipes import bits_recipe, molecule_recipe, vector_recipe
     from graphkin.similarity.graphs.recipe import resolve_graphs
     from graphkin.similarity.nodes.recipe import resolve_nodes

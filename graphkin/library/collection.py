@@ -1,4 +1,4 @@
-"""What is asked of a collection, wherever it lies: the port that `stored.py` and `served.py` implement."""
+"""The collection port: operations on one generation. `stored.py` and `served.py` implement it."""
 
 import json
 import warnings
@@ -45,22 +45,33 @@ _FIXED = ("id", "smiles", "structure", "names", "inchikey")
 
 
 class Found(NamedTuple):
-    """Items (n,) int32 and their similarity (n,) float32 to what was asked about, most similar first."""
+    """Items and their similarity to a query, most similar first.
+
+    Attributes:
+        ids: (n,) int32.
+        similarity: (n,) float32.
+    """
 
     ids: Int32
     similarity: Float32
 
 
 class Collection(ABC):
-    """One generation of a collection, also after another was published.
+    """One generation of a collection. It stays the same when another generation is published.
 
-    Answers are `Table`s. Those about items have the columns id, similarity, smiles (of graphs: structure, as JSON),
-    names and properties. `min_similarity` of stored edges is from the stored threshold, the default, to 1; of a search
-    it is above 0. Errors are those of `graphkin.protocol.errors`: `InvalidInput`, `NotFound`, `Deleted` and others,
-    which say what was given, what was expected and what to do.
+    Methods return a `Table`. Tables of hits have the columns id, similarity, smiles (structure, as JSON, for graphs),
+    names and properties.
 
-    name, kind  kind is `molecule`, `graph` and the like.   generation  its id.
-    size        items; their ids are 0 to size - 1.         manifest    recipe, versions, inputs, counts.
+    Methods raise the errors of `graphkin.protocol.errors`, such as `InvalidInput`, `NotFound` and `Deleted`. Each error
+    holds the invalid value, the accepted values and a hint.
+
+    Attributes:
+        name: Name of the collection.
+        kind: Kind of its items: `molecule`, `graph`, `node`, `fingerprint`, `vector`, or a kind of an installed
+            package.
+        generation: Id of the generation.
+        size: Number of items. Their ids are 0 to size - 1.
+        manifest: Recipe, versions, inputs and counts of the generation.
     """
 
     def __init__(self, name: str, manifest: Manifest) -> None:
@@ -70,14 +81,17 @@ class Collection(ABC):
 
     @property
     def kind(self) -> str:
+        """The kind of the items, such as `molecule` or `graph`."""
         return self.manifest.kind
 
     @property
     def generation(self) -> str:
+        """The id of the generation."""
         return self.manifest.generation
 
     @property
     def size(self) -> int:
+        """The number of items. Their ids are 0 to size - 1."""
         return self.manifest.counts.kept
 
     def __len__(self) -> int:
@@ -99,14 +113,32 @@ class Collection(ABC):
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> Table:
-        """The items most similar to a structure, given in exactly one way: the whole collection, exactly, uncapped.
+        """Return the items most similar to a query structure.
 
-        structure is text as items of the collection are written: a SMILES, a graph or a vector as JSON, a fingerprint.
-        graph is that JSON as a mapping; fingerprint is in hexadecimal, as in FPS files.
-        measure is another than the collection's own, such as {"name": "tversky", "alpha": 0.9, "beta": 0.1}; see
-        `graphkin.protocol.measure.Measure`.
-        filters and substructure are as in `query`: the most similar of those that pass are found. limit is at most
-        1,000.
+        The search is exact: it compares the query with every item, whatever the stored threshold and the top-k limit.
+        Pass exactly one of the arguments `structure` to `vector`.
+
+        Args:
+            structure: Text in the format of the collection's items: a SMILES, a graph or a vector as JSON, or a
+                fingerprint in hexadecimal.
+            smiles: A SMILES.
+            inchi: An InChI.
+            molblock: A molblock (the structure part of an SDF record).
+            graph: A graph, as the mapping that its JSON holds.
+            fingerprint: A fingerprint in hexadecimal, as in FPS files.
+            vector: Numbers, as many as the collection's vectors have.
+            measure: A similarity measure other than the collection's own, such as
+                `{"name": "tversky", "alpha": 0.9, "beta": 0.1}`. `graphkin.protocol.measure.Measure` lists them.
+            filters: Conditions on properties and names, as in `query`. Only items that pass all of them are hits.
+            substructure: A substructure, as in `query`. Only items that contain it are hits.
+            min_similarity: Smallest similarity of a hit, above 0 and at most 1.
+            limit: Number of hits at most, up to 1,000.
+
+        Returns:
+            One row per hit, most similar first: id int32, similarity float32, smiles or structure, names, properties.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or the query structure cannot be read.
         """
         written = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
         written |= {"fingerprint": fingerprint, "vector": None if vector is None else np.asarray(vector).tolist()}
@@ -135,16 +167,29 @@ class Collection(ABC):
         columns: Sequence[str] | None = None,
         limit: int | None = None,
     ) -> Table:
-        """The items that pass all filters, all of them or the first `limit`, with a column for each property.
+        """Return the items that pass all conditions, with a column for each property.
 
-        filters are such as {"property": "logP", "min": 1, "max": 3}, with `equals`, `in` and `contains` for what else
-        is asked of a property or of `names`; name is how a name begins. Texts are compared in any case.
-        substructure is what molecules have in them: a SMARTS, or a molecule such as {"smiles": "c1ccncc1"}, also as
-        `inchi` or `molblock`. The first such call describes all molecules that it is about, which takes a while.
-        similar is a structure as in `search`, with `min_similarity`: items get a column similarity. sort is a column,
-        by default similarity where there is one, most similar first, else id; what lacks it comes last, equals by id.
-        columns are as in `items`, whose table it is but for the similarity. Raises `InvalidInput` naming the
-        properties or columns for another.
+        Args:
+            filters: Conditions such as `{"property": "logP", "min": 1, "max": 3}`. A condition is about a `property` or
+                about `names` and uses `min`, `max`, `equals`, `in` or `contains`. Text is compared without regard to
+                case.
+            name: Prefix of a name, in any case.
+            substructure: A SMARTS, or a molecule such as `{"smiles": "c1ccncc1"}`, with `inchi` or `molblock` instead
+                of `smiles` if you like. The first call describes all candidate molecules, which takes a while. Later
+                calls reuse the descriptions.
+            similar: A query structure as in `search`, such as `{"smiles": "CCO", "min_similarity": 0.5}`. The table
+                gets a column similarity.
+            sort: Column to sort by. The default is similarity if `similar` is set, most similar first, and id
+                otherwise. Items without a value come last. Items with equal values are sorted by id.
+            descending: Whether to sort by the largest value first.
+            columns: Columns to return, as in `items`.
+            limit: Number of items at most. The default is all.
+
+        Returns:
+            The table of `items`, with similarity float32 after id if `similar` is set.
+
+        Raises:
+            InvalidInput: If there is no such property or column. The error lists those that exist.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         order = None if sort is None else {"by": sort, "descending": descending}
@@ -165,12 +210,22 @@ class Collection(ABC):
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> Table:
-        """What `search` finds for each of up to 10,000 structures, at a fraction of the time: one row a hit.
+        """Search for many structures at once, in a fraction of the time of as many calls of `search`.
 
-        A structure is a SMILES, or in collections of other kinds text as their items are written, or a mapping with one
-        of `smiles`, `inchi`, `molblock`, `graph`, `fingerprint`, `vector`, `structure`, or the `name` of an item.
-        Columns: query int32, the number of the structure; error; and those of `search`. A structure that cannot be
-        read, or a name that no item has, has one row with its error, in which these are null. limit is at most 100.
+        Args:
+            structures: Up to 10,000 query structures. Each is text in the format of the collection's items (for
+                molecules a SMILES), or a mapping with exactly one of `smiles`, `inchi`, `molblock`, `graph`,
+                `fingerprint`, `vector`, `structure` and `name`, the name of an item.
+            min_similarity: Smallest similarity of a hit, above 0 and at most 1.
+            limit: Number of hits per structure at most, up to 100.
+
+        Returns:
+            One row per hit: query int32, the position of the structure in `structures`; error; and the columns of
+            `search`. A structure that cannot be read, or a name that no item has, gets one row with an error and nulls
+            in the columns of `search`.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
         """
         given = {"structures": structure_list(structures), "min_similarity": min_similarity, "limit": limit}
         said = {name: value for name, value in given.items() if value is not None}
@@ -191,10 +246,25 @@ class Collection(ABC):
         substructure: str | Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> Table:
-        """The stored neighbours of one item, similarity descending, then id; at most `limit`, by default all.
+        """Return the stored neighbors of one item, by descending similarity, then by id.
 
-        With filters and substructure, as in `query`, those that pass. The item is told in one way: by id, structure or
-        name. Raises `NotFound`, and `InvalidInput` naming the ids where several items share a name.
+        Pass exactly one of `id`, `smiles` and `name`.
+
+        Args:
+            id: Id of the item.
+            smiles: Structure of the item.
+            name: Name of the item.
+            min_similarity: Smallest similarity, from the stored threshold (the default) to 1.
+            filters: Conditions as in `query`. Only neighbors that pass all of them are returned.
+            substructure: A substructure as in `query`. Only neighbors that contain it are returned.
+            limit: Number of neighbors at most. The default is all.
+
+        Returns:
+            One row per neighbor, with the columns of `search`.
+
+        Raises:
+            NotFound: If there is no such item.
+            InvalidInput: If several items share the name. The error lists their ids.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         with refusing():
@@ -210,14 +280,27 @@ class Collection(ABC):
         property: str | None = None,
         limit: int | None = None,
     ) -> Table:
-        """All items in clusters, the largest first: one row a cluster, of all or of the first `limit`.
+        """Divide all items into clusters and return one row per cluster, the largest first.
 
-        `butina`: Taylor and Butina's, at a threshold, by default 0.7; `scaffold`: molecules by Bemis and Murcko's
-        scaffolds; `single`: by single linkage in the stored hierarchy, by default at the smallest threshold at which
-        the largest cluster holds a tenth of all items at most, or 10. They are computed once on a machine.
-        Columns: cluster int32, from 1; size int32; centre int32, the id of the item that it is named after; of this
-        smiles (of graphs: structure) and names; and with a property, one with numbers, min, max, mean and values, how
-        many members have one. Raises `InvalidInput`, and `Conflict` for scaffolds of items that are no molecules.
+        Clusters are computed once per generation, method and threshold, and then read from a cache.
+
+        Args:
+            method: `butina` is Taylor-Butina clustering at a threshold. `scaffold` groups molecules by their
+                Bemis-Murcko scaffold. `single` is single linkage in the stored similarity graph.
+            threshold: Smallest similarity within a cluster. The default for `butina` is 0.7. The default for `single`
+                is the smallest threshold at which the largest cluster holds at most a tenth of all items, or 10 items.
+                `scaffold` has no threshold.
+            property: A numeric property to summarize for each cluster.
+            limit: Number of clusters at most. The default is all.
+
+        Returns:
+            cluster int32, from 1; size int32; centre int32, the id of the item that represents the cluster; smiles or
+            structure, and names, of this item. With `property` also min, max and mean float64, and values int64, the
+            number of members that have a value.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or there is no such numeric property.
+            Conflict: If `method` is `scaffold` and the items are not molecules.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         given = {"method": method, "threshold": threshold, "property": property}
@@ -232,20 +315,45 @@ class Collection(ABC):
     def cluster(
         self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None, limit: int | None = None
     ) -> Table:
-        """The members of one of `clusters`, from 1: all or the first `limit`, its centre first, then by id, with the
-        columns of `items`. Raises `NotFound` for one that there is not."""
+        """Return the members of one cluster, with the columns of `items`.
+
+        Args:
+            number: Number of the cluster, from 1, as `clusters` returns it for the same method and threshold.
+            method: Clustering method, as in `clusters`.
+            threshold: Smallest similarity, as in `clusters`.
+            limit: Number of members at most. The default is all.
+
+        Returns:
+            One row per member: the center first, then the others by id.
+
+        Raises:
+            NotFound: If there is no such cluster.
+        """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         with refusing():
             asked = ClusteredFields.model_validate({"method": method, "threshold": threshold})
         return Table(self._rows(self._cluster(number, asked, limit)))
 
     def core(self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> Core:
-        """The largest substructure that the members of one of `clusters` share, looked for during 2 s: of its centre
-        and 99 others, evenly by their place, where it has more.
+        """Return the maximum common substructure (MCS) of a cluster.
 
-        smarts: as RDKit's HasSubstructMatch finds it in each of them; smiles: cut from the centre, with `*` where more
-        hangs on it there; both None where they share nothing. atoms: of it; complete: False if time ran out, so that
-        there may be a larger one. Raises as `cluster`, and `Conflict` for items that are no molecules.
+        The search compares at most 100 members, the center and 99 others at even distances in the list of members, and
+        stops after 2 s.
+
+        Args:
+            number: Number of the cluster, from 1, as in `cluster`.
+            method: Clustering method, as in `clusters`.
+            threshold: Smallest similarity, as in `clusters`.
+
+        Returns:
+            smarts: The MCS, which matches each compared member with RDKit's HasSubstructMatch. None if there is none.
+            smiles: The MCS cut from the center, with `*` where the center continues. None if there is none.
+            atoms: Number of atoms of the MCS.
+            complete: False if the time ran out, so that a larger MCS may exist.
+
+        Raises:
+            NotFound: If there is no such cluster.
+            Conflict: If the items are not molecules.
         """
         with refusing():
             asked = ClusteringFields.model_validate({"method": method, "threshold": threshold})
@@ -258,12 +366,24 @@ class Collection(ABC):
         method: ClusterMethod | None = None,
         threshold: float | None = None,
     ) -> Table:
-        """Where each item lies on a map of the whole, in id order: the spanning forest of the hierarchy laid out, and
-        below it what is alone. It is computed once on a machine.
+        """Return coordinates of all items in a two-dimensional map, for a plot of the whole collection.
 
-        Columns: id int32; x, y float32, from 0 to 1, y downwards; value float64, of a property with numbers; cluster
-        int32, from 1, of `clusters` by a method. Raises as `clusters`; of a server `Conflict` for a collection of more
-        than 500,000 items.
+        The map is a layout of the spanning forest of the similarity graph. Items without neighbors lie below it. The
+        map is computed once per generation and then read from a cache.
+
+        Args:
+            property: A numeric property to return with each item.
+            method: Clustering method, as in `clusters`. With it the cluster of each item is returned.
+            threshold: Smallest similarity, as in `clusters`.
+
+        Returns:
+            One row per item, by id: id int32; x and y float32, from 0 to 1, with y pointing down; with `property`,
+            value float64; with `method`, cluster int32, from 1.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or there is no such numeric property.
+            Conflict: If the clusters need molecules and the items are not molecules. On a server, also if the
+                collection has more than 500,000 items.
         """
         with refusing():
             asked = MapQuery(property=property, method=method, threshold=threshold)
@@ -282,16 +402,32 @@ class Collection(ABC):
         substructure: str | Mapping[str, str] | None = None,
         limit: int = 1000,
     ) -> Table:
-        """Activity cliffs: pairs of stored neighbors that differ in a property, the largest difference first, or the
-        largest SALI (`by="sali"`), the difference over 1 - similarity; equals by their difference, then by their ids.
-        Return at most `limit`, which is at most 100,000.
+        """Return activity cliffs: pairs of stored neighbors that differ in a property.
 
-        Similarities are from min_similarity, by default 0.7 or the stored threshold if that is larger, to
-        max_similarity. Pairs with identical fingerprints are left out; `min_similarity=1, exclude_identical=False`
-        lists them alone. property is one with numbers, as `items` calls it; filters and substructure are as in `query`,
-        of both items. Columns: a, b int32; similarity float32; difference, sali float64, infinite where the similarity
-        is 1; and of both ends smiles (of graphs: structure), names and the property, such as smiles_a and smiles_b.
-        Raises `InvalidInput` naming the properties for another.
+        Warns with `TruncatedPairsWarning` if the top-k limit of the collection dropped similar pairs.
+
+        Args:
+            property: A numeric property, as `items` names it.
+            by: Rank pairs by their `difference`, or by `sali`, the difference divided by 1 - similarity. Pairs with
+                equal ranks are sorted by difference, then by ids.
+            min_similarity: Smallest similarity of a pair. The default is 0.7, or the stored threshold if that is
+                larger.
+            max_similarity: Largest similarity of a pair.
+            min_difference: Smallest difference of a pair.
+            exclude_identical: Leave out pairs with identical fingerprints. `min_similarity=1, exclude_identical=False`
+                lists these pairs alone.
+            filters: Conditions as in `query`, which both items must pass.
+            substructure: A substructure as in `query`, which both items must contain.
+            limit: Number of pairs at most, up to 100,000.
+
+        Returns:
+            One row per pair, the largest rank first: a and b int32; similarity float32; difference and sali float64,
+            with sali infinite where similarity is 1; for both ends smiles or structure, names and the property, with
+            suffixes such as smiles_a and smiles_b.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or there is no such numeric property. The error lists those
+                that exist.
         """
         require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}")
         given = {
@@ -319,14 +455,25 @@ class Collection(ABC):
         filters: Sequence[Mapping[str, Any]] = (),
         substructure: str | Mapping[str, str] | None = None,
     ) -> Table:
-        """A diverse subset of `count` items, at most 10,000, in the order in which they are picked: `maxmin`, each the
-        least similar to those before it, or `sphere`, any that is not near one before it, by similarity ≥ threshold,
-        and perhaps fewer.
+        """Pick a diverse subset of items.
 
-        Of everything, or of the items with some ids, at most 10,000, that pass filters and have a substructure, both
-        as in `query`. The same items give the same subset, and of a larger count one that begins so. Columns: those of
-        `items`, and after id nearest float32, the similarity to the most similar item picked before. Raises
-        `InvalidInput` for more than there are.
+        The same items always give the same subset, and a larger `count` extends it.
+
+        Args:
+            count: Number of items to pick, up to 10,000.
+            method: `maxmin` picks the item least similar to those already picked. `sphere` picks an item only if no
+                picked item has similarity ≥ `threshold` to it, so the subset may be smaller than `count`.
+            threshold: Similarity that `sphere` excludes, above 0 and at most 1.
+            ids: Items to pick from, up to 10,000. The default is all.
+            filters: Conditions as in `query`. Only items that pass all of them are picked.
+            substructure: A substructure as in `query`. Only items that contain it are picked.
+
+        Returns:
+            The table of `items` in the order of picking, with nearest float32 after id: the similarity to the most
+            similar item picked before.
+
+        Raises:
+            InvalidInput: If `count` is larger than the number of items to pick from.
         """
         source: dict[str, Any] = {}
         if filters:
@@ -351,18 +498,38 @@ class Collection(ABC):
         epoch: int = 0,
         **parameters: "Unpack[PolicyOptions]",
     ) -> Table:
-        """The positive sets of these anchors, in this order, one row each: anchor int32; count uint16; isolated bool;
-        positives, k int32 each, -1 in the rows of isolated anchors; visits, k uint16 each.
+        """Sample the positive set of each anchor.
 
-        The same seed, epoch, policy and generation give the same positives, wherever they are asked for. parameters
-        are those of `graphkin.protocol.policy.Policy`.
+        The same generation, policy, seed and epoch give the same positives on every machine, from a store and from a
+        server.
+
+        Args:
+            ids: Ids of the anchors.
+            policy: Sampling policy: `first_order`, `random_walk` or `second_order`.
+            seed: Seed of the samples, 0 to 2**53 - 1.
+            epoch: Epoch of the samples, 0 to 2**53 - 1.
+            **parameters: Parameters of the policy, such as `k`. `graphkin.protocol.policy.Policy` explains them.
+
+        Returns:
+            One row per anchor, in the order of `ids`: anchor int32; count uint16; isolated bool; positives, k int32,
+            all -1 for isolated anchors; visits, k uint16.
+
+        Raises:
+            InvalidInput: If a parameter is out of range, or there is no such item.
         """
 
     def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Table:
-        """The stored edges by source, then target: source < target int32; similarity float32.
+        """Return the stored edges, by source, then by target.
 
-        Those with start ≤ source < stop, by default all. Warns (`TruncatedPairsWarning`) where the top-k limit of the
-        collection left similar pairs out, as `cliffs` does.
+        Warns with `TruncatedPairsWarning` if the top-k limit of the collection dropped similar pairs.
+
+        Args:
+            min_similarity: Smallest similarity, from the stored threshold (the default) to 1.
+            start: Smallest source.
+            stop: Source to stop before. The default is all sources.
+
+        Returns:
+            One row per edge: source < target int32; similarity float32.
         """
         self._warn_of_truncated_pairs()
         return Table(self._edges(min_similarity, start, stop))
@@ -379,25 +546,40 @@ class Collection(ABC):
         start: int = 0,
         stop: int | None = None,
     ) -> Table:
-        """Items with a column for each property: all of them, `start` to `stop` - 1, or those with these ids.
+        """Return items with a column for each property.
 
-        columns are id, smiles or structure, names, inchikey where there are any, and the properties; with `columns`, id
-        and these in this order. Raises `InvalidInput` naming the columns for another.
+        Args:
+            columns: Columns to return after id, in this order: smiles or structure, names, inchikey if the recipe
+                stores it, and the properties. The default is all.
+            ids: Ids of the items, in the order to return them. The default is the range `start` to `stop`.
+            start: First id.
+            stop: Id to stop before. The default is the end.
+
+        Returns:
+            One row per item.
+
+        Raises:
+            InvalidInput: If there is no such column. The error lists those that exist.
         """
         wanted = None if columns is None else [*dict.fromkeys(["id", *columns])]
         found = self._range(wanted, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64))
         return Table(found) if wanted is None else Table(found).select(wanted)
 
     def column(self, name: str) -> Iterator[list[Any]]:
-        """One column of all items in id order, a block of them at a time."""
+        """Yield one column of all items in id order, in blocks."""
         for batch in self.items(columns=[name]).arrow.to_batches():
             yield batch[name].to_pylist()
 
     def to_pyg(self, *, workers: int = 1) -> list[Any]:
-        """Every item as a `torch_geometric.data.Data`, in id order, with the features that the trainer learns from;
-        `graphkin.trainer.geometric.graphs` says which. Needs the extra `trainer`.
+        """Return each item as a `torch_geometric.data.Data`, in id order, with the features that the trainer uses.
 
-        workers: processes that read SMILES.
+        `graphkin.trainer.geometric.graphs` lists the features. Needs the extra `trainer`.
+
+        Args:
+            workers: Number of processes that read SMILES.
+
+        Raises:
+            InvalidInput: If the extra `trainer` is not installed, or the items are not graphs.
         """
         with _needing_torch():
             from graphkin.trainer.geometric import graphs
@@ -413,9 +595,20 @@ class Collection(ABC):
         workers: int = 1,
         **parameters: "Unpack[PolicyOptions]",
     ) -> "PositivesFeed":
-        """Batches of anchors and of their positives, epoch by epoch, for `DataLoader(feed, batch_size=None)`.
+        """Return a dataset of anchor batches and their positives, for `DataLoader(feed, batch_size=None)`.
 
-        Drawn as `positives` draws them, of features as `to_pyg` has them. Needs the extra `trainer`.
+        Each iteration over the dataset is one epoch. Positives are sampled as by `positives`. Features are those of
+        `to_pyg`. Needs the extra `trainer`.
+
+        Args:
+            policy: Sampling policy, as in `positives`.
+            batch_size: Number of anchors per batch.
+            seed: Seed of the samples and of the order of the anchors.
+            workers: Number of processes that read SMILES.
+            **parameters: Parameters of the policy, as in `positives`.
+
+        Raises:
+            InvalidInput: If the extra `trainer` is not installed, or an argument is out of range.
         """
         with _needing_torch():
             from graphkin.trainer.geometric import Drawn, PositivesFeed
@@ -435,19 +628,23 @@ class Collection(ABC):
         return self._corpus
 
     @abstractmethod
-    def _search(self, asked: SearchBody) -> Found: ...
+    def _search(self, asked: SearchBody) -> Found:
+        """Return the hits of one query."""
 
     @abstractmethod
     def _query(self, asked: QueryBody, limit: int | None) -> Selected:
-        """All that pass, or the first `limit`; pages are not asked for."""
+        """Return all items that pass the conditions, or the first `limit`. The cursor of the body is not used."""
 
     @abstractmethod
     def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
-        """The errors of the structures, text or null, and the hits of the others, by the number of the structure."""
+        """Return the error of each structure, text or null, and the hits of the readable ones.
+
+        The hits name their structure by its position in the batch.
+        """
 
     @abstractmethod
     def _clusters(self, asked: ClusteredFields, limit: int | None) -> pa.Table:
-        """cluster, size and centre int32; with a property min, max, mean float64 and values int64."""
+        """Return cluster, size and centre int32; with a property also min, max, mean float64 and values int64."""
 
     @abstractmethod
     def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32: ...
@@ -460,36 +657,36 @@ class Collection(ABC):
 
     @abstractmethod
     def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
-        """The first `limit`; pages are not asked for."""
+        """Return the first `limit` pairs. The cursor of the query is not used."""
 
     @abstractmethod
     def _pick(self, asked: PickBody) -> Picked: ...
 
     @abstractmethod
     def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
-        """The id of the item that is asked about, in one way."""
+        """Return the id of an item that is identified by its id, its structure or its name."""
 
     @abstractmethod
     def _neighbors(self, id: int, min_similarity: float | None, passed: QueryBody, limit: int | None) -> Found:
-        """Those that pass filters and have the substructure of a query."""
+        """Return the neighbors that pass the filters and contain the substructure of a query."""
 
     @abstractmethod
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table: ...
 
     @abstractmethod
     def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
-        """Some columns, by default all, of a range of items, in the order that items have them."""
+        """Return some columns of a range of items, or all columns, in the stored order of the columns."""
 
     @abstractmethod
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
-        """All columns of some items, in the order of `ids`."""
+        """Return all columns of some items, in the order of `ids`."""
 
     def _beside(self, found: Found) -> Table:
         items = self._rows(found.ids)
         return Table(pa.table({"id": items["id"], "similarity": pa.array(found.similarity), **self._shown(items)}))
 
     def _shown(self, items: pa.Table) -> dict[str, Any]:
-        """What answers show of items."""
+        """Return the structure, the names and the properties of items as columns."""
         properties = [name for name in items.column_names if name not in _FIXED]
         return {
             self.manifest.structure: items[self.manifest.structure],
@@ -499,7 +696,7 @@ class Collection(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files or connections; garbage collection does so too."""
+        """Release files or connections. Garbage collection does so too."""
 
     def __enter__(self) -> Self:
         return self
@@ -525,13 +722,13 @@ class Collection(ABC):
 
 
 def _drawn(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
-    """As JSON can hold it."""
+    """Return a substructure as a value that JSON can hold."""
     return dict(substructure) if isinstance(substructure, Mapping) else substructure
 
 
 @contextmanager
 def _needing_torch() -> Iterator[None]:
-    """A missing package is an `InvalidInput` that says which extra brings it."""
+    """Translate the `ModuleNotFoundError` of a missing package into `InvalidInput` with the extra to install."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -540,14 +737,24 @@ def _needing_torch() -> Iterator[None]:
 
 
 class Collections(ABC):
-    """The collections of a store or a server, by name: `graphkin.open("store")["mine"]`."""
+    """The collections of a store or a server, by name.
+
+    Example:
+        mine = graphkin.open("store")["mine"]
+    """
 
     @abstractmethod
     def collection(self, name: str, generation: str | None = None) -> Collection:
-        """One generation of a collection, by default the one that is current now; also by how its id begins.
+        """Return one generation of a collection.
 
-        Raises `NotFound` naming the collections there are, `Deleted` for a generation that was deleted, and
-        `InvalidInput` where several begin so.
+        Args:
+            name: Name of the collection.
+            generation: Id of the generation, or a prefix of the id. The default is the current generation.
+
+        Raises:
+            NotFound: If there is no such collection or generation. The error lists the collections that exist.
+            Deleted: If the generation was deleted.
+            InvalidInput: If several ids begin with the prefix.
         """
 
     def __getitem__(self, name: str) -> Collection:
@@ -555,7 +762,7 @@ class Collections(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[str]:
-        """The names, in order."""
+        """Iterate over the names of the collections, in order."""
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -565,7 +772,7 @@ class Collections(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files or connections, of the collections too; garbage collection does so as well."""
+        """Release the files or connections of all collections. Garbage collection does so too."""
 
     def __enter__(self) -> Self:
         return self

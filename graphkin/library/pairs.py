@@ -1,4 +1,4 @@
-"""The join as a library: every pair of fingerprints that is similar enough, whoever made them."""
+"""The similarity join as a library function, for fingerprints of any origin."""
 
 import os
 from collections.abc import Sequence
@@ -14,24 +14,32 @@ from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.store.records import UInt64
 
-BitVectors: TypeAlias = Sequence[Any]  # of rdkit.DataStructs.ExplicitBitVect, which ships no type information
+BitVectors: TypeAlias = Sequence[Any]  # rdkit.DataStructs.ExplicitBitVect, which has no type information
 
-_MOST_BITS = 65_472  # of a fingerprint: the kernels number bits by sixteen bits
+_MOST_BITS = 65_472  # per fingerprint: the kernels store bit numbers in 16 bits
 _MOST = 2**31 - 1  # fingerprints
 
 
 def similar_pairs(
     fingerprints: NDArray[np.uint64] | BitVectors, threshold: float, *, threads: int | None = None
 ) -> Table:
-    """Every pair of fingerprints with Tanimoto similarity ≥ threshold, exactly; none is missed.
+    """Return every pair of fingerprints with Tanimoto similarity ≥ `threshold`.
 
-    fingerprints  RDKit bit vectors of one length, or packed bits, (n, bits / 64) uint64; of at most 65,472 bits.
-    threshold     in (0, 1].
-    threads       by default as many as there are cores. The answer does not depend on them.
+    The join is exact: no pair is missed. All pairs are held in memory, 16 bytes each, and sorting them takes as much
+    again. Progress is shown in a notebook and on a terminal.
 
-    Columns: left < right int32, rows of the input; similarity float64, common / union. Sorted by left, then right; an
-    empty fingerprint is similar to none. All pairs are held in memory, 16 bytes each and as much again to sort them.
-    Raises `InvalidInput` for anything else. Shows progress in a notebook or on a terminal.
+    Args:
+        fingerprints: RDKit bit vectors of one length, or packed bits as an (n, bits / 64) uint64 array. A fingerprint
+            has at most 65,472 bits.
+        threshold: Smallest similarity, above 0 and at most 1.
+        threads: Number of threads. The default is the number of cores. The result does not depend on it.
+
+    Returns:
+        One row per pair, by left, then by right: left < right int32, the positions of the fingerprints in the input;
+        similarity float64, common bits / union of bits. An empty fingerprint is in no pair.
+
+    Raises:
+        InvalidInput: If the input is not an array of fingerprints, or the threshold is out of range.
     """
     from graphkin.similarity.join import Pairs
     from graphkin.similarity.join import similar_pairs as join
@@ -50,7 +58,7 @@ def similar_pairs(
 
 
 def _words(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
-    """As (n, W) uint64."""
+    """Return fingerprints as (n, W) uint64."""
     if not isinstance(fingerprints, np.ndarray):
         from graphkin.similarity.molecules.fingerprints import pack
 
@@ -66,6 +74,7 @@ def _words(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
 
 
 def _bounded(words: UInt64) -> UInt64:
+    """Return the fingerprints, or raise `InvalidInput` if there are too many or they are too long."""
     fits = len(words) <= _MOST and 64 * words.shape[1] <= _MOST_BITS
     require(fits, "array of fingerprints", words.shape, f"at most {_MOST:,} of at most {_MOST_BITS:,} bits")
     return words

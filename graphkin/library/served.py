@@ -1,4 +1,4 @@
-"""Collections of a server, asked over HTTP."""
+"""Collections of a server, read over HTTP."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Unpack
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 class ServedCollections(Collections):
-    """Those of the server at `url`."""
+    """The collections of the server at a URL."""
 
     def __init__(self, url: str, key: str | None = None) -> None:
         self._server = Graphkin(url, key=key)
         self._closing = finalize(self, self._server.close)
-        self._server.livez()  # so that a wrong URL is told here
+        self._server.livez()  # a wrong URL fails here
 
     def collection(self, name: str, generation: str | None = None) -> "ServedCollection":
         return ServedCollection(self, self._server.collection(name, generation))
@@ -59,7 +59,7 @@ class ServedCollection(Collection):
 
     def __init__(self, among: ServedCollections, asked: Asked) -> None:
         super().__init__(asked.name, asked.manifest)
-        self._among = among  # so that its connection stays open
+        self._among = among  # this reference keeps the connection open
         self._asked = asked
 
     def positives(
@@ -156,7 +156,7 @@ class ServedCollection(Collection):
         return self._asked.table_of(ids.tolist())
 
     def close(self) -> None:
-        """The connection is the server's, which other collections share."""
+        """Do nothing: the connection belongs to `ServedCollections`, and other collections share it."""
 
 
 def _found(items: Sequence[SimilarItem]) -> Found:

@@ -1,4 +1,4 @@
-"""Collections of a store that is opened here: a folder or Neo4j, without a server of graphkin's."""
+"""Collections of a store that this process opens: a folder or a Neo4j database."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Unpack
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class StoredCollections(Collections):
-    """Those of a store, which is closed with them."""
+    """The collections of a store. Closing them closes the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -54,11 +54,11 @@ class StoredCollections(Collections):
 
 
 class StoredCollection(Collection):
-    """A generation that is read here. Safe to share between threads."""
+    """A generation that this process reads. Safe to share between threads."""
 
     def __init__(self, among: StoredCollections, generation: Generation) -> None:
         super().__init__(generation.collection, generation.manifest)
-        self._among = among  # so that the store stays open as long as its generation is read
+        self._among = among  # this reference keeps the store open while its generation is read
         self._generation = generation
         self._open = OpenCollection(generation)
         self._closing = finalize(self, generation.close)

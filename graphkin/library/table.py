@@ -1,4 +1,4 @@
-"""Answers: Arrow tables that pandas, Polars and DuckDB take as they are, with pictures in a notebook."""
+"""Result tables: Arrow tables that pandas, Polars and DuckDB can read, with depictions in a notebook."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -12,17 +12,18 @@ from graphkin.protocol.errors import InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 24  # rows of a picture
-_CHARACTERS = 120  # of a cell
-_DRAWN = 300  # characters of a SMILES: RDKit takes seconds for the largest molecules
-_WIDTH, _HEIGHT = 160, 110  # pixels
+_SHOWN = 24  # rows in a notebook
+_CHARACTERS = 120  # per cell, at most
+_DRAWN = 300  # characters of a SMILES, at most: RDKit takes seconds to draw the largest molecules
+_WIDTH, _HEIGHT = 160, 110  # pixels of a depiction
 
 
 class Table:
-    """Rows in columns. `arrow` is the `pyarrow.Table`; whatever reads Arrow by its C interface reads this object:
-    `polars.from_arrow(table)`, `duckdb.from_arrow(table.arrow)`, `pyarrow.table(table)`.
+    """A table of results.
 
-    A notebook shows the first rows, and molecules as pictures.
+    `arrow` is the `pyarrow.Table`. Every reader of the Arrow C interface accepts a `Table` directly:
+    `polars.from_arrow(table)`, `duckdb.from_arrow(table.arrow)`, `pyarrow.table(table)`. A notebook shows the first
+    rows and depicts molecules.
     """
 
     def __init__(self, arrow: pa.Table) -> None:
@@ -32,11 +33,15 @@ class Table:
         return int(self.arrow.num_rows)
 
     def __getitem__(self, column: str) -> pa.ChunkedArray:
-        """One column. Raises `InvalidInput` naming the columns for another."""
+        """Return one column. Raises `InvalidInput` with the names of the columns if there is no such column."""
         return self.select([column]).arrow[column]
 
     def select(self, columns: Sequence[str]) -> "Table":
-        """Some columns, in this order. Raises `InvalidInput` naming the columns for another."""
+        """Return a table with some of the columns, in this order.
+
+        Raises:
+            InvalidInput: If there is no such column. The error lists those that exist.
+        """
         for name in columns:
             if name not in self.columns:
                 raise InvalidInput("there is no such column", given=name, expected=f"one of {', '.join(self.columns)}")
@@ -44,18 +49,18 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """What its columns are called, in order."""
+        """The names of the columns, in order."""
         return list(self.arrow.column_names)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """As a data frame. Raises `InvalidInput` where pandas is not installed."""
+        """Return the rows as a data frame. Raises `InvalidInput` if pandas is not installed."""
         try:
             return self.arrow.to_pandas()
         except ModuleNotFoundError as error:
             raise InvalidInput("data frames need pandas", hint="pip install pandas") from error
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """As one mapping a row."""
+        """Return the rows as a list with one mapping per row."""
         return list(self.arrow.to_pylist())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -65,7 +70,7 @@ class Table:
         return f"{type(self).__name__}({len(self):,} rows: {', '.join(self.columns)})"
 
     def _repr_html_(self) -> str:
-        """The first rows as HTML that needs nothing from elsewhere. All text in it is escaped."""
+        """Return the first rows as self-contained HTML. All text in it is escaped."""
         drawn = ["smiles"] if "smiles" in self.columns else []
         head = "".join(f"<th>{escape(each)}</th>" for each in [*("" for _ in drawn), *self.columns])
         rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in self._cells(drawn))
@@ -79,7 +84,7 @@ class Table:
 
 
 def _text(value: Any) -> str:
-    """A value, short enough to be read."""
+    """Return a value as text of at most `_CHARACTERS` characters."""
     if isinstance(value, dict):
         said = ", ".join(f"{name}: {_text(each)}" for name, each in value.items() if each is not None)
     elif isinstance(value, list):
@@ -92,7 +97,7 @@ def _text(value: Any) -> str:
 
 
 def _picture(smiles: str | None) -> str:
-    """An image of a molecule; nothing for what cannot be drawn in a moment."""
+    """Return the depiction of a molecule as an HTML image, or nothing if the molecule is large or unreadable."""
     from graphkin.api.drawing.molecule import draw
 
     if not smiles or len(smiles) > _DRAWN:
