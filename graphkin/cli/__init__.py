@@ -1,4 +1,4 @@
-"""The `graphkin` command: finds the subcommand, and turns errors into messages and exit codes."""
+"""The `graphkin` command: dispatches to subcommands, and turns errors into messages and exit codes."""
 
 import gc
 import os
@@ -47,10 +47,10 @@ _EXTRAS = {
     "fsspec": "lake",
     "pyspark": "spark",
 }
-"""Which extra brings a package."""
+"""The extra that installs a package, by the name of the package."""
 
 _OBJECTS = 10_000
-"""Made before garbage is looked for among them; by default 700, which is felt while libraries are imported."""
+"""Net allocations between two garbage collections. The default of 700 slows down the import of libraries noticeably."""
 
 _EPILOG = """\b
 Exit codes:
@@ -65,7 +65,7 @@ Exit codes:
 
 
 class _Rooms(click.Group):
-    """Subcommands, each in its own module, imported when asked for."""
+    """A group whose subcommands are imported from their modules on first use."""
 
     def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -84,13 +84,22 @@ def graphkin() -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     gc.set_threshold(_OBJECTS)
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str], command: click.Command = graphkin, name: str = "graphkin") -> int:
-    """Run the command line and say on standard error what went wrong; returns the exit code, as in the epilog."""
+    """Run a command line, and print errors to standard error.
+
+    Args:
+        arguments: The arguments after the name of the program.
+        command: The command to run.
+        name: The name of the program in messages.
+
+    Returns:
+        The exit code, as the epilog of the help lists them.
+    """
     from graphkin.protocol.errors import GraphkinError
 
     try:
@@ -113,6 +122,6 @@ def run(arguments: list[str], command: click.Command = graphkin, name: str = "gr
         click.echo("interrupted", err=True)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; so do we
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe: discard the rest
         return 0
     return code if isinstance(code, int) else 0

@@ -1,4 +1,4 @@
-"""What `graphkin doctor` looks at: this machine, a store, a server."""
+"""The checks of `graphkin doctor`: of this machine, of a store, and of a server."""
 
 import os
 import resource
@@ -22,14 +22,21 @@ from graphkin.store import is_lake, open_store
 from graphkin.store.base import Store
 
 _PACKAGES = ("graphkin", "rdkit", "numpy", "numba", "pyarrow", "pydantic", "fastapi", "neo4j", "torch", "pyspark")
-_FILES = 1024  # that a process should be able to open: each open generation takes two dozen
-_FREE = 2**30  # bytes
-_GENERATIONS = 10
-_PATIENCE = 10  # seconds for a server
+_FILES = 1024  # open files that a process needs at least: each open generation takes two dozen
+_FREE = 2**30  # bytes that should be free on a disk
+_GENERATIONS = 10  # of a collection, at most, before `prune` is suggested
+_PATIENCE = 10  # seconds to wait for a server
 
 
 class Finding(NamedTuple):
-    """state: `ok`, a `note` on what may be better, or what is `wrong`; hint: what to do."""
+    """The result of one check.
+
+    Attributes:
+        about: What was checked.
+        state: `ok`, a `note` about a possible improvement, or `wrong`.
+        said: The result, in a few words.
+        hint: What the user can do, if anything.
+    """
 
     about: str
     state: Literal["ok", "note", "wrong"]
@@ -38,12 +45,12 @@ class Finding(NamedTuple):
 
 
 def machine() -> Iterator[Finding]:
-    """Versions, limits, and where caches lie."""
+    """Check versions, limits and the cache folder of this machine."""
     found = {"Python": python_version(), **{name: known for name in _PACKAGES if (known := _version(name))}}
     yield Finding("versions", "ok", ", ".join(f"{name} {known}" for name, known in found.items()))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     yield Finding("machine", "ok", f"{os.cpu_count()} cores, {memory / 2**30:.0f} GiB of memory")
-    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)  # what `graphkin serve` takes
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)  # `graphkin serve` raises its limit to the hard limit
     few = files < _FILES
     hint = f"let `graphkin serve` open {_FILES} or more: LimitNOFILE of systemd, nofile in limits.conf" if few else None
     yield Finding("open files", "note" if few else "ok", f"at most {files}", hint)
@@ -70,6 +77,7 @@ def _cache(folder: Path) -> Finding:
 
 
 def _room(about: str, folder: Path, said: str) -> Finding:
+    """Check the free space on the disk of a folder."""
     free = shutil.disk_usage(folder).free
     full = free < _FREE
     hint = "free space on this disk: what finds none publishes nothing" if full else None
@@ -81,7 +89,7 @@ def _megabytes(size: int) -> str:
 
 
 def store(location: str) -> Iterator[Finding]:
-    """Whether it opens, and what its collections are like. No file is read whole: `graphkin verify` does that."""
+    """Check that a store opens, and its collections. Reads no file completely: `graphkin verify` does that."""
     try:
         with open_store(location) as opened:
             yield from _store(opened, location)
@@ -132,11 +140,11 @@ def _collection(opened: Store, name: str, generations: int) -> Iterator[Finding]
 
 
 def server(url: str) -> Finding:
-    """Whether it answers requests, and if not why."""
+    """Check whether a server responds to requests."""
     if not url.startswith(("http://", "https://")):
         return Finding("server", "wrong", f"{url} is no URL of a server", "such as http://127.0.0.1:8000")
     try:
-        with urlopen(f"{url.rstrip('/')}/readyz", timeout=_PATIENCE) as reply:  # noqa: S310 - of HTTP, as was seen
+        with urlopen(f"{url.rstrip('/')}/readyz", timeout=_PATIENCE) as reply:  # noqa: S310 - the scheme is checked above
             return Finding("server", "ok", f"{url} is {loads(reply.read())['status']}")
     except HTTPError as error:
         said = f"{url} is not ready: {error.read().decode(errors='replace')}"

@@ -1,4 +1,4 @@
-"""Conditions, substructures and measures as options name them."""
+"""Parsers for options: conditions, substructures, clusterings and measures."""
 
 import re
 from collections.abc import Sequence
@@ -18,12 +18,15 @@ _SIGNED = re.compile(rf"\s*({_SIGN.pattern})\s*(.*)", re.DOTALL)
 
 
 def query_of(manifest: Manifest, conditions: Sequence[str], substructure: tuple[str, str] | None) -> QueryFields | None:
-    """Return what items pass, or None for all of them.
+    """Return the query of --filter and --substructure, or None if neither is set.
 
     Args:
-        manifest: of the collection.
-        conditions: such as `molwt>=300`.
-        substructure: a text and how it is written.
+        manifest: The manifest of the collection.
+        conditions: Conditions such as `molwt>=300`.
+        substructure: A text and its notation, `smarts` or `smiles`.
+
+    Raises:
+        InvalidInput: If a condition or the substructure is invalid.
     """
     if not conditions and substructure is None:
         return None
@@ -33,7 +36,7 @@ def query_of(manifest: Manifest, conditions: Sequence[str], substructure: tuple[
 
 
 def substructure_of(substructure: tuple[str, str] | None) -> Substructure | None:
-    """Return a substructure from a text and how it is written."""
+    """Return the substructure of a text and its notation."""
     if substructure is None:
         return None
     text, writing = substructure
@@ -41,15 +44,18 @@ def substructure_of(substructure: tuple[str, str] | None) -> Substructure | None
 
 
 def clustering_of(method: ClusterMethod, threshold: float | None) -> ClusteringFields:
-    """Return which clusters options name. Raises `InvalidInput` for a threshold that the method does not have."""
+    """Return the clustering of --method and --threshold. Raises `InvalidInput` if the method has no threshold."""
     with refusing():
         return ClusteringFields(method=method, threshold=threshold)
 
 
 def filter_of(manifest: Manifest, condition: str) -> Filter:
-    """Return the filter of a condition such as `molwt>=300`. Raises `InvalidInput` for a text that is no condition.
+    """Return the filter of a condition such as `molwt>=300`.
 
-    The property is the longest that is there, so that its name may hold such signs, too.
+    The name of a property may contain a comparison sign, so the longest property that begins the condition wins.
+
+    Raises:
+        InvalidInput: If the text is not a condition.
     """
     kinds = {title: column.kind for title, column in shown(manifest).items()}
     known = [each for each in (*kinds, "names") if condition.startswith(each)]
@@ -69,7 +75,7 @@ def filter_of(manifest: Manifest, condition: str) -> Filter:
 
 
 def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure | None:
-    """Return the measure that options name. Raises `InvalidInput` for both, and for weights that are none."""
+    """Return the measure of --tversky or --counts. Raises `InvalidInput` for both, and for invalid weights."""
     if tversky and counts:
         raise InvalidInput("a search is by one measure", given="--tversky and --counts", expected="one of them")
     if tversky is None:
@@ -80,6 +86,6 @@ def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure | N
 
 
 def require_search(min_similarity: float | None) -> None:
-    """Raise `InvalidInput` unless a similarity is above 0 and at most 1."""
+    """Raise `InvalidInput` unless the similarity is above 0 and at most 1."""
     if min_similarity is not None and not 0 < min_similarity <= 1:
         raise InvalidInput("no such similarity", given=min_similarity, expected="above 0, at most 1")

@@ -1,4 +1,4 @@
-"""Which run a command line asks for: by strategy and preset, options of their own, a file, and single settings."""
+"""The configuration of a training run: from a preset, from options, from a file, and from single settings."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ _SETTINGS = {
     "limit": "limit",
     "bf16": "bf16",
 }
-"""The settings that have an option of their own."""
+"""The setting of each option that has one."""
 
 _negatives = click.option(
     "--negatives",
@@ -50,22 +50,33 @@ _assignments = click.option(
 
 
 def settings(command: Command) -> Command:
-    """--negatives, --config, --set: settings of a run that have no option of their own."""
+    """Add --negatives, --config and --set: settings of a run without an option of their own."""
     return _negatives(_file(_assignments(command)))
 
 
 def configuration(
     kind: str, encoder: Any, file: Path | None, assignments: tuple[str, ...], **options: Any
 ) -> "PretrainConfig":
-    """What strategy, preset and the other options say; over it the file, the options that were typed, and --set.
+    """Return the configuration of a run.
 
-    Raises what `PretrainConfig.of` and `settings.changed` raise.
+    The strategy, the preset and the other options give the base. The file overrides it, then the options that the user
+    typed, then --set.
+
+    Args:
+        kind: Kind of the items.
+        encoder: Name of the encoder.
+        file: A file of settings in TOML, or None.
+        assignments: The values of --set, such as `policy.k=8`.
+        **options: The other options of the command.
+
+    Raises:
+        InvalidInput: If a setting does not exist, or its value is invalid.
     """
     from graphkin.trainer.pretraining.config import Model, PretrainConfig
 
     config = PretrainConfig.of(kind=kind, model=Model.of(kind, encoder), **options)
     if file is None and not assignments:
-        return config  # without settings.py, which needs pydantic: machines that train offline may have none
+        return config  # settings.py needs pydantic, which machines that train offline may lack
     from graphkin.trainer.pretraining.settings import assigned, changed, read_settings
 
     said = [] if file is None else [*read_settings(file), *_typed({"encoder": encoder, **options})]
@@ -73,7 +84,7 @@ def configuration(
 
 
 def _typed(options: dict[str, Any]) -> list[tuple[str, Any]]:
-    """What options of this command line say, which is more than a file does, and not by their defaults."""
+    """Return the settings of the options that the user typed. They override a file. Defaults do not."""
     source = click.get_current_context().get_parameter_source
     said = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
     return [(setting, said[name]) for name, setting in _SETTINGS.items() if name in said]

@@ -1,4 +1,4 @@
-"""Searching for the structures of a file: one table of hits, a block of structures at a time."""
+"""Search for all structures of a file: tables of hits, one block of structures at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from graphkin.protocol.values import MAX_STRUCTURES
 
 
 def write(tables: Iterator[pa.Table], suffix: str) -> Iterator[bytes]:
-    """Yield one table or more as a file with this extension: `.csv` or `.parquet`."""
+    """Yield tables as the content of one file with this suffix: `.csv` or `.parquet`."""
     if suffix == ".csv":
         return csv_lines(tables, plain=("smiles", "structure"))
     first = next(tables)
@@ -29,9 +29,13 @@ def write(tables: Iterator[pa.Table], suffix: str) -> Iterator[bytes]:
 
 @dataclass
 class FileSearch:
-    """The structures of a file, searched for so many at a time as the tables are read. Counts them meanwhile.
+    """The search for all structures of a file. Reading `tables` runs it and updates the counts.
 
-    found: those with a hit; stored: those that are items; unreadable: those with an error instead.
+    Attributes:
+        searched: Number of structures so far.
+        found: Number of structures with at least one hit.
+        stored: Number of structures that are items of the collection.
+        unreadable: Number of structures that have an error instead of hits.
     """
 
     collection: OpenCollection
@@ -45,7 +49,10 @@ class FileSearch:
     unreadable: int = 0
 
     def tables(self) -> Iterator[pa.Table]:
-        """As `beside`, with query_name after query; the columns of items are those of exports."""
+        """Yield the tables of `beside`, with query_name after query.
+
+        The columns of items are those of exports, with the prefix item_ where the name is taken.
+        """
         for records in self._blocks():
             given = [self._given(*record) for record in zip(*records.select(["text", "fault"]), strict=True)]
             answers = self.collection.search_each(given, self.min_similarity, self.limit, self.measure)
@@ -61,6 +68,7 @@ class FileSearch:
             yield pa.table({**own, **beside_them})
 
     def _blocks(self) -> Iterator[pa.Table]:
+        """Yield the records of the source in blocks of at least `MAX_STRUCTURES`. Only the last block is smaller."""
         held = list[pa.RecordBatch]()
         for batch in self.source:
             held.append(batch)

@@ -1,4 +1,4 @@
-"""Answers of commands as JSON, for programs."""
+"""JSON output of commands."""
 
 import json
 from typing import Any
@@ -7,5 +7,5 @@ import click
 
 
 def print_json(answer: Any) -> None:
-    """Print an answer on one line."""
+    """Print a value as JSON on one line."""
     click.echo(json.dumps(answer, ensure_ascii=False))

@@ -13,7 +13,7 @@ from graphkin.protocol.values import MAX_SEED, ClusterMethod, Pad, PolicyName, R
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 STORE, COLLECTION = "GRAPHKIN_STORE", "GRAPHKIN_COLLECTION"
-"""Where commands find a store and a collection that their command line does not name."""
+"""Environment variables with the default store and the default collection."""
 
 _STORE: dict[str, Any] = {
     "metavar": "STORE",
@@ -78,12 +78,12 @@ _BUILDING = ("store_location", "lake", "engine", "master")
 
 
 def reading(command: Command) -> Command:
-    """--store, --collection, --generation: which generation a command reads."""
+    """Add --store, --collection and --generation: the generation that a command reads."""
     return store(collection(generation(command)))
 
 
 def clustering(*, required: bool) -> Callable[[Command], Command]:
-    """--method, --threshold, --workers: which clusters, if any."""
+    """Return a decorator that adds --method, --threshold and --workers."""
 
     def told(command: Command) -> Command:
         return _method(required)(_threshold(workers(command)))
@@ -110,7 +110,10 @@ _threshold = click.option(
 
 
 def substructure(command: Callable[..., None]) -> Callable[..., None]:
-    """What molecules have in them. The command gets it as `substructure`: its text and how that is written, or None."""
+    """Add --substructure and --substructure-smiles.
+
+    The command gets one argument, `substructure`: the text and its notation, or None.
+    """
 
     @click.option("--substructure", metavar="SMARTS", help="What molecules have in them.")
     @click.option("--substructure-smiles", metavar="SMILES", help="The same as a molecule, which is no SMARTS.")
@@ -126,7 +129,7 @@ def substructure(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def table(command: Callable[..., None]) -> Callable[..., None]:
-    """How tables of molecules are read. The command gets it as one mapping, `table`: options of `ReadOptions`."""
+    """Add options for reading tables of molecules. The command gets one mapping, `table`: options of `ReadOptions`."""
 
     @click.option(
         "--smiles-column",
@@ -157,7 +160,7 @@ def table(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def running(command: Callable[..., None]) -> Callable[..., None]:
-    """Which files are ingested, and how to run. The command gets it as one mapping, `running`."""
+    """Add options for the files and the run of an ingest. The command gets one mapping, `running`."""
 
     @as_json
     @workers
@@ -180,7 +183,7 @@ def running(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def drawing(command: Callable[..., None]) -> Callable[..., None]:
-    """How positives are sampled. The command gets one mapping, `drawing`: the arguments of `policy_of`."""
+    """Add options for a sampling policy. The command gets one mapping, `drawing`: the arguments of `policy_of`."""
 
     @click.option("--policy", type=click.Choice(get_args(PolicyName)), required=True)
     @click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")
@@ -201,7 +204,7 @@ def drawing(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def building(command: Callable[..., None]) -> Callable[..., None]:
-    """What does the work of an ingest, and where to. The command gets it as one mapping, `building`."""
+    """Add options for the engine and the target of an ingest. The command gets one mapping, `building`."""
 
     @click.option(
         "--store",
@@ -226,7 +229,7 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
         told = {name: given.pop(name) for name in _BUILDING}
         if told["lake"] is not None and not is_on_command_line(
             "store_location"
-        ):  # what the environment says is of stores
+        ):  # the environment does not ask to load the lake
             told["store_location"] = None
         require_possible(told["engine"], given["running"]["workers"], told["master"])
         _require_place(told["store_location"], told["lake"], told["engine"])
@@ -236,12 +239,12 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def is_on_command_line(name: str) -> bool:
-    """Whether the command line has this option; the environment and defaults do not count."""
+    """Return whether the user typed an option. The environment and defaults do not count."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def require_possible(engine: str, workers: int | None, master: str | None) -> None:
-    """Raises `UsageError` for what is not of this engine."""
+    """Raise `UsageError` if an option does not belong to the engine."""
     if engine == "spark" and workers is not None:
         raise click.UsageError("--workers are of this machine: Spark's configuration says how many it has.")
     if engine != "spark" and master is not None:
@@ -249,6 +252,7 @@ def require_possible(engine: str, workers: int | None, master: str | None) -> No
 
 
 def _require_place(store_location: str | None, lake: str | None, engine: str) -> None:
+    """Raise `UsageError` unless the options name a target that the engine can write to."""
     if engine != "local" and lake is None:
         raise click.UsageError(f"--engine {engine} writes a lake: give --lake.")
     if lake is None and store_location is None:

@@ -1,4 +1,4 @@
-"""Writing what a command was asked for: a whole file or folder, or none; and what it says of a generation."""
+"""Output of commands: files and folders that are written completely or not at all, and summaries of generations."""
 
 import json
 import sys
@@ -16,9 +16,10 @@ from graphkin.runtime.files import whole
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes its name only when everything was written ("-": standard output).
+    """Open a file that takes its name only when the block ends without an error. "-" is standard output.
 
-    Raises `InvalidInput` if it cannot be written.
+    Raises:
+        InvalidInput: If the file cannot be written.
     """
     if str(path) == "-":
         yield sys.stdout.buffer
@@ -32,9 +33,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which takes the name `path`, new or of an empty folder, only when the block is done.
+    """Yield a folder to fill, which is renamed to `path` when the block ends without an error.
 
-    Raises `InvalidInput` if it holds something already or cannot be written.
+    Raises:
+        InvalidInput: If `path` is a folder with content, or cannot be written.
     """
     target = path.resolve()
     if target.is_dir() and any(target.iterdir()):
@@ -48,12 +50,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def records(counts: Counts) -> str:
-    """Return how many records were read, repeated and rejected, in words."""
+    """Return the counts of read, duplicate and rejected records as text."""
     return f"{counts.read:,} records, {counts.duplicates:,} duplicates, {counts.rejected:,} rejected"
 
 
 def published(collection: str, manifest: Manifest) -> str:
-    """What came of an ingest, in a few lines."""
+    """Return a summary of an ingest in a few lines."""
     counts = manifest.counts
     removed = sum(each.items for each in manifest.removed)
     fragments = len(manifest.fragments)
@@ -71,12 +73,12 @@ def published(collection: str, manifest: Manifest) -> str:
 
 
 def published_json(manifest: Manifest, **more: Any) -> str:
-    """The same as JSON: the manifest, whether it was published before, and `more`."""
+    """Return the manifest as JSON, with `unchanged` and the fields of `more`."""
     content = manifest.model_dump(mode="json", exclude={"fragments"})
     return json.dumps({**content, "unchanged": manifest.unchanged, **more})
 
 
 def note_truncation(manifest: Manifest) -> None:
-    """Say on standard error that an answer made of stored pairs lacks the truncated ones, if there are any."""
+    """Print a note to standard error if the stored pairs of a result lack truncated pairs."""
     if manifest.truncation is not None:
         click.echo(f"note: {manifest.truncation}", err=True)

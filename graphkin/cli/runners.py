@@ -1,4 +1,4 @@
-"""Who runs the tasks of a command."""
+"""Runners for the tasks of a command."""
 
 from contextlib import AbstractContextManager
 from os import cpu_count
@@ -9,7 +9,14 @@ if TYPE_CHECKING:
 
 
 def runner(engine: str, workers: int | None, master: str | None, *preload: str) -> "AbstractContextManager[Runner]":
-    """Of --engine tasks or spark. preload: modules that tasks need, which processes of this machine import once."""
+    """Return the runner of --engine tasks or --engine spark.
+
+    Args:
+        engine: `tasks` or `spark`.
+        workers: Number of worker processes on this machine. The default is the number of cores.
+        master: URL of the Spark master.
+        preload: Modules that the fork server imports once for all worker processes of this machine.
+    """
     if engine == "spark":
         from graphkin.ingest.runners.spark import session
 

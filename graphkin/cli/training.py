@@ -1,4 +1,4 @@
-"""Draw training data from a store on this machine, without a server."""
+"""Training data from a store on this machine, without a server."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -20,11 +20,17 @@ _BLOCK = 100_000  # items whose structures are read at once
 
 
 class StoredSource(Source):
-    """Draws from an open generation what a server of its store would send.
+    """A source that samples from an open generation. It gives what a server of the store would send.
 
-    workers: processes that compute features. The generation stays open until its owner closes it.
+    The generation stays open until its owner closes it.
 
-    Raises `InvalidInput` where fewer items have a neighbor than a batch has negatives.
+    Args:
+        opened: The generation.
+        draws: The samples of a run.
+        workers: Number of worker processes that compute features.
+
+    Raises:
+        InvalidInput: If fewer items have a neighbor than a batch has negatives.
     """
 
     def __init__(self, opened: Generation, draws: Draws, workers: int = 1) -> None:
@@ -73,11 +79,11 @@ class StoredSource(Source):
         return np.concatenate([np.empty((0, 2), np.int32), *blocks])
 
     def close(self) -> None:
-        """The generation is closed by its owner."""
+        """Do nothing: the owner of the generation closes it."""
 
 
 class _Items:
-    """Items of a generation, by the names of `trainer.feed.kinds.Collection`."""
+    """The items of a generation, with the interface of `trainer.feed.kinds.Collection`."""
 
     def __init__(self, opened: Generation) -> None:
         self.name = opened.collection

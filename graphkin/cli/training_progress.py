@@ -1,4 +1,4 @@
-"""Progress of pre-training on a terminal, or as lines elsewhere."""
+"""Progress of pre-training: a bar on a terminal, lines elsewhere."""
 
 import sys
 import time
@@ -18,7 +18,10 @@ _LINE_EVERY = 10.0  # seconds
 
 @contextmanager
 def training_progress() -> "Iterator[Listener]":
-    """What `pretrain` reports: a bar if standard error is a terminal, else a line every ten seconds and at the end."""
+    """Yield a listener for the reports of `pretrain`.
+
+    It draws a bar if standard error is a terminal. Otherwise it prints a line every ten seconds and at the end.
+    """
     if not sys.stderr.isatty():
         yield _training_lines()
         return

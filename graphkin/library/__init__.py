@@ -15,15 +15,16 @@ def open(location: str | PathLike[str]) -> Collections:
     """Open the collections of a store, without a server.
 
     Args:
-        location: A folder, or the URL of a Neo4j database: neo4j://HOST or bolt://HOST.
+        location: A folder, the URL of a Neo4j database (neo4j://HOST or bolt://HOST), or the URL of a Parquet export.
 
     Returns:
         The collections, by name. Close them, or use them in a `with` block, to release files and connections.
 
     Raises:
         NotFound: If there is no store at `location`.
-        StoreFormat: If the store was written by an incompatible version of graphkin.
-        StoreError: If the store cannot be read for another reason.
+        StoreFormat: If the store has another format or a newer schema version.
+        StoreError: If the database does not respond.
+        InvalidInput: If an extra or the credentials are missing.
 
     Example:
         mine = graphkin.open("store")["mine"]

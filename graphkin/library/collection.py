@@ -515,7 +515,8 @@ class Collection(ABC):
             all -1 for isolated anchors; visits, k uint16.
 
         Raises:
-            InvalidInput: If a parameter is out of range, or there is no such item.
+            InvalidInput: If a parameter is out of range.
+            NotFound: If there is no such item.
         """
 
     def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Table:
@@ -530,6 +531,9 @@ class Collection(ABC):
 
         Returns:
             One row per edge: source < target int32; similarity float32.
+
+        Raises:
+            InvalidInput: If `min_similarity` is below the stored threshold.
         """
         self._warn_of_truncated_pairs()
         return Table(self._edges(min_similarity, start, stop))
@@ -579,7 +583,8 @@ class Collection(ABC):
             workers: Number of processes that read SMILES.
 
         Raises:
-            InvalidInput: If the extra `trainer` is not installed, or the items are not graphs.
+            InvalidInput: If the extra `trainer` is not installed.
+            Conflict: If items of this kind have no features, such as fingerprints and vectors.
         """
         with _needing_torch():
             from graphkin.trainer.geometric import graphs
@@ -609,6 +614,7 @@ class Collection(ABC):
 
         Raises:
             InvalidInput: If the extra `trainer` is not installed, or an argument is out of range.
+            Conflict: If items of this kind have no features, such as fingerprints and vectors.
         """
         with _needing_torch():
             from graphkin.trainer.geometric import Drawn, PositivesFeed

@@ -1,4 +1,4 @@
-"""`graphkin append`: let a collection grow."""
+"""`graphkin append`: add items to a collection."""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def append(
     """
     from graphkin.ingest import forking
 
-    forking.begin(forking.MOLECULES)  # which imports meanwhile
+    forking.begin(forking.MOLECULES)  # the fork server imports modules in the meantime
     from graphkin.cli.output import published, published_json, records
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions

@@ -1,4 +1,4 @@
-"""`graphkin backup` and `graphkin restore`: all generations of a store, elsewhere and back."""
+"""`graphkin backup` and `graphkin restore`: copy all generations of a store to a folder and back."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`graphkin recall` and `graphkin verify`: how complete, and how sound, a hierarchy is."""
+"""`graphkin recall` and `graphkin verify`: measure the completeness and check the integrity of a similarity graph."""
 
 import json
 from typing import TYPE_CHECKING
@@ -72,7 +72,7 @@ def verify(store_location: str, collection: str | None, generation: str | None, 
 
 
 _Checked = tuple[str | None, str | None, list[str]]
-"""Collection, generation, and what is wrong with it; of the store itself without these."""
+"""A collection, a generation and its problems. The first two are None for problems of the store itself."""
 
 
 def _checked(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Checked]:
@@ -93,7 +93,7 @@ def _checked(location: str, collection: str | None, generation: str | None, samp
 
 
 def _keys_checked(store: "Store") -> list[_Checked]:
-    """The keys of the store, where they are damaged."""
+    """Return the problem of the API keys of the store, if they are damaged."""
     from graphkin.protocol.errors import StoreFormat
 
     try:

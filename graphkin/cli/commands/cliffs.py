@@ -1,4 +1,4 @@
-"""`graphkin cliffs`: similar items that differ much in a property."""
+"""`graphkin cliffs`: find similar items that differ in a property."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`graphkin cluster`: a whole collection in clusters."""
+"""`graphkin cluster`: cluster a collection, and write one row per item."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphkin.collection.clusters.partition import Clusters
     from graphkin.store.base import Generation
 
-_ROWS = 65_536  # of a piece that is written at once
+_ROWS = 65_536  # per block of output
 
 
 @click.command()

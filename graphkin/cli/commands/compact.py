@@ -1,4 +1,4 @@
-"""`graphkin compact`: make one fragment of a generation that has grown."""
+"""`graphkin compact`: merge the fragments of a generation into one."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`graphkin core`: what the molecules of a cluster have in common."""
+"""`graphkin core`: find the maximum common substructure (MCS) of each cluster."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -60,7 +60,7 @@ def core(
 
 
 def _rows(open_collection: "OpenCollection", clustering: "Clustering", count: int) -> "Iterator[pa.Table]":
-    """A table for each cluster."""
+    """Yield a table with one row per cluster."""
     import pyarrow as pa
 
     for number in range(1, count + 1):

@@ -1,4 +1,4 @@
-"""`graphkin delete`: remove a published generation."""
+"""`graphkin delete`: delete a published generation."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -44,9 +44,11 @@ def delete(store_location: str, collection: str, generation: str, yes: bool) -> 
 
 
 def _confirmed(store: "Store", listed: "Collection", beginning: str, yes: bool) -> str:
-    """Return the whole id, confirmed by the user where only its beginning was typed.
+    """Return the whole id. The user confirms it if only a prefix was typed.
 
-    Raises `InvalidInput` for an ambiguous beginning and where there is no terminal, and `Exit` if the answer is no.
+    Raises:
+        InvalidInput: If the prefix is ambiguous, or there is no terminal to confirm on.
+        Exit: If the user declines.
     """
     from graphkin.protocol.errors import InvalidInput
     from graphkin.protocol.generations import begun_with

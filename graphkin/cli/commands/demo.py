@@ -1,4 +1,4 @@
-"""`graphkin demo`: real molecules, ingested, served and asked about."""
+"""`graphkin demo`: ingest real molecules, serve them, and send three requests."""
 
 import json
 import tempfile
@@ -68,7 +68,7 @@ def _ask(url: str) -> None:
 
 
 def _reply(question: str, url: str, body: dict[str, Any] | None = None) -> Any:
-    """Ask with GET, or POST the body; print the question as a command line, and the answer."""
+    """Send a GET request, or POST the body. Print it as a curl command, with its response, and return the response."""
     from graphkin.ingest.progress import compiling
     from graphkin.ingest.progress_bars import terminal_progress
 

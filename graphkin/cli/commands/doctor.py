@@ -1,4 +1,4 @@
-"""`graphkin doctor`: is all well here?"""
+"""`graphkin doctor`: check this machine, a store and a server."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`graphkin embed`: molecules and graphs as vectors."""
+"""`graphkin embed`: write the embeddings of molecules and graphs."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,15 +18,21 @@ if TYPE_CHECKING:
     from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.model.encoders import Encoder
 
-_BATCHES = 32  # of the reader a block: at most 32,000 records and 128 million characters
+_BATCHES = 32  # of the reader per block: at most 32,000 records and 128 million characters
 _COLUMNS = ("line", "text", "fault")
-_EXCERPT = 4096  # characters of a record that cannot be read
+_EXCERPT = 4096  # characters of an unreadable record in the report
 _NO_MOLECULE = "no molecule with atoms that RDKit reads"
 
 
 class _Read(NamedTuple):
-    """The features of the records that can be read, which these are, why each other one cannot be, and what all are
-    called beside their embeddings."""
+    """The readable records of a block.
+
+    Attributes:
+        corpus: The features of the readable records.
+        rows: The positions of the readable records in the block.
+        faults: The reason for each unreadable record, by position.
+        texts: The text to write beside each embedding, for all records.
+    """
 
     corpus: "Corpus"
     rows: "NDArray[np.int64]"
@@ -35,7 +41,14 @@ class _Read(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """What is embedded: what one of them is called, what its text is called, and how texts are read."""
+    """A kind of records to embed.
+
+    Attributes:
+        noun: The name of one record in messages.
+        column: The column of the texts.
+        expected: The expected input, in error messages.
+        read: The function that computes the features of texts.
+    """
 
     noun: str
     column: str
@@ -89,7 +102,7 @@ _KINDS = {
     "molblock": _Kind("molecule", "smiles", "SD records", _molblocks),
     "graph": _Kind("graph", "structure", "graphs with nodes", _graphs),
 }
-"""By how a record's text is written."""
+"""The kinds of records, by the notation of their text."""
 
 
 @click.command()
@@ -181,7 +194,7 @@ def _write(
     report: BinaryIO,
     advance: Callable[[int], object],
 ) -> tuple[int, int]:
-    """Write the embeddings and the report; how many records there were, and how many of them could be read."""
+    """Write the embeddings and the report. Return the numbers of all records and of the readable ones."""
     from graphkin.export.cells import csv_rows
     from graphkin.trainer.downstream.embed import embed
     from graphkin.trainer.downstream.embedding_file import Block
@@ -201,7 +214,13 @@ def _write(
 
 
 class _Records(NamedTuple):
-    """Where records begin, what they hold, and why the reader rejects them."""
+    """A block of records, as columns.
+
+    Attributes:
+        lines: The line on which each record begins.
+        inputs: The text of each record.
+        faults: The reason why the reader rejects a record, or None.
+    """
 
     lines: list[int]
     inputs: list[str]

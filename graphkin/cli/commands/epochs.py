@@ -1,4 +1,4 @@
-"""`graphkin epochs`: the positives of whole epochs as Parquet, for trainers to read without a server."""
+"""`graphkin epochs`: write the positives of whole epochs as Parquet, so that training needs no server."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from graphkin.protocol.epochs import EpochPart, Epochs
     from graphkin.store.base import Generation
 
-_MOST = 1_000_000  # epochs of one folder
+_MOST = 1_000_000  # epochs per folder
 
 
 class _Range(click.ParamType[range]):
-    """FIRST:STOP, or how many from 0 on."""
+    """A range of epochs, as FIRST:STOP or as a count from 0."""
 
     name = "range of epochs"
 

@@ -1,4 +1,4 @@
-"""`graphkin export`: take edges, items, links, fingerprints or a whole generation home."""
+"""`graphkin export`: write edges, items, links, fingerprints or a whole generation to files."""
 
 import re
 import shlex
@@ -13,7 +13,7 @@ from graphkin.cli.options import Command
 
 
 def _range(command: Command) -> Command:
-    """--start, --stop: a range of ids."""
+    """Add --start and --stop: a range of ids."""
     start = click.option("--start", type=click.IntRange(0), default=0, metavar="ID", help="First id.")
     stop = click.option("--stop", type=click.IntRange(0), metavar="ID", help="Id to stop before.  [default: all]")
     return start(stop(command))

@@ -72,7 +72,10 @@ def fetch(
 
 
 def _require_one_place(url: str | None, store_location: str | None) -> None:
-    """Raises `UsageError`. A store that only the environment names does not count beside --api."""
+    """Raise `UsageError` unless the options name exactly one of a server and a store.
+
+    A store that only the environment names does not count if there is --api.
+    """
     places = "--api URL, a server, or --store STORE, a store on this machine"
     if url is not None and options.is_on_command_line("store_location"):
         raise click.UsageError(f"give {places}; not both")

@@ -1,4 +1,4 @@
-"""`graphkin finetune`: what an encoder is worth on labelled molecules, graphs or nodes."""
+"""`graphkin finetune`: measure an encoder on labeled molecules, graphs or nodes."""
 
 import csv
 import os
@@ -37,10 +37,10 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str | None)
 
 
 def _targets(context: click.Context, parameter: click.Parameter, text: str | None) -> list[str] | None:  # noqa: ARG001
-    """Names, none of them for all; None if the option was not given."""
+    """Return the names of the target columns: an empty list for all, None without the option."""
     if text is None:
         return None
-    return [] if text == "all" else next(csv.reader([text]))  # CSV, for names that have commas
+    return [] if text == "all" else next(csv.reader([text]))  # as CSV, because names may contain commas
 
 
 @click.command(epilog=_EPILOG)
@@ -199,7 +199,7 @@ def finetune(
 
 
 def _require_data(task: str, **given: tuple[object, ...]) -> None:
-    """That the files of this task are given, and nothing of another."""
+    """Raise `UsageError` unless there are files for this task, and none for another task."""
     needed = given[task][:1] if task == "molecules" else given[task]
     foreign = [each for other, options in given.items() if other != task for each in options]
     if None in needed or any(each is not None for each in foreign):
@@ -212,7 +212,11 @@ def _require_data(task: str, **given: tuple[object, ...]) -> None:
 def _molecules(
     file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None, regression: bool
 ) -> "Labelled":
-    """With labels; with values if that was said, or if it follows from the set, or from what the targets hold."""
+    """Return molecules with labels or with measured values.
+
+    They have values if --task regression is set, if the dataset is one of values, or if the targets hold numbers other
+    than 0 and 1.
+    """
     from graphkin.trainer.downstream.dataset import MOLECULENET, holds_labels, labelled
     from graphkin.trainer.downstream.measured import MEASURED, holds_numbers, measurements
     from graphkin.trainer.downstream.molecules import read_molecules

@@ -1,4 +1,4 @@
-"""`graphkin info`: collections, their generations and where they come from."""
+"""`graphkin info`: show collections, their generations and their provenance."""
 
 import json
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""`graphkin ingest`: build and publish a similarity hierarchy."""
+"""`graphkin ingest`: build and publish a similarity graph."""
 
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`graphkin keys`: who may ask the API of a store, and what."""
+"""`graphkin keys`: manage the API keys of a store."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ _COUNT = click.IntRange(min=1)
 
 
 class _Scopes(click.ParamType[Any]):
-    """Names between commas."""
+    """Scopes, separated by commas."""
 
     name = "scope"
 
@@ -153,11 +153,12 @@ def revoke(store_location: str, id: str) -> None:
 
 
 def _told(key: "Key") -> dict[str, Any]:
-    """All of it but the digest, and what has become of it."""
+    """Return a key as JSON, without its digest and with its state."""
     return {**key.model_dump(mode="json", exclude={"digest"}), "state": key.state(datetime.now(UTC))}
 
 
 def _said(key: "Key") -> str:
+    """Return a key in one line of text."""
     state = key.state(datetime.now(UTC))
     ended = {"revoked": key.revoked_at, "expired": key.expires_at, "valid": key.expires_at}[state]
     word = "until" if state == "valid" else state

@@ -48,7 +48,7 @@ def load(
     from graphkin.store import open_store
     from graphkin.store.transfer import copy_generation
 
-    if lake is not None:  # what the environment says is of stores
+    if lake is not None:  # the environment names a store, not a lake
         store_location, collection = _said("store_location"), _said("collection")
     with ExitStack() as stack:
         opened = _source(stack, store_location, lake, collection, generation)
@@ -64,7 +64,7 @@ def load(
 
 
 def _said(name: str) -> str | None:
-    """An option of the command line's, not of the environment's."""
+    """Return the value of an option that the user typed. A value from the environment is None."""
     context = click.get_current_context()
     said: str | None = context.params[name]
     return said if context.get_parameter_source(name) is ParameterSource.COMMANDLINE else None
@@ -73,7 +73,7 @@ def _said(name: str) -> str | None:
 def _source(
     stack: ExitStack, store_location: str | None, lake: str | None, collection: str | None, generation: str | None
 ) -> "Generation":
-    """What to copy, open for as long as the stack is."""
+    """Return the generation to copy. The exit stack closes it."""
     from graphkin.store import open_lake, open_store
 
     if (store_location is None) == (lake is None):

@@ -1,4 +1,4 @@
-"""`graphkin map`: where the items of a collection lie on a map of it."""
+"""`graphkin map`: write the coordinates of all items in a two-dimensional map."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphkin.collection.layout import Map
     from graphkin.store.base import Generation
 
-_ROWS = 65_536  # of a piece that is written at once
+_ROWS = 65_536  # per block of output
 
 
 @click.command("map")

@@ -1,4 +1,4 @@
-"""`graphkin pick`: a diverse subset of a collection."""
+"""`graphkin pick`: pick a diverse subset of a collection."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`graphkin pretrain`: an encoder, from a server or from an offline folder."""
+"""`graphkin pretrain`: pre-train an encoder from a server or from an offline folder."""
 
 import os
 from pathlib import Path
@@ -158,14 +158,18 @@ def _show(
 def _require_one_source(
     url: str | None, collection: str | None, generation: str | None, offline: Path | None, besides: str | None
 ) -> None:
-    """`besides`: what only a source on a server may have beside it."""
+    """Raise `UsageError` unless the options name a server or an offline folder, and not both.
+
+    Args:
+        besides: A value of an option that only a server allows, such as --beside.
+    """
     online = url is not None and collection is not None
     if online == (offline is not None) or (offline and (url or collection or generation or besides)):
         raise click.UsageError("give --api URL and --collection NAME, or --offline DIR alone")
 
 
 def _begun_with(output: Path, part: str, collection: str | None) -> str | None:
-    """The generation that a part of the run in a folder is of, if there is one, and it is of this collection."""
+    """Return the generation that the run in a folder uses for one part, if the run uses this collection."""
     from graphkin.protocol.errors import NotFound
     from graphkin.trainer.pretraining.checkpoint import read_run
 
@@ -177,7 +181,7 @@ def _begun_with(output: Path, part: str, collection: str | None) -> str | None:
 
 
 def _kind(offline: Path | None, url: str | None, collection: str | None, generation: str | None) -> str:
-    """Of the items to train on."""
+    """Return the kind of the items to train on."""
     if offline is not None:
         from graphkin.trainer.feed.offline import fetched_generation
 

@@ -1,4 +1,4 @@
-"""`graphkin prune`: delete generations that newer ones have replaced."""
+"""`graphkin prune`: delete all but the newest generations."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`graphkin query`: filter, sort and count a whole collection, and take what passes home."""
+"""`graphkin query`: filter and sort a whole collection, and write the items that pass."""
 
 from functools import partial
 from pathlib import Path

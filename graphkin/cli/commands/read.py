@@ -1,4 +1,4 @@
-"""`graphkin neighbors`, `search` and `positives`: similar items of one item or structure."""
+"""`graphkin neighbors`, `search` and `positives`: items similar to one item or structure."""
 
 import sys
 from contextlib import closing

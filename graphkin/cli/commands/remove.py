@@ -1,4 +1,4 @@
-"""`graphkin remove`: take items out of a collection."""
+"""`graphkin remove`: remove items from a collection."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`graphkin serve`: the REST API."""
+"""`graphkin serve`: serve the REST API."""
 
 from pathlib import Path
 from typing import Any
