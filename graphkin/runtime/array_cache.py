@@ -158,7 +158,7 @@ class ArrayCache:
                     shutil.rmtree(entry.folder)
 
     def _arrays(self, folder: Path, key: Key) -> dict[str, NDArray[Any]]:
-        """Raises one of `_DAMAGE` if the entry is not whole."""
+        """Return the arrays of an entry. Raises one of `_DAMAGE` if the entry is damaged."""
         described = json.loads((folder / _KEY).read_text(encoding="utf-8"))
         if described["key"] != _plain(key):
             raise ValueError("its key is another")
@@ -217,6 +217,6 @@ def entry_name(key: Key) -> str:
 
 
 def _plain(key: Key) -> dict[str, Any]:
-    """The key as JSON gives it back: a tuple is a list."""
+    """Return the key as JSON reads it back: a tuple becomes a list."""
     plain: dict[str, Any] = json.loads(json.dumps(dict(key)))
     return plain

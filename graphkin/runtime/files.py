@@ -1,7 +1,8 @@
-"""Files that others rely on: written whole or not at all, forced to the disk, hashed; arrays appended with write().
+"""Files that are written atomically, synced and hashed, and arrays that grow by append.
 
-What must not be seen half is written beside its name and renamed (`whole`); `sweep` removes what writers that died have
-left. What must outlast a power cut is settled: synced, renamed, its new name synced.
+A file that no reader may see half-written is written under a temporary name and then renamed (`whole`). `sweep` removes
+the temporary files of killed processes. A folder that must survive a power cut is settled: its files are synced, it is
+renamed, and its parents are synced (`settle`).
 """
 
 import hashlib
@@ -21,26 +22,26 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 _HEADER = re.compile(rb"\{'descr': '([<>|=]\w+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n")
-"""Of the format's version 1.0, as numpy writes it. numpy reads it by Python's own parser, which in some Pythons fails
-where another thread interrupts it, whoever parses there: gh-106905."""
+"""A header of format version 1.0, as numpy writes it. numpy parses it with Python's parser, which in some versions
+of Python fails when another thread also parses: gh-106905."""
 
 MapMode: TypeAlias = Literal["r", "c"]
 
 PARTIAL = ".partial"
-"""The ending of what is being written, or was left so by a process that died."""
+"""Suffix of files that are being written, or that a killed process left."""
 
 
 def absolute(url: str) -> str:
-    """A URL, or the name of a folder, as processes with other working folders understand it too."""
+    """Return a URL unchanged, or the absolute path of a folder, for processes with another working folder."""
     return url if "://" in url else str(Path(url).absolute())
 
 
 @contextmanager
 def partial(path: Path) -> Iterator[Path]:
-    """Where to write a file or folder that the block then renames to `path`, in the same folder.
+    """Yield a temporary path in the folder of `path`. The block writes a file or folder there and renames it to `path`.
 
-    If the block fails nothing is left. The name is random, so writers of one path never share it, and a file that a
-    killed process left blocks no later one.
+    If the block fails, the temporary file is removed. Its name is random, so writers of the same path never collide,
+    and a file of a killed process blocks no later writer.
     """
     beside = path.with_name(f".{path.name}.{uuid4().hex}{PARTIAL}")
     try:
@@ -53,14 +54,14 @@ def partial(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """As `partial`, and renamed when the block is done. Replaces a file, and a folder that is empty."""
+    """Yield a temporary path, and rename it to `path` after the block. Replaces a file or an empty folder."""
     with partial(path) as beside:
         yield beside
         beside.replace(path)
 
 
 def sweep(folder: Path) -> None:
-    """Remove what writers that died have left; also what others are writing now."""
+    """Remove the temporary files of killed processes in a folder, and those of running writers."""
     for left in folder.glob("*" + PARTIAL):
         _remove(left)
 
@@ -73,7 +74,7 @@ def _remove(path: Path) -> None:
 
 
 def settle(folder: Path, path: Path) -> None:
-    """Rename a folder of files to `path` so that a power cut leaves all of it there, or none."""
+    """Rename a folder of files to `path` so that it exists completely or not at all after a power cut."""
     for file in folder.iterdir():
         sync(file)
     sync(folder)
@@ -83,7 +84,7 @@ def settle(folder: Path, path: Path) -> None:
 
 
 class ArrayWriter:
-    """One `.npy` file that grows by its first axis. The header is rewritten at `close`, in the room numpy leaves."""
+    """A `.npy` file that grows along its first axis. `close` rewrites the header in the space that numpy reserves."""
 
     def __init__(self, path: Path, dtype: DTypeLike, width: int | None = None) -> None:
         self._dtype = np.dtype(dtype)
@@ -105,7 +106,7 @@ class ArrayWriter:
         self._rows += len(block)
 
     def close(self) -> None:
-        """Complete the file. It is closed even if that fails (the disk may be full)."""
+        """Write the final header and close the file. It is closed even if the write fails (the disk may be full)."""
         if not self._file.closed:
             with self._file:
                 self._file.seek(0)
@@ -118,8 +119,14 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether in Fortran's order, and type of the array that a file begins with. Raises `ValueError` unless
-    `ArrayWriter` or numpy has written it, of numbers."""
+    """Read the header of a `.npy` file and leave the position at the first number.
+
+    Returns:
+        The shape, whether the order is Fortran's, and the dtype.
+
+    Raises:
+        ValueError: If neither `ArrayWriter` nor numpy wrote the header, or the array is not of numbers.
+    """
     if npy.read_magic(file) != (1, 0):
         raise ValueError("not of version 1.0 of the format")
     length = int.from_bytes(file.read(2), "little")
@@ -135,9 +142,10 @@ def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def map_array(file: BufferedReader, mode: MapMode = "r") -> NDArray[Any]:
-    """Return a memory map, read-only or copied on write ("c"), as a plain array.
+    """Return a memory map as a plain array, read-only ("r") or copy-on-write ("c").
 
-    Raises `ValueError` unless the file is one array and nothing more.
+    Raises:
+        ValueError: If the file is not exactly one array.
     """
     try:
         shape, fortran, dtype = read_header(file)
@@ -153,7 +161,7 @@ def map_array(file: BufferedReader, mode: MapMode = "r") -> NDArray[Any]:
 
 
 def sync(path: Path) -> None:
-    """Force a file or a folder's entries to the disk."""
+    """Force a file, or the entries of a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -162,7 +170,10 @@ def sync(path: Path) -> None:
 
 
 def sha256(file: BufferedReader) -> str:
-    """Of all its bytes. They are read, not mapped, so an unreadable block raises `OSError` and is no signal."""
+    """Return the SHA-256 of all bytes of an open file, in hexadecimal.
+
+    The bytes are read, not mapped, so an unreadable block raises `OSError` instead of a signal.
+    """
     file.seek(0)
     return hashlib.file_digest(file, "sha256").hexdigest()
 

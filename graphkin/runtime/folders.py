@@ -1,4 +1,4 @@
-"""Folders of caches, which belong to one user alone. Needs the standard library alone."""
+"""Cache folders that only one user can read. Needs only the standard library."""
 
 import os
 from pathlib import Path
@@ -7,9 +7,9 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for this user alone.
+    """Create a folder and its missing parents for this user only.
 
-    A folder that is there already is closed to others where it belongs to this user; others are left as they are.
+    An existing folder is closed to other users if it belongs to this user. Folders of other users stay unchanged.
     """
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
@@ -20,6 +20,6 @@ def private_folder(folder: Path) -> None:
 
 
 def close_files(folder: Path) -> None:
-    """Let this user alone read and write the files of a folder."""
+    """Restrict the files of a folder to this user."""
     for file in folder.iterdir():
         file.chmod(FILE_MODE)

@@ -16,7 +16,7 @@ from graphkin.runtime.files import PARTIAL
 
 
 class LocationError(Exception):
-    """A file system could not do what it was asked to. Its text is the reason that the file system gives, if any."""
+    """A file system failed. The text is the reason that the file system gives, if any."""
 
 
 class UnknownFileSystem(LocationError):
@@ -38,9 +38,12 @@ class PartialFileRemoved(LocationError):
 class Location:
     """The files below a URL, by their names relative to it. Safe to share between threads.
 
-    Credentials are those that the file system finds in its environment; a pickle holds the URL alone. Raises
-    `UnknownFileSystem` at construction. Every method raises `Unreachable`. A subclass that overrides `_reached` raises
-    the errors of its own package instead.
+    The file system reads credentials from its environment. A pickle holds only the URL. A subclass can override
+    `_reached` to raise the errors of its own package.
+
+    Raises:
+        UnknownFileSystem: By the constructor, if fsspec does not know the file system.
+        Unreachable: By every method, if the file system cannot be read or written.
     """
 
     def __init__(self, url: str) -> None:
@@ -64,9 +67,10 @@ class Location:
             return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a whole file beside its name and rename it: a reader finds all of it, or the file before it.
+        """Write a file under a temporary name and rename it, so that a reader gets the whole file or the previous one.
 
-        Raises `PartialFileRemoved` where another writer removes the file before it has its name.
+        Raises:
+            PartialFileRemoved: If another writer removes the temporary file before it is renamed.
         """
         path = self._path(name)
         folder, _, last = path.rpartition("/")
@@ -84,9 +88,9 @@ class Location:
                 raise
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write a whole file unless there is one of that name: of several writers one gets True.
+        """Write a file unless the name is taken. Return whether this call created it: one of several writers gets True.
 
-        Object stores are asked to write under a condition (S3: `If-None-Match: *`).
+        Object stores get a conditional write (S3: `If-None-Match: *`).
         """
         path = self._path(name)
         with self._reached():
@@ -95,7 +99,7 @@ class Location:
                     _create_local(path, content)
                 else:
                     self._files.pipe_file(path, content, mode="create")
-            except FileExistsError:  # of this very write, where a reply was lost and the file system tried again
+            except FileExistsError:  # maybe from this write: the file system retries after a lost response
                 return bool(self._files.cat_file(path) == content)
         return True
 
@@ -162,7 +166,7 @@ class Location:
             yield
         except (FileNotFoundError, LocationError):
             raise
-        except Exception as error:  # file systems raise what their libraries raise
+        except Exception as error:  # each file system raises the exceptions of its own library
             raise Unreachable(str(error)) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -170,12 +174,12 @@ class Location:
 
 
 def without_credentials(url: str) -> str:
-    """Return a URL as messages show it: without the name and the password of a user."""
+    """Return a URL without the user name and the password, for messages."""
     return url.replace(f"{urlsplit(url).netloc.rpartition('@')[0]}@", "")
 
 
 def _create_local(path: str, content: bytes) -> None:
-    """Write a synced file that has all of its content when it appears. Raises `FileExistsError`."""
+    """Write and sync a file that is complete when it appears. Raises `FileExistsError`."""
     beside = Path(f"{path}.{uuid4().hex}{PARTIAL}")
     try:
         with beside.open("wb") as file:
@@ -186,7 +190,7 @@ def _create_local(path: str, content: bytes) -> None:
             os.link(beside, path)
         except FileExistsError:
             raise
-        except OSError as error:  # a file system without hard links; the lock keeps other writers away
+        except OSError as error:  # the file system has no hard links; the lock keeps other writers away
             if Path(path).exists():
                 raise FileExistsError(path) from error
             beside.rename(path)
