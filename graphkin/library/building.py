@@ -86,13 +86,13 @@ def ingest(
         max_rejected=max_rejected,
         workers=workers or os.cpu_count() or 1,
     )
-    given = [os.fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
-    resolved = _recipe(kind, preset, given, read, {"threshold": threshold, **recipe})
-    with open_store(os.fspath(store), create=True) as opened:
-        return pipeline.ingest(opened, collection, given, resolved, options, library_progress())
+    paths = [os.fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
+    resolved_recipe = _recipe(kind, preset, paths, read, {"threshold": threshold, **recipe})
+    with open_store(os.fspath(store), create=True) as target:
+        return pipeline.ingest(target, collection, paths, resolved_recipe, options, library_progress())
 
 
-def _recipe(kind: str, preset: str, files: Sequence[str], read: "ReadOptions", given: dict[str, Any]) -> Recipe:
+def _recipe(kind: str, preset: str, files: Sequence[str], read: "ReadOptions", options: dict[str, Any]) -> Recipe:
     """Return the recipe for a kind and its options. Raises `InvalidInput` if the kind has no such preset."""
     from graphkin.ingest.recipes import bits_recipe, molecule_recipe, vector_recipe
     from graphkin.similarity.graphs.recipe import resolve_graphs
@@ -100,15 +100,15 @@ def _recipe(kind: str, preset: str, files: Sequence[str], read: "ReadOptions", g
 
     match kind:
         case "molecules":
-            return molecule_recipe(files, read, preset, **given)
+            return molecule_recipe(files, read, preset, **options)
         case "graphs":
-            return resolve_graphs(preset, **given)
+            return resolve_graphs(preset, **options)
         case "nodes" if preset == "default":
-            return resolve_nodes(**given)
+            return resolve_nodes(**options)
         case "fingerprints" if preset == "default":
-            return bits_recipe(files, read, **given)
+            return bits_recipe(files, read, **options)
         case "vectors" if preset == "default":
-            return vector_recipe(files, read, **given)
+            return vector_recipe(files, read, **options)
     raise InvalidInput(
         "nothing is ingested so",
         given=f"kind {kind!r}, preset {preset!r}",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _FIXED = ("id", "smiles", "structure", "names", "inchikey")
 
 
-class Found(NamedTuple):
+class Hits(NamedTuple):
     """Items and their similarity to a query, most similar first.
 
     Attributes:
@@ -140,20 +140,20 @@ class Collection(ABC):
         Raises:
             InvalidInput: If an argument is out of range, or the query structure cannot be read.
         """
-        written = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
-        written |= {"fingerprint": fingerprint, "vector": None if vector is None else np.asarray(vector).tolist()}
-        given = {
-            **written,
+        structures = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
+        structures |= {"fingerprint": fingerprint, "vector": None if vector is None else np.asarray(vector).tolist()}
+        fields = {
+            **structures,
             "measure": measure,
             "filters": filters and [*filters],
-            "substructure": _drawn(substructure),
+            "substructure": _jsonable(substructure),
             "min_similarity": min_similarity,
             "limit": limit,
         }
-        said = {name: value for name, value in given.items() if value is not None}
+        body = {name: value for name, value in fields.items() if value is not None}
         with refusing():
-            asked = SearchBody.model_validate_json(json.dumps(said))
-        return self._beside(self._search(asked))
+            request = SearchBody.model_validate_json(json.dumps(body))
+        return self._hits_table(self._search(request))
 
     def query(
         self,
@@ -193,14 +193,14 @@ class Collection(ABC):
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         order = None if sort is None else {"by": sort, "descending": descending}
-        passed = {"filters": [*filters], "name": name, "substructure": _drawn(substructure)}
-        given = {**passed, "similar": similar, "sort": order}
+        conditions = {"filters": [*filters], "name": name, "substructure": _jsonable(substructure)}
+        fields = {**conditions, "similar": similar, "sort": order}
         with refusing():
-            asked = QueryBody.model_validate_json(json.dumps({k: v for k, v in given.items() if v is not None}))
-        found = self._query(asked, limit)
-        table = self.items(columns=columns, ids=found.ids).arrow
-        if found.similarity is not None:
-            table = table.add_column(1, "similarity", pa.array(found.similarity))
+            request = QueryBody.model_validate_json(json.dumps({k: v for k, v in fields.items() if v is not None}))
+        selection = self._query(request, limit)
+        table = self.items(columns=columns, ids=selection.ids).arrow
+        if selection.similarity is not None:
+            table = table.add_column(1, "similarity", pa.array(selection.similarity))
         return Table(table)
 
     def search_batch(
@@ -227,13 +227,13 @@ class Collection(ABC):
         Raises:
             InvalidInput: If an argument is out of range.
         """
-        given = {"structures": structure_list(structures), "min_similarity": min_similarity, "limit": limit}
-        said = {name: value for name, value in given.items() if value is not None}
+        fields = {"structures": structure_list(structures), "min_similarity": min_similarity, "limit": limit}
+        body = {name: value for name, value in fields.items() if value is not None}
         with refusing():
-            asked = SearchBatchBody.model_validate_json(json.dumps(said))
-        rows, items = join_items(*self._search_batch(asked), self._rows)
-        shown = self._shown(items)
-        return Table(pa.table({**dict(zip(rows.column_names, rows.columns, strict=True)), **shown}))
+            request = SearchBatchBody.model_validate_json(json.dumps(body))
+        rows, items = join_items(*self._search_batch(request), self._rows)
+        columns = self._item_columns(items)
+        return Table(pa.table({**dict(zip(rows.column_names, rows.columns, strict=True)), **columns}))
 
     def neighbors(
         self,
@@ -268,9 +268,9 @@ class Collection(ABC):
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         with refusing():
-            said = {"filters": [*filters], "substructure": _drawn(substructure)}
-            passed = QueryBody.model_validate_json(json.dumps(said))
-        return self._beside(self._neighbors(self._the_item(id, smiles, name), min_similarity, passed, limit))
+            body = {"filters": [*filters], "substructure": _jsonable(substructure)}
+            conditions = QueryBody.model_validate_json(json.dumps(body))
+        return self._hits_table(self._neighbors(self._item_id(id, smiles, name), min_similarity, conditions, limit))
 
     def clusters(
         self,
@@ -303,14 +303,16 @@ class Collection(ABC):
             Conflict: If `method` is `scaffold` and the items are not molecules.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
-        given = {"method": method, "threshold": threshold, "property": property}
+        fields = {"method": method, "threshold": threshold, "property": property}
         with refusing():
-            asked = ClusteredFields.model_validate(given)
-        found = self._clusters(asked, limit)
-        items = self._rows(found["centre"].to_numpy())
-        own = {name: items[name] for name in (self.manifest.structure, "names")}
-        named = {name: found[name] for name in found.column_names}
-        return Table(pa.table({**{name: named.pop(name) for name in ("cluster", "size", "centre")}, **own, **named}))
+            request = ClusteredFields.model_validate(fields)
+        clusters = self._clusters(request, limit)
+        centers = self._rows(clusters["centre"].to_numpy())
+        described = {name: centers[name] for name in (self.manifest.structure, "names")}
+        columns = {name: clusters[name] for name in clusters.column_names}
+        return Table(
+            pa.table({**{name: columns.pop(name) for name in ("cluster", "size", "centre")}, **described, **columns})
+        )
 
     def cluster(
         self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None, limit: int | None = None
@@ -331,8 +333,8 @@ class Collection(ABC):
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         with refusing():
-            asked = ClusteredFields.model_validate({"method": method, "threshold": threshold})
-        return Table(self._rows(self._cluster(number, asked, limit)))
+            request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
+        return Table(self._rows(self._cluster(number, request, limit)))
 
     def core(self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> Core:
         """Return the maximum common substructure (MCS) of a cluster.
@@ -356,8 +358,8 @@ class Collection(ABC):
             Conflict: If the items are not molecules.
         """
         with refusing():
-            asked = ClusteringFields.model_validate({"method": method, "threshold": threshold})
-        return self._core(number, asked)
+            request = ClusteringFields.model_validate({"method": method, "threshold": threshold})
+        return self._core(number, request)
 
     def map(
         self,
@@ -386,8 +388,8 @@ class Collection(ABC):
                 collection has more than 500,000 items.
         """
         with refusing():
-            asked = MapQuery(property=property, method=method, threshold=threshold)
-        return Table(self._map(asked))
+            request = MapQuery(property=property, method=method, threshold=threshold)
+        return Table(self._map(request))
 
     def cliffs(
         self,
@@ -430,7 +432,7 @@ class Collection(ABC):
                 that exist.
         """
         require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}")
-        given = {
+        fields = {
             "property": property,
             "by": by,
             "min_similarity": min_similarity,
@@ -439,11 +441,11 @@ class Collection(ABC):
             "exclude_identical": exclude_identical,
         }
         with refusing():
-            drawn = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
-            asked = CliffsQuery.model_validate({**given, "filters": json.dumps([*filters]), "substructure": drawn})
-        found = self._cliffs(asked, limit)
+            pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
+            request = CliffsQuery.model_validate({**fields, "filters": json.dumps([*filters]), "substructure": pattern})
+        cliffs = self._cliffs(request, limit)
         self._warn_of_truncated_pairs()
-        return Table(cliffs_table(found, self.manifest, property, self._rows))
+        return Table(cliffs_table(cliffs, self.manifest, property, self._rows))
 
     def pick(
         self,
@@ -482,11 +484,11 @@ class Collection(ABC):
             source["substructure"] = substructure if isinstance(substructure, str) else dict(substructure)
         if ids is not None:
             source["ids"] = np.asarray(ids, np.int64).tolist()
-        given = {"count": count, "method": method, "threshold": threshold, "from": source or None}
+        fields = {"count": count, "method": method, "threshold": threshold, "from": source or None}
         with refusing():
-            asked = PickBody.model_validate_json(json.dumps(given))
-        found = self._pick(asked)
-        return Table(self._rows(found.ids).add_column(1, "nearest", pa.array(found.nearest)))
+            request = PickBody.model_validate_json(json.dumps(fields))
+        picks = self._pick(request)
+        return Table(self._rows(picks.ids).add_column(1, "nearest", pa.array(picks.nearest)))
 
     @abstractmethod
     def positives(
@@ -565,9 +567,9 @@ class Collection(ABC):
         Raises:
             InvalidInput: If there is no such column. The error lists those that exist.
         """
-        wanted = None if columns is None else [*dict.fromkeys(["id", *columns])]
-        found = self._range(wanted, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64))
-        return Table(found) if wanted is None else Table(found).select(wanted)
+        selection = None if columns is None else [*dict.fromkeys(["id", *columns])]
+        items = self._range(selection, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64))
+        return Table(items) if selection is None else Table(items).select(selection)
 
     def column(self, name: str) -> Iterator[list[Any]]:
         """Yield one column of all items in id order, in blocks."""
@@ -586,7 +588,7 @@ class Collection(ABC):
             InvalidInput: If the extra `trainer` is not installed.
             Conflict: If items of this kind have no features, such as fingerprints and vectors.
         """
-        with _needing_torch():
+        with _requires_torch():
             from graphkin.trainer.geometric import graphs
 
             return graphs(self._features(workers))
@@ -616,13 +618,13 @@ class Collection(ABC):
             InvalidInput: If the extra `trainer` is not installed, or an argument is out of range.
             Conflict: If items of this kind have no features, such as fingerprints and vectors.
         """
-        with _needing_torch():
+        with _requires_torch():
             from graphkin.trainer.geometric import Drawn, PositivesFeed
 
             def draw(anchors: Int32, epoch: int) -> "Drawn":
-                drawn = self.positives(anchors, policy, seed=seed, epoch=epoch, **parameters).arrow.combine_chunks()
-                positives = drawn["positives"].combine_chunks().flatten().to_numpy()
-                return Drawn(drawn["anchor"].to_numpy(), positives.reshape(len(anchors), -1))
+                sample = self.positives(anchors, policy, seed=seed, epoch=epoch, **parameters).arrow.combine_chunks()
+                positives = sample["positives"].combine_chunks().flatten().to_numpy()
+                return Drawn(sample["anchor"].to_numpy(), positives.reshape(len(anchors), -1))
 
             return PositivesFeed(self._features(workers), draw, batch_size, seed)
 
@@ -634,46 +636,46 @@ class Collection(ABC):
         return self._corpus
 
     @abstractmethod
-    def _search(self, asked: SearchBody) -> Found:
+    def _search(self, request: SearchBody) -> Hits:
         """Return the hits of one query."""
 
     @abstractmethod
-    def _query(self, asked: QueryBody, limit: int | None) -> Selected:
+    def _query(self, request: QueryBody, limit: int | None) -> Selected:
         """Return all items that pass the conditions, or the first `limit`. The cursor of the body is not used."""
 
     @abstractmethod
-    def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
+    def _search_batch(self, request: SearchBatchBody) -> tuple[pa.Array, Matches]:
         """Return the error of each structure, text or null, and the hits of the readable ones.
 
         The hits name their structure by its position in the batch.
         """
 
     @abstractmethod
-    def _clusters(self, asked: ClusteredFields, limit: int | None) -> pa.Table:
+    def _clusters(self, request: ClusteredFields, limit: int | None) -> pa.Table:
         """Return cluster, size and centre int32; with a property also min, max, mean float64 and values int64."""
 
     @abstractmethod
-    def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32: ...
+    def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32: ...
 
     @abstractmethod
-    def _core(self, number: int, asked: ClusteringFields) -> Core: ...
+    def _core(self, number: int, request: ClusteringFields) -> Core: ...
 
     @abstractmethod
-    def _map(self, asked: MapQuery) -> pa.Table: ...
+    def _map(self, request: MapQuery) -> pa.Table: ...
 
     @abstractmethod
-    def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
+    def _cliffs(self, request: CliffsQuery, limit: int) -> Cliffs:
         """Return the first `limit` pairs. The cursor of the query is not used."""
 
     @abstractmethod
-    def _pick(self, asked: PickBody) -> Picked: ...
+    def _pick(self, request: PickBody) -> Picked: ...
 
     @abstractmethod
-    def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
+    def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:
         """Return the id of an item that is identified by its id, its structure or its name."""
 
     @abstractmethod
-    def _neighbors(self, id: int, min_similarity: float | None, passed: QueryBody, limit: int | None) -> Found:
+    def _neighbors(self, id: int, min_similarity: float | None, conditions: QueryBody, limit: int | None) -> Hits:
         """Return the neighbors that pass the filters and contain the substructure of a query."""
 
     @abstractmethod
@@ -687,11 +689,13 @@ class Collection(ABC):
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
         """Return all columns of some items, in the order of `ids`."""
 
-    def _beside(self, found: Found) -> Table:
-        items = self._rows(found.ids)
-        return Table(pa.table({"id": items["id"], "similarity": pa.array(found.similarity), **self._shown(items)}))
+    def _hits_table(self, hits: Hits) -> Table:
+        items = self._rows(hits.ids)
+        return Table(
+            pa.table({"id": items["id"], "similarity": pa.array(hits.similarity), **self._item_columns(items)})
+        )
 
-    def _shown(self, items: pa.Table) -> dict[str, Any]:
+    def _item_columns(self, items: pa.Table) -> dict[str, Any]:
         """Return the structure, the names and the properties of items as columns."""
         properties = [name for name in items.column_names if name not in _FIXED]
         return {
@@ -707,12 +711,14 @@ class Collection(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:
-        described = f"{self.size:,} items ({self.kind}), {self.manifest.pairs_text}, generation {self.generation[:12]}"
-        return f"{type(self).__name__}({self.name!r}, {described})"
+        summary = f"{self.size:,} items ({self.kind}), {self.manifest.pairs_text}, generation {self.generation[:12]}"
+        return f"{type(self).__name__}({self.name!r}, {summary})"
 
     def _repr_html_(self) -> str:
         manifest = self.manifest
@@ -727,13 +733,13 @@ class Collection(ABC):
         return f"<table><caption>{escape(self.name)}</caption>{rows}</table>"
 
 
-def _drawn(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
+def _jsonable(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
     """Return a substructure as a value that JSON can hold."""
     return dict(substructure) if isinstance(substructure, Mapping) else substructure
 
 
 @contextmanager
-def _needing_torch() -> Iterator[None]:
+def _requires_torch() -> Iterator[None]:
     """Translate the `ModuleNotFoundError` of a missing package into `InvalidInput` with the extra to install."""
     try:
         yield
@@ -774,7 +780,7 @@ class Collections(ABC):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return any(each == name for each in self)
+        return any(collection == name for collection in self)
 
     @abstractmethod
     def close(self) -> None:
@@ -783,7 +789,9 @@ class Collections(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:

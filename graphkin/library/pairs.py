@@ -16,8 +16,8 @@ from graphkin.store.records import UInt64
 
 BitVectors: TypeAlias = Sequence[Any]  # rdkit.DataStructs.ExplicitBitVect, which has no type information
 
-_MOST_BITS = 65_472  # per fingerprint: the kernels store bit numbers in 16 bits
-_MOST = 2**31 - 1  # fingerprints
+_MAX_BITS = 65_472  # per fingerprint: the kernels store bit numbers in 16 bits
+_MAX_FINGERPRINTS = 2**31 - 1
 
 
 def similar_pairs(
@@ -46,23 +46,23 @@ def similar_pairs(
 
     require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0, at most 1")
     require(threads is None or threads > 0, "number of threads", threads, "1 or more")
-    words = _words(fingerprints)
+    packed = _packed(fingerprints)
     progress = library_progress()
     with compiling(progress):
-        Pairs.concatenate([*join(words[:2], threshold, 1)])
-    with progress.stage("join", len(words), "fingerprints") as advance:
-        found = Pairs.concatenate([*join(words, threshold, threads or os.cpu_count() or 1, advance)])
-    order = np.lexsort((found.right, found.left))
-    columns = {name: pa.array(getattr(found, name)[order]) for name in ("left", "right", "similarity")}
+        Pairs.concatenate([*join(packed[:2], threshold, 1)])
+    with progress.stage("join", len(packed), "fingerprints") as advance:
+        pairs = Pairs.concatenate([*join(packed, threshold, threads or os.cpu_count() or 1, advance)])
+    order = np.lexsort((pairs.right, pairs.left))
+    columns = {name: pa.array(getattr(pairs, name)[order]) for name in ("left", "right", "similarity")}
     return Table(pa.table(columns))
 
 
-def _words(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
+def _packed(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
     """Return fingerprints as (n, W) uint64."""
     if not isinstance(fingerprints, np.ndarray):
         from graphkin.similarity.molecules.fingerprints import pack
 
-        return _bounded(pack(fingerprints)) if len(fingerprints) else np.empty((0, 1), np.uint64)
+        return _checked(pack(fingerprints)) if len(fingerprints) else np.empty((0, 1), np.uint64)
     if fingerprints.dtype != np.uint64 or fingerprints.ndim != 2 or not fingerprints.shape[1]:
         raise InvalidInput(
             "not packed fingerprints",
@@ -70,11 +70,11 @@ def _words(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
             expected="uint64 (n, bits / 64), or a list of RDKit bit vectors",
             hint='of rows of 0 and 1: numpy.packbits(rows, axis=1, bitorder="little").view("uint64")',
         )
-    return _bounded(np.ascontiguousarray(fingerprints))
+    return _checked(np.ascontiguousarray(fingerprints))
 
 
-def _bounded(words: UInt64) -> UInt64:
+def _checked(packed: UInt64) -> UInt64:
     """Return the fingerprints, or raise `InvalidInput` if there are too many or they are too long."""
-    fits = len(words) <= _MOST and 64 * words.shape[1] <= _MOST_BITS
-    require(fits, "array of fingerprints", words.shape, f"at most {_MOST:,} of at most {_MOST_BITS:,} bits")
-    return words
+    fits = len(packed) <= _MAX_FINGERPRINTS and 64 * packed.shape[1] <= _MAX_BITS
+    require(fits, "array of fingerprints", packed.shape, f"at most {_MAX_FINGERPRINTS:,} of at most {_MAX_BITS:,} bits")
+    return packed

@@ -12,7 +12,7 @@ from graphkin.collection.clusters.core import Core
 from graphkin.collection.opened import OpenCollection
 from graphkin.collection.picking import Picked
 from graphkin.collection.selection import Selected
-from graphkin.library.collection import Collection, Collections, Found
+from graphkin.library.collection import Collection, Collections, Hits
 from graphkin.library.table import Table
 from graphkin.protocol.requests import (
     CliffsQuery,
@@ -47,7 +47,7 @@ class StoredCollections(Collections):
         return StoredCollection(self, self._store.open(name, self._store.full_id(name, generation)))
 
     def __iter__(self) -> Iterator[str]:
-        return iter([found.name for found in self._store.collections()])
+        return iter([collection.name for collection in self._store.collections()])
 
     def close(self) -> None:
         self._closing()
@@ -56,9 +56,9 @@ class StoredCollections(Collections):
 class StoredCollection(Collection):
     """A generation that this process reads. Safe to share between threads."""
 
-    def __init__(self, among: StoredCollections, generation: Generation) -> None:
+    def __init__(self, collections: StoredCollections, generation: Generation) -> None:
         super().__init__(generation.collection, generation.manifest)
-        self._among = among  # this reference keeps the store open while its generation is read
+        self._collections = collections  # this reference keeps the store open while its generation is read
         self._generation = generation
         self._open = OpenCollection(generation)
         self._closing = finalize(self, generation.close)
@@ -72,24 +72,24 @@ class StoredCollection(Collection):
         epoch: int = 0,
         **parameters: "Unpack[PolicyOptions]",
     ) -> Table:
-        resolved = policy_of(policy, **parameters)
-        rows = positives_rows(self._open.positives(np.asarray(ids, np.int64), resolved, seed, epoch))
-        provenance = told(positives_provenance(self.generation, resolved, seed, epoch))
+        validated = policy_of(policy, **parameters)
+        rows = positives_rows(self._open.positives(np.asarray(ids, np.int64), validated, seed, epoch))
+        provenance = told(positives_provenance(self.generation, validated, seed, epoch))
         return Table(pa.Table.from_batches([rows]).replace_schema_metadata(provenance))
 
-    def _search(self, asked: SearchBody) -> Found:
-        hits = self._open.search(asked, asked.limit).hits
-        return Found(hits.ids, hits.similarity)
+    def _search(self, request: SearchBody) -> Hits:
+        hits = self._open.search(request, request.limit).hits
+        return Hits(hits.ids, hits.similarity)
 
-    def _query(self, asked: QueryBody, limit: int | None) -> Selected:
-        return self._open.query(asked).first(limit)
+    def _query(self, request: QueryBody, limit: int | None) -> Selected:
+        return self._open.query(request).first(limit)
 
-    def _search_batch(self, asked: SearchBatchBody) -> tuple[pa.Array, Matches]:
-        answers = self._open.search_batch(asked)
-        return pa.array(answers.errors, pa.string()), answers.hits
+    def _search_batch(self, request: SearchBatchBody) -> tuple[pa.Array, Matches]:
+        results = self._open.search_batch(request)
+        return pa.array(results.errors, pa.string()), results.hits
 
-    def _clusters(self, asked: ClusteredFields, limit: int | None) -> pa.Table:
-        clusters = self._open.clusters(asked).clusters
+    def _clusters(self, request: ClusteredFields, limit: int | None) -> pa.Table:
+        clusters = self._open.clusters(request).clusters
         last = len(clusters.centre) if limit is None else min(limit, len(clusters.centre))
         columns = {
             "cluster": np.arange(1, last + 1, dtype=np.int32),
@@ -97,31 +97,33 @@ class StoredCollection(Collection):
             "centre": clusters.centre[:last],
         }
         ranges = {}
-        if asked.property is not None:
-            ranges = clusters.ranges(numeric(self._generation, asked.property), 0, last)._asdict()
+        if request.property is not None:
+            ranges = clusters.ranges(numeric(self._generation, request.property), 0, last)._asdict()
         return pa.table({name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()})
 
-    def _cluster(self, number: int, asked: ClusteredFields, limit: int | None) -> Int32:
-        return self._open.clusters(asked).clusters.members(number - 1)[:limit]
+    def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:
+        return self._open.clusters(request).clusters.members(number - 1)[:limit]
 
-    def _core(self, number: int, asked: ClusteringFields) -> Core:
-        return self._open.core(number, self._open.clusters(asked)).core
+    def _core(self, number: int, request: ClusteringFields) -> Core:
+        return self._open.core(number, self._open.clusters(request)).core
 
-    def _map(self, asked: MapQuery) -> pa.Table:
-        return pa.Table.from_batches([self._open.map(asked).rows(slice(0, self.size))])
+    def _map(self, request: MapQuery) -> pa.Table:
+        return pa.Table.from_batches([self._open.map(request).rows(slice(0, self.size))])
 
-    def _cliffs(self, asked: CliffsQuery, limit: int) -> Cliffs:
-        return self._open.cliffs(asked, limit, asked.selection())
+    def _cliffs(self, request: CliffsQuery, limit: int) -> Cliffs:
+        return self._open.cliffs(request, limit, request.selection())
 
-    def _pick(self, asked: PickBody) -> Picked:
-        return self._open.pick(asked, asked.count)
+    def _pick(self, request: PickBody) -> Picked:
+        return self._open.pick(request, request.count)
 
-    def _the_item(self, id: int | None, smiles: str | None, name: str | None) -> int:
+    def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:
         return self._open.item_id(id, smiles, name)
 
-    def _neighbors(self, id: int, min_similarity: float | None, passed: QueryBody, limit: int | None) -> Found:
-        found = self._open.neighbors(id, min_similarity, passed.filters or (), passed.substructure, limit=limit)
-        return Found(found.ids, found.similarity)
+    def _neighbors(self, id: int, min_similarity: float | None, conditions: QueryBody, limit: int | None) -> Hits:
+        neighbors = self._open.neighbors(
+            id, min_similarity, conditions.filters or (), conditions.substructure, limit=limit
+        )
+        return Hits(neighbors.ids, neighbors.similarity)
 
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
         return self._open.edges(min_similarity, start, stop)

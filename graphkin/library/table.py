@@ -12,9 +12,9 @@ from graphkin.protocol.errors import InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 24  # rows in a notebook
-_CHARACTERS = 120  # per cell, at most
-_DRAWN = 300  # characters of a SMILES, at most: RDKit takes seconds to draw the largest molecules
+_MAX_ROWS = 24  # in a notebook
+_MAX_CHARACTERS = 120  # per cell, at most
+_MAX_SMILES = 300  # characters of a SMILES, at most: RDKit takes seconds to draw the largest molecules
 _WIDTH, _HEIGHT = 160, 110  # pixels of a depiction
 
 
@@ -71,36 +71,36 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Return the first rows as self-contained HTML. All text in it is escaped."""
-        drawn = ["smiles"] if "smiles" in self.columns else []
-        head = "".join(f"<th>{escape(each)}</th>" for each in [*("" for _ in drawn), *self.columns])
-        rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in self._cells(drawn))
-        first = f"the first {_SHOWN} of " if len(self) > _SHOWN else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{first}{len(self):,} rows</p>"
+        structures = ["smiles"] if "smiles" in self.columns else []
+        head = "".join(f"<th>{escape(name)}</th>" for name in [*("" for _ in structures), *self.columns])
+        rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in self._cells(structures))
+        excerpt = f"the first {_MAX_ROWS} of " if len(self) > _MAX_ROWS else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{excerpt}{len(self):,} rows</p>"
 
-    def _cells(self, drawn: list[str]) -> Iterator[list[str]]:
-        for row in self.arrow.slice(0, _SHOWN).to_pylist():
-            pictures = [f"<td>{_picture(row[column])}</td>" for column in drawn]
-            yield [*pictures, *(f"<td>{escape(_text(value))}</td>" for value in row.values())]
+    def _cells(self, structures: list[str]) -> Iterator[list[str]]:
+        for row in self.arrow.slice(0, _MAX_ROWS).to_pylist():
+            depictions = [f"<td>{_depiction(row[column])}</td>" for column in structures]
+            yield [*depictions, *(f"<td>{escape(_text(value))}</td>" for value in row.values())]
 
 
 def _text(value: Any) -> str:
-    """Return a value as text of at most `_CHARACTERS` characters."""
+    """Return a value as text of at most `_MAX_CHARACTERS` characters."""
     if isinstance(value, dict):
-        said = ", ".join(f"{name}: {_text(each)}" for name, each in value.items() if each is not None)
+        text = ", ".join(f"{name}: {_text(each)}" for name, each in value.items() if each is not None)
     elif isinstance(value, list):
-        said = ", ".join(_text(each) for each in value[:_CHARACTERS])
+        text = ", ".join(_text(each) for each in value[:_MAX_CHARACTERS])
     elif isinstance(value, float):
-        said = f"{value:.6g}"
+        text = f"{value:.6g}"
     else:
-        said = "" if value is None else str(value)
-    return said if len(said) <= _CHARACTERS else f"{said[:_CHARACTERS]}…"
+        text = "" if value is None else str(value)
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 
 
-def _picture(smiles: str | None) -> str:
+def _depiction(smiles: str | None) -> str:
     """Return the depiction of a molecule as an HTML image, or nothing if the molecule is large or unreadable."""
     from graphkin.api.drawing.molecule import draw
 
-    if not smiles or len(smiles) > _DRAWN:
+    if not smiles or len(smiles) > _MAX_SMILES:
         return ""
     try:
         svg = draw(smiles, smiles, "", _WIDTH, _HEIGHT)
