@@ -49,7 +49,7 @@ _EXTRAS = {
 }
 """The extra that installs a package, by the name of the package."""
 
-_OBJECTS = 10_000
+_GC_THRESHOLD = 10_000
 """Net allocations between two garbage collections. The default of 700 slows down the import of libraries noticeably."""
 
 _EPILOG = """\b
@@ -64,7 +64,7 @@ Exit codes:
 """
 
 
-class _Rooms(click.Group):
+class _LazyGroup(click.Group):
     """A group whose subcommands are imported from their modules on first use."""
 
     def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
@@ -77,7 +77,9 @@ class _Rooms(click.Group):
         return command
 
 
-@click.group(cls=_Rooms, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(
+    cls=_LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(package_name="graphkin")
 def graphkin() -> None:
     """A similarity store for molecules and graphs."""
@@ -85,7 +87,7 @@ def graphkin() -> None:
 
 def main() -> None:
     """Run the console script."""
-    gc.set_threshold(_OBJECTS)
+    gc.set_threshold(_GC_THRESHOLD)
     sys.exit(run(sys.argv[1:]))
 
 

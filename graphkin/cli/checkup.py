@@ -22,10 +22,10 @@ from graphkin.store import is_lake, open_store
 from graphkin.store.base import Store
 
 _PACKAGES = ("graphkin", "rdkit", "numpy", "numba", "pyarrow", "pydantic", "fastapi", "neo4j", "torch", "pyspark")
-_FILES = 1024  # open files that a process needs at least: each open generation takes two dozen
-_FREE = 2**30  # bytes that should be free on a disk
-_GENERATIONS = 10  # of a collection, at most, before `prune` is suggested
-_PATIENCE = 10  # seconds to wait for a server
+_MIN_OPEN_FILES = 1024  # open files that a process needs at least: each open generation takes two dozen
+_MIN_FREE = 2**30  # bytes that should be free on a disk
+_MAX_GENERATIONS = 10  # of a collection, at most, before `prune` is suggested
+_TIMEOUT = 10  # seconds to wait for a server
 
 
 class Finding(NamedTuple):
@@ -44,17 +44,21 @@ class Finding(NamedTuple):
     hint: str | None = None
 
 
-def machine() -> Iterator[Finding]:
+def check_machine() -> Iterator[Finding]:
     """Check versions, limits and the cache folder of this machine."""
-    found = {"Python": python_version(), **{name: known for name in _PACKAGES if (known := _version(name))}}
-    yield Finding("versions", "ok", ", ".join(f"{name} {known}" for name, known in found.items()))
+    versions = {"Python": python_version(), **{name: installed for name in _PACKAGES if (installed := _version(name))}}
+    yield Finding("versions", "ok", ", ".join(f"{name} {installed}" for name, installed in versions.items()))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     yield Finding("machine", "ok", f"{os.cpu_count()} cores, {memory / 2**30:.0f} GiB of memory")
     _, files = resource.getrlimit(resource.RLIMIT_NOFILE)  # `graphkin serve` raises its limit to the hard limit
-    few = files < _FILES
-    hint = f"let `graphkin serve` open {_FILES} or more: LimitNOFILE of systemd, nofile in limits.conf" if few else None
-    yield Finding("open files", "note" if few else "ok", f"at most {files}", hint)
-    yield _cache(user_cache_path("graphkin"))
+    is_low = files < _MIN_OPEN_FILES
+    hint = (
+        f"let `graphkin serve` open {_MIN_OPEN_FILES} or more: LimitNOFILE of systemd, nofile in limits.conf"
+        if is_low
+        else None
+    )
+    yield Finding("open files", "note" if is_low else "ok", f"at most {files}", hint)
+    yield _check_cache(user_cache_path("graphkin"))
 
 
 def _version(package: str) -> str | None:
@@ -64,7 +68,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _cache(folder: Path) -> Finding:
+def _check_cache(folder: Path) -> Finding:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -72,37 +76,37 @@ def _cache(folder: Path) -> Finding:
     except OSError as error:
         hint = "make it writable, or set XDG_CACHE_HOME to a folder that is"
         return Finding("cache", "wrong", f"{folder} cannot be written: {error.strerror}", hint)
-    held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return _room("cache", folder, f"{folder} holds {_megabytes(held)}")
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return _check_disk("cache", folder, f"{folder} holds {_megabytes(size)}")
 
 
-def _room(about: str, folder: Path, said: str) -> Finding:
+def _check_disk(about: str, folder: Path, message: str) -> Finding:
     """Check the free space on the disk of a folder."""
     free = shutil.disk_usage(folder).free
-    full = free < _FREE
-    hint = "free space on this disk: what finds none publishes nothing" if full else None
-    return Finding(about, "note" if full else "ok", f"{said}, {_megabytes(free)} are free", hint)
+    is_full = free < _MIN_FREE
+    hint = "free space on this disk: what finds none publishes nothing" if is_full else None
+    return Finding(about, "note" if is_full else "ok", f"{message}, {_megabytes(free)} are free", hint)
 
 
 def _megabytes(size: int) -> str:
     return f"{size / 1e6:,.0f} MB"
 
 
-def store(location: str) -> Iterator[Finding]:
+def check_store(location: str) -> Iterator[Finding]:
     """Check that a store opens, and its collections. Reads no file completely: `graphkin verify` does that."""
     try:
         with open_store(location) as opened:
-            yield from _store(opened, location)
+            yield from _check_collections(opened, location)
     except GraphkinError as error:
-        yield _wrong("store", error)
+        yield _failure("store", error)
 
 
-def _store(opened: Store, location: str) -> Iterator[Finding]:
+def _check_collections(opened: Store, location: str) -> Iterator[Finding]:
     collections = opened.collections()
-    said = f"{location} holds {len(collections)} collections"
-    yield Finding("store", "ok", said) if "://" in location else _room("store", Path(location), said)
+    message = f"{location} holds {len(collections)} collections"
+    yield Finding("store", "ok", message) if "://" in location else _check_disk("store", Path(location), message)
     for collection in collections:
-        yield from _collection(opened, collection.name, len(collection.generations))
+        yield from _check_collection(opened, collection.name, len(collection.generations))
     if "://" in location and not is_lake(location):
         try:
             opened.require_engine("gds")
@@ -113,47 +117,49 @@ def _store(opened: Store, location: str) -> Iterator[Finding]:
             yield Finding("Graph Data Science", "ok", "answers")
 
 
-def _collection(opened: Store, name: str, generations: int) -> Iterator[Finding]:
+def _check_collection(opened: Store, name: str, generations: int) -> Iterator[Finding]:
     about = f"collection {name}"
     try:
         with opened.open(name) as current:
             manifest, kind = current.manifest, kind_of(current)
-            here = kind.versions(kind.recipe(manifest.recipe))
+            installed = kind.versions(kind.recipe(manifest.recipe))
     except GraphkinError as error:
-        yield _wrong(about, error)
+        yield _failure(about, error)
         return
     size = f"{manifest.counts.kept:,} items, {manifest.edges:,} edges, {generations} generations"
     yield Finding(about, "ok", f"{size}, current {manifest.generation[:12]}")
-    others = [
-        f"{each} {manifest.versions[each]}, here {here.get(each, 'none')}"
-        for each in manifest.libraries
-        if manifest.versions.get(each) != here.get(each)
+    differences = [
+        f"{library} {manifest.versions[library]}, here {installed.get(library, 'none')}"
+        for library in manifest.libraries
+        if manifest.versions.get(library) != installed.get(library)
     ]
-    if others:
+    if differences:
         hint = "it is read as it is; to append, and to search exactly, ingest it anew with the version of here"
-        yield Finding(about, "note", f"made with {'; '.join(others)}", hint)
+        yield Finding(about, "note", f"made with {'; '.join(differences)}", hint)
     if len(manifest.fragments) > MANY_FRAGMENTS:
         hint = f"graphkin compact --store … --collection {name}"
         yield Finding(about, "note", f"read from {len(manifest.fragments)} fragments", hint)
-    if generations > _GENERATIONS:
+    if generations > _MAX_GENERATIONS:
         yield Finding(about, "note", f"{generations} generations", f"graphkin prune --keep 3 --collection {name}")
 
 
-def server(url: str) -> Finding:
+def check_server(url: str) -> Finding:
     """Check whether a server responds to requests."""
     if not url.startswith(("http://", "https://")):
         return Finding("server", "wrong", f"{url} is no URL of a server", "such as http://127.0.0.1:8000")
     try:
-        with urlopen(f"{url.rstrip('/')}/readyz", timeout=_PATIENCE) as reply:  # noqa: S310 - the scheme is checked above
+        with urlopen(f"{url.rstrip('/')}/readyz", timeout=_TIMEOUT) as reply:  # noqa: S310 - the scheme is checked above
             return Finding("server", "ok", f"{url} is {loads(reply.read())['status']}")
     except HTTPError as error:
-        said = f"{url} is not ready: {error.read().decode(errors='replace')}"
-        later = "Retry-After" in error.headers
-        return Finding("server", "note" if later else "wrong", said, "ask again in a moment" if later else None)
+        message = f"{url} is not ready: {error.read().decode(errors='replace')}"
+        is_temporary = "Retry-After" in error.headers
+        return Finding(
+            "server", "note" if is_temporary else "wrong", message, "ask again in a moment" if is_temporary else None
+        )
     except (OSError, ValueError, KeyError) as error:
         return Finding("server", "wrong", f"{url} does not answer: {error}", "graphkin serve --store …")
 
 
-def _wrong(about: str, error: GraphkinError) -> Finding:
-    said = error.detail if error.given is None else f"{error.detail}: {error.given}"
-    return Finding(about, "wrong", said, error.hint)
+def _failure(about: str, error: GraphkinError) -> Finding:
+    message = error.detail if error.given is None else f"{error.detail}: {error.given}"
+    return Finding(about, "wrong", message, error.hint)

@@ -17,7 +17,9 @@ _SIGN = re.compile("|".join(_SIGNS))
 _SIGNED = re.compile(rf"\s*({_SIGN.pattern})\s*(.*)", re.DOTALL)
 
 
-def query_of(manifest: Manifest, conditions: Sequence[str], substructure: tuple[str, str] | None) -> QueryFields | None:
+def parse_query(
+    manifest: Manifest, conditions: Sequence[str], substructure: tuple[str, str] | None
+) -> QueryFields | None:
     """Return the query of --filter and --substructure, or None if neither is set.
 
     Args:
@@ -30,12 +32,12 @@ def query_of(manifest: Manifest, conditions: Sequence[str], substructure: tuple[
     """
     if not conditions and substructure is None:
         return None
-    filters = [filter_of(manifest, condition) for condition in conditions]
+    filters = [parse_filter(manifest, condition) for condition in conditions]
     with refusing():
-        return QueryFields(filters=filters, substructure=substructure_of(substructure))
+        return QueryFields(filters=filters, substructure=parse_substructure(substructure))
 
 
-def substructure_of(substructure: tuple[str, str] | None) -> Substructure | None:
+def parse_substructure(substructure: tuple[str, str] | None) -> Substructure | None:
     """Return the substructure of a text and its notation."""
     if substructure is None:
         return None
@@ -43,13 +45,13 @@ def substructure_of(substructure: tuple[str, str] | None) -> Substructure | None
     return Substructure(**{writing: text})
 
 
-def clustering_of(method: ClusterMethod, threshold: float | None) -> ClusteringFields:
+def parse_clustering(method: ClusterMethod, threshold: float | None) -> ClusteringFields:
     """Return the clustering of --method and --threshold. Raises `InvalidInput` if the method has no threshold."""
     with refusing():
         return ClusteringFields(method=method, threshold=threshold)
 
 
-def filter_of(manifest: Manifest, condition: str) -> Filter:
+def parse_filter(manifest: Manifest, condition: str) -> Filter:
     """Return the filter of a condition such as `molwt>=300`.
 
     The name of a property may contain a comparison sign, so the longest property that begins the condition wins.
@@ -58,23 +60,23 @@ def filter_of(manifest: Manifest, condition: str) -> Filter:
         InvalidInput: If the text is not a condition.
     """
     kinds = {title: column.kind for title, column in shown(manifest).items()}
-    known = [each for each in (*kinds, "names") if condition.startswith(each)]
-    named = [each for each in known if _SIGNED.match(condition.removeprefix(each))]
-    property = max(named, key=len) if named else _SIGN.split(condition, maxsplit=1)[0].strip()
-    said = _SIGNED.fullmatch(condition.removeprefix(property).lstrip())
-    if said is None:
+    prefixes = [name for name in (*kinds, "names") if condition.startswith(name)]
+    properties = [name for name in prefixes if _SIGNED.match(condition.removeprefix(name))]
+    property = max(properties, key=len) if properties else _SIGN.split(condition, maxsplit=1)[0].strip()
+    match = _SIGNED.fullmatch(condition.removeprefix(property).lstrip())
+    if match is None:
         raise InvalidInput(
             "not a condition", given=condition, expected="as in molwt>=300: a property, >= <= = or ~, and a value"
         )
-    sign, value = said.groups()
-    number = sign in (">=", "<=") or (sign == "=" and kinds.get(property) == "number")
+    sign, value = match.groups()
+    is_number = sign in (">=", "<=") or (sign == "=" and kinds.get(property) == "number")
     try:
-        return Filter.model_validate({"property": property, _SIGNS[sign]: float(value) if number else value})
+        return Filter.model_validate({"property": property, _SIGNS[sign]: float(value) if is_number else value})
     except ValueError as error:
         raise InvalidInput("not a condition", given=condition, expected=f"a number after {sign}") from error
 
 
-def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure | None:
+def parse_measure(tversky: tuple[float, float] | None, counts: bool) -> Measure | None:
     """Return the measure of --tversky or --counts. Raises `InvalidInput` for both, and for invalid weights."""
     if tversky and counts:
         raise InvalidInput("a search is by one measure", given="--tversky and --counts", expected="one of them")
@@ -85,7 +87,7 @@ def measure_of(tversky: tuple[float, float] | None, counts: bool) -> Measure | N
         return Measure(name="tversky", alpha=alpha, beta=beta)
 
 
-def require_search(min_similarity: float | None) -> None:
+def require_search_similarity(min_similarity: float | None) -> None:
     """Raise `InvalidInput` unless the similarity is above 0 and at most 1."""
     if min_similarity is not None and not 0 < min_similarity <= 1:
         raise InvalidInput("no such similarity", given=min_similarity, expected="above 0, at most 1")

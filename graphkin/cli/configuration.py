@@ -54,7 +54,7 @@ def settings(command: Command) -> Command:
     return _negatives(_file(_assignments(command)))
 
 
-def configuration(
+def resolve_config(
     kind: str, encoder: Any, file: Path | None, assignments: tuple[str, ...], **options: Any
 ) -> "PretrainConfig":
     """Return the configuration of a run.
@@ -79,12 +79,12 @@ def configuration(
         return config  # settings.py needs pydantic, which machines that train offline may lack
     from graphkin.trainer.pretraining.settings import assigned, changed, read_settings
 
-    said = [] if file is None else [*read_settings(file), *_typed({"encoder": encoder, **options})]
-    return changed(config, [*said, *map(assigned, assignments)])
+    settings = [] if file is None else [*read_settings(file), *_typed_settings({"encoder": encoder, **options})]
+    return changed(config, [*settings, *map(assigned, assignments)])
 
 
-def _typed(options: dict[str, Any]) -> list[tuple[str, Any]]:
+def _typed_settings(options: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return the settings of the options that the user typed. They override a file. Defaults do not."""
     source = click.get_current_context().get_parameter_source
-    said = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
-    return [(setting, said[name]) for name, setting in _SETTINGS.items() if name in said]
+    typed = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
+    return [(setting, typed[name]) for name, setting in _SETTINGS.items() if name in typed]

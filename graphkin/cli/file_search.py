@@ -54,35 +54,35 @@ class FileSearch:
         The columns of items are those of exports, with the prefix item_ where the name is taken.
         """
         for records in self._blocks():
-            given = [self._given(*record) for record in zip(*records.select(["text", "fault"]), strict=True)]
-            answers = self.collection.search_each(given, self.min_similarity, self.limit, self.measure)
-            self._count(answers)
+            structures = [self._structure(*record) for record in zip(*records.select(["text", "fault"]), strict=True)]
+            results = self.collection.search_each(structures, self.min_similarity, self.limit, self.measure)
+            self._count(results)
             items_of = partial(read_items, self.collection.generation)
-            rows, items = join_items(pa.array(answers.errors, pa.string()), answers.hits, items_of)
+            rows, items = join_items(pa.array(results.errors, pa.string()), results.hits, items_of)
             names = records["name"].take(rows["query"])
-            numbers = pa.array(rows["query"].to_numpy() + (self.searched - len(given)), pa.int64())
-            own = {"query": numbers, "query_name": names, **{each: rows[each] for each in rows.column_names[1:]}}
-            beside_them = {
-                f"item_{each}" if each in own else each: items[each] for each in items.column_names if each != "id"
+            numbers = pa.array(rows["query"].to_numpy() + (self.searched - len(structures)), pa.int64())
+            columns = {"query": numbers, "query_name": names, **{name: rows[name] for name in rows.column_names[1:]}}
+            item_columns = {
+                f"item_{name}" if name in columns else name: items[name] for name in items.column_names if name != "id"
             }
-            yield pa.table({**own, **beside_them})
+            yield pa.table({**columns, **item_columns})
 
     def _blocks(self) -> Iterator[pa.Table]:
         """Yield the records of the source in blocks of at least `MAX_STRUCTURES`. Only the last block is smaller."""
-        held = list[pa.RecordBatch]()
+        block = list[pa.RecordBatch]()
         for batch in self.source:
-            held.append(batch)
-            if sum(map(len, held)) >= MAX_STRUCTURES:
-                yield pa.Table.from_batches(held)
-                held = []
-        if held:
-            yield pa.Table.from_batches(held)
+            block.append(batch)
+            if sum(map(len, block)) >= MAX_STRUCTURES:
+                yield pa.Table.from_batches(block)
+                block = []
+        if block:
+            yield pa.Table.from_batches(block)
 
-    def _given(self, text: pa.Scalar, fault: pa.Scalar) -> Written | Unread:
+    def _structure(self, text: pa.Scalar, fault: pa.Scalar) -> Written | Unread:
         return InvalidInput(fault.as_py()) if fault.is_valid else {self.source.writing: text.as_py()}
 
-    def _count(self, answers: Answers) -> None:
-        self.searched += len(answers.errors)
-        self.unreadable += len(answers.errors) - answers.errors.count(None)
-        self.stored += int((answers.stored >= 0).sum())
-        self.found += len(np.unique(answers.hits.query))
+    def _count(self, results: Answers) -> None:
+        self.searched += len(results.errors)
+        self.unreadable += len(results.errors) - results.errors.count(None)
+        self.stored += int((results.stored >= 0).sum())
+        self.found += len(np.unique(results.hits.query))

@@ -85,10 +85,10 @@ def reading(command: Command) -> Command:
 def clustering(*, required: bool) -> Callable[[Command], Command]:
     """Return a decorator that adds --method, --threshold and --workers."""
 
-    def told(command: Command) -> Command:
+    def decorate(command: Command) -> Command:
         return _method(required)(_threshold(workers(command)))
 
-    return told
+    return decorate
 
 
 def _method(required: bool) -> Callable[[Command], Command]:
@@ -118,14 +118,14 @@ def substructure(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--substructure", metavar="SMARTS", help="What molecules have in them.")
     @click.option("--substructure-smiles", metavar="SMILES", help="The same as a molecule, which is no SMARTS.")
     @wraps(command)
-    def gathered(**given: Any) -> None:
-        said = {"smarts": given.pop("substructure"), "smiles": given.pop("substructure_smiles")}
-        drawn = [(text, writing) for writing, text in said.items() if text is not None]
-        if len(drawn) > 1:
+    def wrapper(**arguments: Any) -> None:
+        texts = {"smarts": arguments.pop("substructure"), "smiles": arguments.pop("substructure_smiles")}
+        patterns = [(text, notation) for notation, text in texts.items() if text is not None]
+        if len(patterns) > 1:
             raise click.UsageError("one of --substructure and --substructure-smiles")
-        command(substructure=drawn[0] if drawn else None, **given)
+        command(substructure=patterns[0] if patterns else None, **arguments)
 
-    return gathered
+    return wrapper
 
 
 def table(command: Callable[..., None]) -> Callable[..., None]:
@@ -153,10 +153,10 @@ def table(command: Callable[..., None]) -> Callable[..., None]:
         help="What separates the cells of a table.  [default: told by the header of .csv; .tsv: tab]",
     )
     @wraps(command)
-    def gathered(**given: Any) -> None:
-        command(table={name: given.pop(name) for name in _TABLE}, **given)
+    def wrapper(**arguments: Any) -> None:
+        command(table={name: arguments.pop(name) for name in _TABLE}, **arguments)
 
-    return gathered
+    return wrapper
 
 
 def running(command: Callable[..., None]) -> Callable[..., None]:
@@ -176,10 +176,10 @@ def running(command: Callable[..., None]) -> Callable[..., None]:
     @collection
     @click.argument("files", nargs=-1, required=True, metavar="FILE...")
     @wraps(command)
-    def gathered(**given: Any) -> None:
-        command(running={name: given.pop(name) for name in _RUNNING}, **given)
+    def wrapper(**arguments: Any) -> None:
+        command(running={name: arguments.pop(name) for name in _RUNNING}, **arguments)
 
-    return gathered
+    return wrapper
 
 
 def drawing(command: Callable[..., None]) -> Callable[..., None]:
@@ -196,11 +196,11 @@ def drawing(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--rank", type=click.Choice(get_args(Rank)), help="How visits count.  [default: exp]")
     @click.option("--pad", type=click.Choice(get_args(Pad)), help="How short lists fill up.  [default: resample]")
     @wraps(command)
-    def gathered(**given: Any) -> None:
-        told = {name: given.pop(name) for name in _DRAWING}
-        command(drawing={"name": told.pop("policy"), **told}, **given)
+    def wrapper(**arguments: Any) -> None:
+        policy = {name: arguments.pop(name) for name in _DRAWING}
+        command(drawing={"name": policy.pop("policy"), **policy}, **arguments)
 
-    return gathered
+    return wrapper
 
 
 def building(command: Callable[..., None]) -> Callable[..., None]:
@@ -225,17 +225,17 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
     )
     @master
     @wraps(command)
-    def gathered(**given: Any) -> None:
-        told = {name: given.pop(name) for name in _BUILDING}
-        if told["lake"] is not None and not is_on_command_line(
+    def wrapper(**arguments: Any) -> None:
+        target = {name: arguments.pop(name) for name in _BUILDING}
+        if target["lake"] is not None and not is_on_command_line(
             "store_location"
         ):  # the environment does not ask to load the lake
-            told["store_location"] = None
-        require_possible(told["engine"], given["running"]["workers"], told["master"])
-        _require_place(told["store_location"], told["lake"], told["engine"])
-        command(building=told, **given)
+            target["store_location"] = None
+        require_engine_options(target["engine"], arguments["running"]["workers"], target["master"])
+        _require_target(target["store_location"], target["lake"], target["engine"])
+        command(building=target, **arguments)
 
-    return gathered
+    return wrapper
 
 
 def is_on_command_line(name: str) -> bool:
@@ -243,7 +243,7 @@ def is_on_command_line(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def require_possible(engine: str, workers: int | None, master: str | None) -> None:
+def require_engine_options(engine: str, workers: int | None, master: str | None) -> None:
     """Raise `UsageError` if an option does not belong to the engine."""
     if engine == "spark" and workers is not None:
         raise click.UsageError("--workers are of this machine: Spark's configuration says how many it has.")
@@ -251,7 +251,7 @@ def require_possible(engine: str, workers: int | None, master: str | None) -> No
         raise click.UsageError("--master is of --engine spark.")
 
 
-def _require_place(store_location: str | None, lake: str | None, engine: str) -> None:
+def _require_target(store_location: str | None, lake: str | None, engine: str) -> None:
     """Raise `UsageError` unless the options name a target that the engine can write to."""
     if engine != "local" and lake is None:
         raise click.UsageError(f"--engine {engine} writes a lake: give --lake.")

@@ -49,33 +49,33 @@ def whole_folder(path: Path) -> Iterator[Path]:
         raise InvalidInput(f"cannot write the folder: {error}", given=str(path), expected="a writable path") from error
 
 
-def records(counts: Counts) -> str:
+def count_records(counts: Counts) -> str:
     """Return the counts of read, duplicate and rejected records as text."""
     return f"{counts.read:,} records, {counts.duplicates:,} duplicates, {counts.rejected:,} rejected"
 
 
-def published(collection: str, manifest: Manifest) -> str:
+def summarize(collection: str, manifest: Manifest) -> str:
     """Return a summary of an ingest in a few lines."""
     counts = manifest.counts
-    removed = sum(each.items for each in manifest.removed)
+    removed = sum(removal.items for removal in manifest.removed)
     fragments = len(manifest.fragments)
-    many = (
+    fragments_note = (
         f"\n  read from {fragments} fragments; `graphkin compact` makes them one" if fragments > MANY_FRAGMENTS else ""
     )
-    what = f"unchanged: generation {manifest.generation} of {collection} already published"
-    first = what if manifest.unchanged else f"published {collection} generation {manifest.generation}"
+    unchanged = f"unchanged: generation {manifest.generation} of {collection} already published"
+    headline = unchanged if manifest.unchanged else f"published {collection} generation {manifest.generation}"
     return (
-        f"{first}\n"
-        f"  {counts.kept:,} items ({records(counts)}{f', {removed:,} removed' if removed else ''})\n"
+        f"{headline}\n"
+        f"  {counts.kept:,} items ({count_records(counts)}{f', {removed:,} removed' if removed else ''})\n"
         f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})\n"
-        f"  seconds: {json.dumps(manifest.times)}{many}"
+        f"  seconds: {json.dumps(manifest.times)}{fragments_note}"
     )
 
 
-def published_json(manifest: Manifest, **more: Any) -> str:
-    """Return the manifest as JSON, with `unchanged` and the fields of `more`."""
+def summary_json(manifest: Manifest, **fields: Any) -> str:
+    """Return the manifest as JSON, with `unchanged` and the fields of `fields`."""
     content = manifest.model_dump(mode="json", exclude={"fragments"})
-    return json.dumps({**content, "unchanged": manifest.unchanged, **more})
+    return json.dumps({**content, "unchanged": manifest.unchanged, **fields})
 
 
 def note_truncation(manifest: Manifest) -> None:

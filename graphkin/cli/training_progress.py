@@ -31,9 +31,9 @@ def training_progress() -> "Iterator[Listener]":
         def update(report: "Report") -> None:
             nonlocal bar
             if bar is None:
-                begun = int(report.records[0]["step"]) - 1
+                first = int(report.records[0]["step"]) - 1
                 bar = stack.enter_context(
-                    tqdm(total=report.of, initial=begun, desc="training", file=sys.stderr, bar_format=_TRAINING)
+                    tqdm(total=report.of, initial=first, desc="training", file=sys.stderr, bar_format=_TRAINING)
                 )
             bar.set_postfix_str(_summary(report), refresh=False)
             bar.update(len(report.records))
@@ -42,14 +42,14 @@ def training_progress() -> "Iterator[Listener]":
 
 
 def _training_lines() -> "Listener":
-    due = 0.0
+    next_line_at = 0.0
 
     def write(report: "Report") -> None:
-        nonlocal due
+        nonlocal next_line_at
         step = int(report.records[-1]["step"])
-        if time.monotonic() >= due or step == report.of:
+        if time.monotonic() >= next_line_at or step == report.of:
             click.echo(f"step {step:,} of {report.of:,}: {_summary(report)}", err=True)
-            due = time.monotonic() + _LINE_EVERY
+            next_line_at = time.monotonic() + _LINE_EVERY
 
     return write
 

@@ -47,7 +47,7 @@ def append(
     from graphkin.ingest import forking
 
     forking.begin(forking.MOLECULES)  # the fork server imports modules in the meantime
-    from graphkin.cli.output import published, published_json, records
+    from graphkin.cli.output import count_records, summarize, summary_json
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
     from graphkin.ingest.progress_bars import terminal_progress
@@ -58,7 +58,7 @@ def append(
     collection, workers = running["collection"], running["workers"]
     with open_store(store_location) as store:
         items = kind_named(store.collection(collection).kind).plural
-        how = IngestOptions(
+        ingest_options = IngestOptions(
             read=read_options(
                 items, table.pop("structure_column"), vector_column=vector_column, format=format, **table
             ),
@@ -68,12 +68,12 @@ def append(
             rejections_file=running["rejections_file"] or Path(f"{collection}.rejections.csv"),
             **({"workers": workers} if workers else {}),
         )
-        appended = run(store, collection, running["files"], how, terminal_progress())
+        result = run(store, collection, running["files"], ingest_options, terminal_progress())
     if running["as_json"]:
-        numbers = {"items": appended.items, "named": appended.named}
-        own = appended.counts.model_dump(include={"read", "duplicates", "rejected"})
-        click.echo(published_json(appended.manifest, appended={**numbers, **own}))
+        numbers = {"items": result.items, "named": result.named}
+        counts = result.counts.model_dump(include={"read", "duplicates", "rejected"})
+        click.echo(summary_json(result.manifest, appended={**numbers, **counts}))
         return
-    named = f"{appended.named:,} older ones with more names"
-    click.echo(f"{appended.items:,} new items, {named} ({records(appended.counts)})")
-    click.echo(published(collection, appended.manifest))
+    named = f"{result.named:,} older ones with more names"
+    click.echo(f"{result.items:,} new items, {named} ({count_records(result.counts)})")
+    click.echo(summarize(collection, result.manifest))

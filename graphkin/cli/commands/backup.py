@@ -32,7 +32,7 @@ def backup(store_location: str, folder: Path) -> None:
     from graphkin.store.backup import copy_all
 
     with open_store(store_location) as source, open_store(folder, create=True) as target:
-        _tell("saved", copy_all(source, target, terminal_progress().stage))
+        _report("saved", copy_all(source, target, terminal_progress().stage))
 
 
 @click.command()
@@ -67,21 +67,21 @@ def restore(folder: Path, store_location: str) -> None:
     with open_store(folder) as source:
         if "://" in store_location or _is_there(Path(store_location)):
             with open_store(store_location, create=True) as target:
-                copied = copy_all(source, target, stage)
+                copies = copy_all(source, target, stage)
         else:
-            place = Path(store_location)
-            with disk(place), whole(place) as beside, open_store(beside, create=True) as target:
-                copied = copy_all(source, target, stage)
-    _tell("restored", copied)
+            path = Path(store_location)
+            with disk(path), whole(path) as partial, open_store(partial, create=True) as target:
+                copies = copy_all(source, target, stage)
+    _report("restored", copies)
 
 
 def _is_there(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
 
 
-def _tell(done: str, copied: "Copied") -> None:
-    for name, generation in copied.new:
-        click.echo(f"{done} {name} {generation}")
-    for name, generation in copied.gone:
+def _report(verb: str, copies: "Copied") -> None:
+    for name, generation in copies.new:
+        click.echo(f"{verb} {name} {generation}")
+    for name, generation in copies.gone:
         click.echo(f"{name} {generation} was deleted meanwhile")
-    click.echo(f"{len(copied.new)} generations {done}, {len(copied.kept)} there already")
+    click.echo(f"{len(copies.new)} generations {verb}, {len(copies.kept)} there already")

@@ -33,15 +33,15 @@ def recall(
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        measured = measure(opened, "window" if rule else None, sample, threshold, seed)
-        answer = {"generation": opened.id, **measured.as_dict()}
+        measurement = measure(opened, "window" if rule else None, sample, threshold, seed)
+        result = {"generation": opened.id, **measurement.as_dict()}
     if as_json:
-        click.echo(json.dumps(answer))
+        click.echo(json.dumps(result))
         return
-    share = "none exist" if measured.recall is None else f"{measured.recall:.2%}"
-    click.echo(f"{measured.rule} at {measured.threshold:g}, {measured.sample:,} items sampled")
-    click.echo(f"  recall          {share} ({measured.found_pairs:,} of {measured.exact_pairs:,} pairs)")
-    for label, values in (("mean degree", measured.mean_degree), ("isolated share", measured.isolated_share)):
+    share = "none exist" if measurement.recall is None else f"{measurement.recall:.2%}"
+    click.echo(f"{measurement.rule} at {measurement.threshold:g}, {measurement.sample:,} items sampled")
+    click.echo(f"  recall          {share} ({measurement.found_pairs:,} of {measurement.exact_pairs:,} pairs)")
+    for label, values in (("mean degree", measurement.mean_degree), ("isolated share", measurement.isolated_share)):
         click.echo(f"  {label:15} {values['found']:.3f} (exact: {values['exact']:.3f})")
 
 
@@ -58,41 +58,41 @@ def verify(store_location: str, collection: str | None, generation: str | None, 
     """
     if generation and not collection:
         raise click.UsageError("--generation needs --collection")
-    checked = _checked(store_location, collection, generation, sample)
+    results = _check_generations(store_location, collection, generation, sample)
     if as_json:
-        click.echo(json.dumps([{"collection": c, "generation": g, "problems": problems} for c, g, problems in checked]))
+        click.echo(json.dumps([{"collection": c, "generation": g, "problems": problems} for c, g, problems in results]))
     else:
-        for name, id, problems in checked:
+        for name, id, problems in results:
             subject = "the store" if name is None else f"{name} {id}"
             click.echo(f"{subject}: {'whole' if not problems else f'{len(problems)} problems'}")
             for problem in problems:
                 click.echo(f"  {problem}")
-    if any(problems for *_, problems in checked):
+    if any(problems for *_, problems in results):
         raise click.exceptions.Exit(1)
 
 
-_Checked = tuple[str | None, str | None, list[str]]
+_Result = tuple[str | None, str | None, list[str]]
 """A collection, a generation and its problems. The first two are None for problems of the store itself."""
 
 
-def _checked(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Checked]:
+def _check_generations(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Result]:
     from graphkin.protocol.errors import StoreFormat
     from graphkin.protocol.generations import begun_with
     from graphkin.store import open_store
 
     try:
         with open_store(location) as store:
-            chosen = [store.collection(collection)] if collection else store.collections()
-            return _keys_checked(store) + [
-                (found.name, id, _problems(store, found.name, id, sample))
-                for found in chosen
-                for id in ([begun_with(generation, found.generations)] if generation else found.generations)
+            collections = [store.collection(collection)] if collection else store.collections()
+            return _check_keys(store) + [
+                (listed.name, id, _problems(store, listed.name, id, sample))
+                for listed in collections
+                for id in ([begun_with(generation, listed.generations)] if generation else listed.generations)
             ]
     except StoreFormat as error:
         return [(None, None, [error.detail])]
 
 
-def _keys_checked(store: "Store") -> list[_Checked]:
+def _check_keys(store: "Store") -> list[_Result]:
     """Return the problem of the API keys of the store, if they are damaged."""
     from graphkin.protocol.errors import StoreFormat
 
@@ -115,5 +115,5 @@ def _problems(store: "Store", collection: str, generation: str, sample: int) -> 
     except NotFound:
         raise
     except Exception as error:
-        told = error.detail if isinstance(error, GraphkinError) else f"{type(error).__name__}: {error}"
-        return [f"the check failed: {told}"]
+        message = error.detail if isinstance(error, GraphkinError) else f"{type(error).__name__}: {error}"
+        return [f"the check failed: {message}"]

@@ -55,7 +55,7 @@ def cliffs(
     Both ends of a pair pass all conditions and have a substructure, which are as of `graphkin query`. Pairs with
     identical fingerprints are counted; `--min-similarity 1 --include-identical` writes them alone.
     """
-    from graphkin.cli.conditions import query_of
+    from graphkin.cli.conditions import parse_query
     from graphkin.cli.output import note_truncation, whole_file
     from graphkin.collection.cliffs import cliffs_table
     from graphkin.collection.opened import OpenCollection
@@ -69,7 +69,7 @@ def cliffs(
     with refusing():
         ranking = CliffRanking(property=name, **ranked)
     with open_generation(store_location, collection, generation) as opened:
-        among = query_of(opened.manifest, conditions, substructure)
+        among = parse_query(opened.manifest, conditions, substructure)
         open_collection = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage))
         found = open_collection.cliffs(ranking, limit, among)
         structure = opened.manifest.structure

@@ -38,7 +38,7 @@ def cluster(
     linkage, the first molecule of a scaffold. Taylor and Butina's neighbours are all similar items, whatever the cap
     of the hierarchy.
     """
-    from graphkin.cli.conditions import clustering_of
+    from graphkin.cli.conditions import parse_clustering
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
     from graphkin.collection.ports import in_process
@@ -48,7 +48,7 @@ def cluster(
 
     with open_generation(store_location, collection, generation) as opened:
         open_collection = OpenCollection(opened, partial(in_process, threads=workers, stage=terminal_progress().stage))
-        clusters = open_collection.clusters(clustering_of(method, threshold)).clusters
+        clusters = open_collection.clusters(parse_clustering(method, threshold)).clusters
         structure = opened.manifest.structure
         with whole_file(output) as file:
             file.writelines(csv_lines(_tables(opened, clusters, ["id", structure, "names"]), plain=(structure,)))

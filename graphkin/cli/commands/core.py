@@ -40,7 +40,7 @@ def core(
     compared, evenly by their place. Each core is looked for during 2 s; complete is false where there may be a larger
     one.
     """
-    from graphkin.cli.conditions import clustering_of
+    from graphkin.cli.conditions import parse_clustering
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
     from graphkin.collection.ports import in_process
@@ -51,7 +51,7 @@ def core(
     progress = terminal_progress()
     with open_generation(store_location, collection, generation) as opened:
         open_collection = OpenCollection(opened, partial(in_process, threads=workers, stage=progress.stage))
-        clustering = open_collection.clusters(clustering_of(method, threshold))
+        clustering = open_collection.clusters(parse_clustering(method, threshold))
         count = min(clusters, len(clustering.clusters.centre))
         with progress.stage("cores", count, "clusters") as advance, whole_file(output) as file:
             for line in csv_lines(_rows(open_collection, clustering, count), plain=("smarts", "smiles")):
@@ -64,7 +64,7 @@ def _rows(open_collection: "OpenCollection", clustering: "Clustering", count: in
     import pyarrow as pa
 
     for number in range(1, count + 1):
-        shared = open_collection.core(number, clustering)
-        columns = {"cluster": [shared.cluster], "size": [shared.size]}
-        texts = {name: pa.array([getattr(shared.core, name)], pa.string()) for name in ("smarts", "smiles")}
-        yield pa.table({**columns, **texts, "atoms": [shared.core.atoms], "complete": [shared.core.complete]})
+        mcs = open_collection.core(number, clustering)
+        columns = {"cluster": [mcs.cluster], "size": [mcs.size]}
+        texts = {name: pa.array([getattr(mcs.core, name)], pa.string()) for name in ("smarts", "smiles")}
+        yield pa.table({**columns, **texts, "atoms": [mcs.core.atoms], "complete": [mcs.core.complete]})

@@ -26,8 +26,8 @@ def delete(store_location: str, collection: str, generation: str, yes: bool) -> 
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
-        listed = next((each for each in store.collections() if each.name == collection), None)
-        id = _confirmed(store, listed, generation, yes) if listed is not None else generation
+        stored = next((entry for entry in store.collections() if entry.name == collection), None)
+        id = _confirm_id(store, stored, generation, yes) if stored is not None else generation
         try:
             store.delete(collection, id)
         except Deleted:
@@ -35,15 +35,15 @@ def delete(store_location: str, collection: str, generation: str, yes: bool) -> 
         except NotFound as error:
             expected = f"one of {', '.join(store.collection(collection).generations)}"
             raise NotFound(error.detail, given=generation, expected=expected) from None
-        left = next((each.current for each in store.collections() if each.name == collection), None)
+        current = next((entry.current for entry in store.collections() if entry.name == collection), None)
     click.echo(f"deleted {collection} {id}")
-    if left is None:
+    if current is None:
         click.echo(f"this was the only generation: {collection} is gone")
-    elif listed is not None and left != listed.current:
-        click.echo(f"this was the current generation: now it is {left}")
+    elif stored is not None and current != stored.current:
+        click.echo(f"this was the current generation: now it is {current}")
 
 
-def _confirmed(store: "Store", listed: "Collection", beginning: str, yes: bool) -> str:
+def _confirm_id(store: "Store", stored: "Collection", prefix: str, yes: bool) -> str:
     """Return the whole id. The user confirms it if only a prefix was typed.
 
     Raises:
@@ -53,21 +53,23 @@ def _confirmed(store: "Store", listed: "Collection", beginning: str, yes: bool) 
     from graphkin.protocol.errors import InvalidInput
     from graphkin.protocol.generations import begun_with
 
-    id = begun_with(beginning, listed.generations)
-    if yes or id == beginning:
+    id = begun_with(prefix, stored.generations)
+    if yes or id == prefix:
         return id
-    manifest = store.manifest(listed.name, id)
+    manifest = store.manifest(stored.name, id)
     facts = f"{manifest.counts.kept:,} items, published {manifest.published_at}"
-    which = "its only generation: the collection goes with it" if len(listed.generations) == 1 else "another stays"
-    if len(listed.generations) > 1 and id == listed.current:
-        which = "its current generation: the newest that is left becomes current"
+    consequence = (
+        "its only generation: the collection goes with it" if len(stored.generations) == 1 else "another stays"
+    )
+    if len(stored.generations) > 1 and id == stored.current:
+        consequence = "its current generation: the newest that is left becomes current"
     if not sys.stdin.isatty():
         raise InvalidInput(
-            f"{beginning} is only the beginning of an id, and without a terminal nobody can confirm it",
-            given=f"{listed.name} {id} ({facts}; {which})",
+            f"{prefix} is only the beginning of an id, and without a terminal nobody can confirm it",
+            given=f"{stored.name} {id} ({facts}; {consequence})",
             expected="the whole id, or --yes",
         )
-    if not click.confirm(f"Delete {listed.name} {id} ({facts}; {which})?", err=True):
+    if not click.confirm(f"Delete {stored.name} {id} ({facts}; {consequence})?", err=True):
         click.echo("nothing was deleted", err=True)
         raise click.exceptions.Exit(130)
     return id

@@ -50,33 +50,31 @@ def _serve(location: str, port: int, once: bool) -> None:
 
     server = Server(Settings(store=location, port=port))
     with server.running() as url:
-        _ask(url)
+        _send_requests(url)
         if not once:
             click.echo(f"\nserving {url} (documentation: {url}/docs); ctrl-C ends it")
             with suppress(KeyboardInterrupt):
                 threading.Event().wait()
 
 
-def _ask(url: str) -> None:
+def _send_requests(url: str) -> None:
     base = f"{url}/v1/collections/{_COLLECTION}"
-    hits = _reply("what is most similar to aspirin?", f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})["hits"]
+    hits = _send("what is most similar to aspirin?", f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})["hits"]
     positives = f"{base}/items/{hits[0]['item']['id']}/positives"
-    _reply("three of its neighbours, drawn by similarity", f"{positives}?policy=first_order&k=3&seed=7")
-    _reply(
-        "three positives by random walks; the same seed draws the same", f"{positives}?policy=random_walk&k=3&seed=7"
-    )
+    _send("three of its neighbours, drawn by similarity", f"{positives}?policy=first_order&k=3&seed=7")
+    _send("three positives by random walks; the same seed draws the same", f"{positives}?policy=random_walk&k=3&seed=7")
 
 
-def _reply(question: str, url: str, body: dict[str, Any] | None = None) -> Any:
+def _send(question: str, url: str, body: dict[str, Any] | None = None) -> Any:
     """Send a GET request, or POST the body. Print it as a curl command, with its response, and return the response."""
     from graphkin.ingest.progress import compiling
     from graphkin.ingest.progress_bars import terminal_progress
 
-    posted = None if body is None else json.dumps(body)
-    options = "" if posted is None else f" -H 'Content-Type: application/json' -d '{posted}'"
+    content = None if body is None else json.dumps(body)
+    options = "" if content is None else f" -H 'Content-Type: application/json' -d '{content}'"
     click.echo(f"\n# {question}\ncurl '{url}'{options}")
-    request = Request(url, None if posted is None else posted.encode(), {"Content-Type": "application/json"})  # noqa: S310
-    with compiling(terminal_progress()), urlopen(request, timeout=60) as reply:  # noqa: S310 - our own server
-        answer = json.load(reply)
-    click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    return answer
+    request = Request(url, None if content is None else content.encode(), {"Content-Type": "application/json"})  # noqa: S310
+    with compiling(terminal_progress()), urlopen(request, timeout=60) as response:  # noqa: S310 - our own server
+        document = json.load(response)
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    return document

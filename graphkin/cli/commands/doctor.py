@@ -17,16 +17,16 @@ def doctor(store_location: str | None, url: str | None, as_json: bool) -> int:
     """
     from graphkin.cli import checkup
 
-    found = [*checkup.machine()]
+    findings = [*checkup.check_machine()]
     if store_location is not None:
-        found += checkup.store(store_location)
+        findings += checkup.check_store(store_location)
     if url is not None:
-        found.append(checkup.server(url))
+        findings.append(checkup.check_server(url))
     if as_json:
-        print_json([each._asdict() for each in found])
+        print_json([finding._asdict() for finding in findings])
     else:
-        for about, state, said, hint in found:
-            click.echo(f"{state:<5}  {about}: {said}")
+        for about, state, message, hint in findings:
+            click.echo(f"{state:<5}  {about}: {message}")
             if hint is not None:
                 click.echo(f"       hint: {hint}")
-    return int(any(each.state == "wrong" for each in found))
+    return int(any(finding.state == "wrong" for finding in findings))

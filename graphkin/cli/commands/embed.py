@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _BATCHES = 32  # of the reader per block: at most 32,000 records and 128 million characters
 _COLUMNS = ("line", "text", "fault")
 _EXCERPT = 4096  # characters of an unreadable record in the report
-_NO_MOLECULE = "no molecule with atoms that RDKit reads"
+_NOT_A_MOLECULE = "no molecule with atoms that RDKit reads"
 
 
-class _Read(NamedTuple):
+class _Readable(NamedTuple):
     """The readable records of a block.
 
     Attributes:
@@ -53,18 +53,18 @@ class _Kind(NamedTuple):
     noun: str
     column: str
     expected: str
-    read: Callable[[Sequence[str]], _Read]
+    read: Callable[[Sequence[str]], _Readable]
 
 
-def _molecules(texts: Sequence[str]) -> _Read:
+def _molecules(texts: Sequence[str]) -> _Readable:
     from graphkin.trainer.features.featurize import featurize_readable
 
     corpus, rows = featurize_readable(texts, "", os.cpu_count() or 1)
-    faults = dict.fromkeys({*range(len(texts))}.difference(rows.tolist()), _NO_MOLECULE)
-    return _Read(corpus, rows, faults, texts)
+    faults = dict.fromkeys({*range(len(texts))}.difference(rows.tolist()), _NOT_A_MOLECULE)
+    return _Readable(corpus, rows, faults, texts)
 
 
-def _molblocks(texts: Sequence[str]) -> _Read:
+def _molblocks(texts: Sequence[str]) -> _Readable:
     from graphkin.similarity.describer import Rejected
     from graphkin.similarity.molecules.reader import MoleculeReader
     from graphkin.similarity.molecules.recipe import resolve
@@ -76,25 +76,25 @@ def _molblocks(texts: Sequence[str]) -> _Read:
             smiles[row] = reader.describe(reader.read(text, "molblock")).smiles
         except Rejected as error:
             faults[row] = str(error)
-    found = _molecules(smiles)
-    return found._replace(faults={**found.faults, **faults})
+    readable = _molecules(smiles)
+    return readable._replace(faults={**readable.faults, **faults})
 
 
-def _graphs(texts: Sequence[str]) -> _Read:
+def _graphs(texts: Sequence[str]) -> _Readable:
     import numpy as np
 
     from graphkin.similarity.describer import Rejected
     from graphkin.similarity.graphs.structure import Structure
     from graphkin.trainer.features.graphs import featurize_graphs
 
-    found: dict[int, str] = {}
+    structures: dict[int, str] = {}
     faults: dict[int, str] = {}
     for row, text in enumerate(texts):
         try:
-            found[row] = Structure.read(text).text
+            structures[row] = Structure.read(text).text
         except Rejected as error:
             faults[row] = str(error)
-    return _Read(featurize_graphs([*found.values()], ""), np.array([*found], np.int64), faults, texts)
+    return _Readable(featurize_graphs([*structures.values()], ""), np.array([*structures], np.int64), faults, texts)
 
 
 _KINDS = {
@@ -159,11 +159,11 @@ def embed(
     from graphkin.trainer.model.device import chosen_device
     from graphkin.trainer.pretraining.pretrained import load_encoder
 
-    place = chosen_device(device)
-    output_format, found = embedding_format(output), load_encoder(checkpoint)
-    if found.model.nodes is not None:
+    torch_device = chosen_device(device)
+    output_format, pretrained = embedding_format(output), load_encoder(checkpoint)
+    if pretrained.model.nodes is not None:
         raise Conflict("this encoder is of nodes", given=str(checkpoint), expected="one of molecules or graphs")
-    encoder = found.encoder.to(place)
+    encoder = pretrained.encoder.to(torch_device)
     files = {**MoleculeKind.files, **GraphKind.files}
     rejections = output.with_suffix(".rejections.csv")
     with (
@@ -202,13 +202,13 @@ def _write(
     report.write(csv_rows([("row", "line", "input", "reason")]))
     records = embedded = 0
     for lines, inputs, faults in _blocks(batches):
-        texts = ["" if fault else each for each, fault in zip(inputs, faults, strict=True)]
-        found = kind.read(texts)
-        embeddings.add(Block(records, found.texts, found.rows, embed(encoder, found.corpus)))
-        rejected = sorted(found.faults.items())
-        told = ((records + at, lines[at], inputs[at][:_EXCERPT], faults[at] or fault) for at, fault in rejected)
-        report.write(csv_rows(told))
-        records, embedded = records + len(texts), embedded + len(found.rows)
+        texts = ["" if fault else text for text, fault in zip(inputs, faults, strict=True)]
+        readable = kind.read(texts)
+        embeddings.add(Block(records, readable.texts, readable.rows, embed(encoder, readable.corpus)))
+        rejected = sorted(readable.faults.items())
+        rows = ((records + row, lines[row], inputs[row][:_EXCERPT], faults[row] or fault) for row, fault in rejected)
+        report.write(csv_rows(rows))
+        records, embedded = records + len(texts), embedded + len(readable.rows)
         advance(len(texts))
     return records, embedded
 
@@ -228,7 +228,7 @@ class _Records(NamedTuple):
 
 
 def _blocks(batches: "Iterable[pa.RecordBatch]") -> Iterator[_Records]:
-    rest = iter(batches)
-    while block := [*islice(rest, _BATCHES)]:
-        columns: Any = ([each for batch in block for each in batch[name].to_pylist()] for name in _COLUMNS)
+    remaining = iter(batches)
+    while block := [*islice(remaining, _BATCHES)]:
+        columns: Any = ([value for batch in block for value in batch[name].to_pylist()] for name in _COLUMNS)
         yield _Records(*columns)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graphkin.protocol.epochs import EpochPart, Epochs
     from graphkin.store.base import Generation
 
-_MOST = 1_000_000  # epochs per folder
+_MAX_EPOCHS = 1_000_000  # epochs per folder
 
 
 class _Range(click.ParamType[range]):
@@ -25,21 +25,21 @@ class _Range(click.ParamType[range]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range:
         first, separator, stop = str(value).rpartition(":")
         try:
-            asked = range(int(first) if separator else 0, int(stop))
+            epochs = range(int(first) if separator else 0, int(stop))
         except ValueError:
-            asked = range(0)
-        if not 0 <= asked.start < asked.stop <= MAX_SEED or asked.stop - asked.start > _MOST:
+            epochs = range(0)
+        if not 0 <= epochs.start < epochs.stop <= MAX_SEED or epochs.stop - epochs.start > _MAX_EPOCHS:
             self.fail(
-                f"{value!r} is not FIRST:STOP with FIRST < STOP, or a count; at most {_MOST:,} epochs", param, ctx
+                f"{value!r} is not FIRST:STOP with FIRST < STOP, or a count; at most {_MAX_EPOCHS:,} epochs", param, ctx
             )
-        return asked
+        return epochs
 
 
 @click.command()
 @options.reading
 @click.option("--output", required=True, metavar="URL", help="Where to write them; new or empty. A folder or a URL.")
 @click.option(
-    "--epochs", "asked", type=_Range(), required=True, metavar="FIRST:STOP", help="Epochs, or how many from 0 on."
+    "--epochs", "epoch_range", type=_Range(), required=True, metavar="FIRST:STOP", help="Epochs, or how many from 0 on."
 )
 @options.seed
 @options.drawing
@@ -55,7 +55,7 @@ def epochs(
     collection: str,
     generation: str | None,
     output: str,
-    asked: range,
+    epoch_range: range,
     seed: int,
     drawing: dict[str, Any],
     engine: str,
@@ -71,7 +71,7 @@ def epochs(
     from graphkin.protocol.validation import policy_of
     from graphkin.store import is_lake, open_generation, open_place
 
-    options.require_possible(engine, None, master)
+    options.require_engine_options(engine, None, master)
     if engine == "spark" and not is_lake(store_location):
         raise click.UsageError(
             "--engine spark reads a lake: give its URL (file:///..., s3://...) as --store. "
@@ -81,37 +81,39 @@ def epochs(
     from graphkin.export.epochs import Order
 
     with open_generation(store_location, collection, generation) as opened:
-        order = Order(place, opened.collection, opened.id, opened.size, policy, seed, asked)
-        written = _by_spark(master, store_location, order) if engine == "spark" else _here(opened, order)
-    size = sum(part.bytes for part in written.parts)
-    click.echo(f"{place.shown}: {len(asked):,} epochs of {written.size:,} anchors, {size / 2**20:.1f} MiB")
+        order = Order(place, opened.collection, opened.id, opened.size, policy, seed, epoch_range)
+        manifest = (
+            _write_by_spark(master, store_location, order) if engine == "spark" else _write_locally(opened, order)
+        )
+    size = sum(part.bytes for part in manifest.parts)
+    click.echo(f"{place.shown}: {len(epoch_range):,} epochs of {manifest.size:,} anchors, {size / 2**20:.1f} MiB")
 
 
-def _here(opened: "Generation", order: "Order") -> "Epochs":
+def _write_locally(opened: "Generation", order: "Order") -> "Epochs":
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.progress_bars import terminal_progress
 
-    def drawn(missing: list[int]) -> "Iterable[EpochPart]":
+    def sample(missing: list[int]) -> "Iterable[EpochPart]":
         sampler = opened.sampler()
         with terminal_progress().stage("epochs", len(missing), "parts") as advance:
             for task in missing:
                 yield order.draw(sampler, task)
                 advance(1)
 
-    return write_epochs(order, drawn)
+    return write_epochs(order, sample)
 
 
-def _by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
+def _write_by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
     from graphkin.cli.runners import runner
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.stages.epochs import draw
 
-    def drawn(missing: list[int]) -> "Iterable[EpochPart]":
+    def sample(missing: list[int]) -> "Iterable[EpochPart]":
         with (
             runner("spark", None, master) as spark,
             terminal_progress().stage("epochs", len(missing), "parts") as advance,
         ):
             return draw(spark, lake, order, missing, advance)
 
-    return write_epochs(order, drawn)
+    return write_epochs(order, sample)

@@ -197,7 +197,7 @@ def neo4j_admin(
     from graphkin.store import is_shared, open_generation
     from graphkin.store.neo4j.bulk import in_turn, write_import
 
-    options.require_possible(engine, workers, master)
+    options.require_engine_options(engine, workers, master)
     if workers is not None and engine == "local":
         raise click.UsageError("--workers are of --engine tasks.")
     if engine != "local" and not is_shared(store_location):
@@ -206,14 +206,14 @@ def neo4j_admin(
     with ExitStack() as stack:
         opened = stack.enter_context(open_generation(store_location, collection, generation))
         folder = stack.enter_context(whole_folder(output))
-        each = in_turn(opened, stage)
+        run_tasks = in_turn(opened, stage)
         if engine != "local":
             from graphkin.cli.runners import runner
             from graphkin.ingest.stages.bulk import by_tasks
 
-            started = stack.enter_context(runner(engine, workers, master, by_tasks.__module__))
-            each = by_tasks(started, store_location, opened, stage)
-        command = write_import(opened, folder, each)
+            executor = stack.enter_context(runner(engine, workers, master, by_tasks.__module__))
+            run_tasks = by_tasks(executor, store_location, opened, stage)
+        command = write_import(opened, folder, run_tasks)
     click.echo(f"cd {shlex.quote(str(output.resolve()))}")
     click.echo(re.sub(r" ('?--)", r" \\\n  \1", shlex.join(command)))
 

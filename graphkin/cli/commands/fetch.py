@@ -45,7 +45,7 @@ def fetch(
     epochs: int,
     output: Path,
     cache_dir: Path | None,
-    **trained: Any,
+    **training: Any,
 ) -> None:
     """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from.
 
@@ -56,13 +56,13 @@ def fetch(
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.trainer.feed.offline import write_offline
 
-    _require_one_place(url, store_location)
+    _require_one_source(url, store_location)
     if url is not None:
-        reading = _served(url, collection, generation, beside, epochs - 1, cache_dir, trained)
+        opening = _served(url, collection, generation, beside, epochs - 1, cache_dir, training)
     else:
-        reading = _stored(str(store_location), collection, generation, beside, trained)
+        opening = _stored(str(store_location), collection, generation, beside, training)
     with (
-        reading as source,
+        opening as source,
         whole_folder(output) as folder,
         terminal_progress().stage("fetching", epochs, "epochs") as advance,
     ):
@@ -71,16 +71,16 @@ def fetch(
     click.echo(f"{output}: {source.generation.size:,} items, {epochs} epochs, {size / 2**20:.1f} MiB")
 
 
-def _require_one_place(url: str | None, store_location: str | None) -> None:
+def _require_one_source(url: str | None, store_location: str | None) -> None:
     """Raise `UsageError` unless the options name exactly one of a server and a store.
 
     A store that only the environment names does not count if there is --api.
     """
-    places = "--api URL, a server, or --store STORE, a store on this machine"
+    choices = "--api URL, a server, or --store STORE, a store on this machine"
     if url is not None and options.is_on_command_line("store_location"):
-        raise click.UsageError(f"give {places}; not both")
+        raise click.UsageError(f"give {choices}; not both")
     if url is None and store_location is None:
-        raise click.UsageError(f"give {places}")
+        raise click.UsageError(f"give {choices}")
     if url is None and options.is_on_command_line("cache_dir"):
         raise click.UsageError("--cache-dir goes with --api: a store on this machine is read without a cache")
 
@@ -93,7 +93,7 @@ def _served(
     beside: str | None,
     last: int,
     cache_dir: Path | None,
-    trained: dict[str, Any],
+    training: dict[str, Any],
 ) -> "Iterator[Source]":
     from graphkin.client import Graphkin
     from graphkin.trainer.feed.kinds import features
@@ -101,15 +101,15 @@ def _served(
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind
-    draws = configuration.configuration(kind, **trained).draws
-    parallel, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
-    with online(url, collection, draws, parallel, cache, generation=generation, beside=beside, last=last) as source:
+    draws = configuration.resolve_config(kind, **training).draws
+    featurize, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
+    with online(url, collection, draws, featurize, cache, generation=generation, beside=beside, last=last) as source:
         yield source
 
 
 @contextmanager
 def _stored(
-    location: str, collection: str, generation: str | None, beside: str | None, trained: dict[str, Any]
+    location: str, collection: str, generation: str | None, beside: str | None, training: dict[str, Any]
 ) -> "Iterator[Source]":
     from graphkin.cli.training import StoredSource
     from graphkin.store import open_generation
@@ -118,7 +118,7 @@ def _stored(
     workers = os.cpu_count() or 1
     with ExitStack() as stack:
         opened = stack.enter_context(open_generation(location, collection, generation))
-        draws = configuration.configuration(opened.manifest.kind, **trained).draws
+        draws = configuration.resolve_config(opened.manifest.kind, **training).draws
         other = None
         if beside is not None:
             name, _, pinned = beside.partition("@")

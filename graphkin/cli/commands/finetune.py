@@ -165,8 +165,8 @@ def finetune(
     --save-encoder keeps the encoder as it was after the epoch whose score counts, to be fine-tuned on something else
     or for `graphkin embed`. So encoders are pre-trained with labels.
     """
-    of = "molecules" if task == "regression" else task
-    _require_data(of, molecules=(file, dataset, smiles_column, targets), graphs=(tu,), nodes=(edges, labels))
+    data_kind = "molecules" if task == "regression" else task
+    _require_data(data_kind, molecules=(file, dataset, smiles_column, targets), graphs=(tu,), nodes=(edges, labels))
     if checkpoint != "none" and encoder is not None:
         raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
 
@@ -179,9 +179,9 @@ def finetune(
     from graphkin.trainer.pretraining.config import Model
 
     chosen_device(device)
-    usual = NODES if task == "nodes" else FinetuneOptions()
-    chosen = replace(usual, **{name: value for name, value in options.items() if value is not None})
-    model = Model.of(of.removesuffix("s"), encoder or "gin")
+    defaults = NODES if task == "nodes" else FinetuneOptions()
+    finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
+    model = Model.of(data_kind.removesuffix("s"), encoder or "gin")
     start = Start(model) if checkpoint == "none" else Start.of(Path(checkpoint))
     data: Labelled
     if tu is not None:
@@ -193,16 +193,16 @@ def finetune(
     else:
         assert file is not None
         data, name = _molecules(file, dataset, smiles_column, targets, task == "regression"), dataset
-    study = Study(data, name, start, chosen, trials, device, frozen, save_encoder)
-    wanted = seeds or ([0] if task == "nodes" else [0, 1, 2])
-    click.echo(table(study.run(wanted, output, terminal_progress().stage)))
+    study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder)
+    run_seeds = seeds or ([0] if task == "nodes" else [0, 1, 2])
+    click.echo(table(study.run(run_seeds, output, terminal_progress().stage)))
 
 
-def _require_data(task: str, **given: tuple[object, ...]) -> None:
+def _require_data(task: str, **files: tuple[object, ...]) -> None:
     """Raise `UsageError` unless there are files for this task, and none for another task."""
-    needed = given[task][:1] if task == "molecules" else given[task]
-    foreign = [each for other, options in given.items() if other != task for each in options]
-    if None in needed or any(each is not None for each in foreign):
+    required = files[task][:1] if task == "molecules" else files[task]
+    other_files = [value for other, options in files.items() if other != task for value in options]
+    if None in required or any(value is not None for value in other_files):
         raise click.UsageError(
             "give --csv with its options for molecules, or --task graphs and --tu for graphs, or --task nodes, --edges "
             "and --labels for nodes"
@@ -221,9 +221,9 @@ def _molecules(
     from graphkin.trainer.downstream.measured import MEASURED, holds_numbers, measurements
     from graphkin.trainer.downstream.molecules import read_molecules
 
-    known = {**MOLECULENET, **MEASURED}
-    wanted = known[dataset] if targets is None and dataset is not None else targets or None
-    read = read_molecules(file, smiles_column, workers=os.cpu_count() or 1)
-    if not regression and wanted is not None and not all(holds_labels(read, name) for name in wanted):
-        regression = all(holds_numbers(read, name) for name in wanted)
-    return measurements(read, wanted) if regression else labelled(read, wanted)
+    dataset_columns = {**MOLECULENET, **MEASURED}
+    columns = dataset_columns[dataset] if targets is None and dataset is not None else targets or None
+    molecules = read_molecules(file, smiles_column, workers=os.cpu_count() or 1)
+    if not regression and columns is not None and not all(holds_labels(molecules, name) for name in columns):
+        regression = all(holds_numbers(molecules, name) for name in columns)
+    return measurements(molecules, columns) if regression else labelled(molecules, columns)

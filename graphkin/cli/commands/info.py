@@ -58,24 +58,24 @@ def info(
 
 
 def _show_collections(store: "Store", as_json: bool) -> None:
-    answer: list[dict[str, Any]] = []
-    for found in store.collections():
-        manifest, damage = store.manifest(found.name, found.current), store.damage(found.name, found.current)
-        answer.append(
+    rows: list[dict[str, Any]] = []
+    for listed in store.collections():
+        manifest, damage = store.manifest(listed.name, listed.current), store.damage(listed.name, listed.current)
+        rows.append(
             {
-                "name": found.name,
-                "kind": found.kind,
+                "name": listed.name,
+                "kind": listed.kind,
                 "generation": manifest.generation,
                 "items": manifest.counts.kept,
                 "edges": manifest.edges,
                 "published_at": manifest.published_at,
-                "damaged": _told(damage),
+                "damaged": _damage_fields(damage),
             }
         )
     if as_json:
-        print_json({"collections": answer})
+        print_json({"collections": rows})
         return
-    for row in answer:
+    for row in rows:
         click.echo(
             f"{row['name']}: {row['items']:,} items ({row['kind']}), {row['edges']:,} edges, "
             f"published {row['published_at']}, generation {row['generation']}"
@@ -83,7 +83,7 @@ def _show_collections(store: "Store", as_json: bool) -> None:
         _show_damage(row["damaged"])
 
 
-def _told(damage: "Damage | None") -> dict[str, str] | None:
+def _damage_fields(damage: "Damage | None") -> dict[str, str] | None:
     return None if damage is None else {"file": damage.file, "problem": damage.problem}
 
 
@@ -93,18 +93,18 @@ def _show_damage(damaged: dict[str, str] | None) -> None:
 
 
 def _show_generation(
-    found: "Collection", manifest: "Manifest", kept: "KeptRerun | None", damage: "Damage | None", as_json: bool
+    listed: "Collection", manifest: "Manifest", kept: "KeptRerun | None", damage: "Damage | None", as_json: bool
 ) -> None:
     if as_json:
         rerun = kept and kept.rerun.model_dump(mode="json")
-        told = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _told(damage)}
-        print_json({"name": found.name, "generations": list(found.generations), **told})
+        fields = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _damage_fields(damage)}
+        print_json({"name": listed.name, "generations": list(listed.generations), **fields})
         return
     from graphkin.ingest.notes import notes, notes_of_differing
 
-    click.echo(f"{found.name} ({found.kind}), generation {manifest.generation}, published {manifest.published_at}")
-    _show_damage(_told(damage))
-    click.echo(f"  {_counted(manifest.counts)}")
+    click.echo(f"{listed.name} ({listed.kind}), generation {manifest.generation}, published {manifest.published_at}")
+    _show_damage(_damage_fields(damage))
+    click.echo(f"  {_count_text(manifest.counts)}")
     click.echo(f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})")
     click.echo(f"  recipe {json.dumps(manifest.recipe)}")
     click.echo(f"  versions {json.dumps(manifest.versions)}")
@@ -116,11 +116,11 @@ def _show_generation(
         click.echo(f"  removed {removal.items:,} items by {removal.by}: {removal.name}, SHA-256 {removal.sha256}")
     if kept is not None:
         names = ", ".join(source.name for source in kept.rerun.inputs)
-        click.echo(f"  unchanged by the run of {kept.rerun.ran_at} ({names}): {_counted(kept.rerun.counts)}")
+        click.echo(f"  unchanged by the run of {kept.rerun.ran_at} ({names}): {_count_text(kept.rerun.counts)}")
         for note in notes_of_differing(kept.rerun.differing):
             click.echo(f"    {note}")
-    for id in found.generations:
-        click.echo(f"  generation {id}{' (current)' if id == found.current else ''}")
+    for id in listed.generations:
+        click.echo(f"  generation {id}{' (current)' if id == listed.current else ''}")
 
 
 def _show_differing(manifest: "Manifest", kept: "KeptRerun | None", as_json: bool) -> None:
@@ -139,12 +139,12 @@ def _show_values(differing: "DifferingValues") -> None:
         click.echo("no values of repeated items differ from the first record's", err=True)
     for name, count in differing.counts.items():
         click.echo(f"{name}: {count:,} values of repeated items differ from the first record's")
-    for each in differing.first:
-        kept = "no value" if each.kept is None else each.kept
-        click.echo(f"{each.structure or '-'}\t{each.property}\tkept {kept}\tnot kept {each.value}")
+    for value in differing.first:
+        kept_value = "no value" if value.kept is None else value.kept
+        click.echo(f"{value.structure or '-'}\t{value.property}\tkept {kept_value}\tnot kept {value.value}")
 
 
-def _counted(counts: "Counts") -> str:
+def _count_text(counts: "Counts") -> str:
     return (
         f"{counts.read:,} records read, {counts.kept:,} kept, {counts.duplicates:,} duplicates, "
         f"{counts.rejected:,} rejected"

@@ -337,7 +337,7 @@ def _ingest(
     engine: str,
     master: str | None,
 ) -> None:
-    from graphkin.cli.output import published, published_json
+    from graphkin.cli.output import summarize, summary_json
     from graphkin.ingest.options import IngestOptions
     from graphkin.ingest.progress_bars import terminal_progress
 
@@ -350,28 +350,28 @@ def _ingest(
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
     )
-    what = (collection, files, recipe, options_, terminal_progress())
+    arguments = (collection, files, recipe, options_, terminal_progress())
     if engine == "local":
-        manifest = _in_one_stream(store_location, lake, *what)
+        manifest = _ingest_in_one_stream(store_location, lake, *arguments)
     else:
-        manifest = _by_tasks(engine, master, lake, *what)
+        manifest = _ingest_by_tasks(engine, master, lake, *arguments)
     if lake is not None and store_location is not None:
-        manifest = _loaded(lake, collection, store_location)
-    click.echo(published_json(manifest) if as_json else published(collection, manifest))
+        manifest = _load_lake(lake, collection, store_location)
+    click.echo(summary_json(manifest) if as_json else summarize(collection, manifest))
 
 
-def _in_one_stream(store_location: str | None, lake: str | None, *what: Any) -> "Manifest":
+def _ingest_in_one_stream(store_location: str | None, lake: str | None, *arguments: Any) -> "Manifest":
     from graphkin.ingest.pipeline import ingest as run
     from graphkin.store import open_lake, open_store
 
     with ExitStack() as stack:
         if lake is not None:
-            return run(stack.enter_context(open_lake(lake, create=True)), *what)
+            return run(stack.enter_context(open_lake(lake, create=True)), *arguments)
         assert store_location is not None, "what one of is needed"
-        return run(stack.enter_context(open_store(store_location, create=True)), *what)
+        return run(stack.enter_context(open_store(store_location, create=True)), *arguments)
 
 
-def _by_tasks(
+def _ingest_by_tasks(
     engine: str,
     master: str | None,
     lake: str | None,
@@ -392,16 +392,20 @@ def _by_tasks(
     if engine == "tasks":
         with compiling(progress):
             compile_kernels(kind.specimen(recipe), recipe.top_k)
-    needed = ("graphkin.ingest.stages.pipeline", kind.describer.__module__, *kind.describer.preload)
-    with runner(engine, options.workers, master, *needed) as started:
-        return run(started, lake, collection, files, recipe, options, progress)
+    preload = ("graphkin.ingest.stages.pipeline", kind.describer.__module__, *kind.describer.preload)
+    with runner(engine, options.workers, master, *preload) as executor:
+        return run(executor, lake, collection, files, recipe, options, progress)
 
 
-def _loaded(lake: str, collection: str, store_location: str) -> "Manifest":
+def _load_lake(lake: str, collection: str, store_location: str) -> "Manifest":
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.reruns import reported
     from graphkin.store import open_lake, open_store
     from graphkin.store.transfer import copy_generation
 
-    with open_lake(lake) as source, source.open(collection) as made, open_store(store_location, create=True) as store:
-        return reported(copy_generation(made, store, terminal_progress().stage), made.manifest.provenance)
+    with (
+        open_lake(lake) as source,
+        source.open(collection) as generation,
+        open_store(store_location, create=True) as store,
+    ):
+        return reported(copy_generation(generation, store, terminal_progress().stage), generation.manifest.provenance)

@@ -24,11 +24,11 @@ class _Scopes(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        named = tuple(part.strip() for part in value.split(","))
-        for each in named:
-            if each not in get_args(Access):
-                self.fail(f"{each!r} is not one of {', '.join(get_args(Access))}.", param, ctx)
-        return named
+        scopes = tuple(part.strip() for part in value.split(","))
+        for scope in scopes:
+            if scope not in get_args(Access):
+                self.fail(f"{scope!r} is not one of {', '.join(get_args(Access))}.", param, ctx)
+        return scopes
 
 
 @click.group()
@@ -109,17 +109,17 @@ def create(
     from graphkin.store.base import require_collection_name
 
     require(NAME.fullmatch(name) is not None, "name of a key", name, "1 to 100 characters on one line")
-    for each in collections:
-        require_collection_name(each)
+    for collection in collections:
+        require_collection_name(collection)
     lifetime = None if expires is None else timedelta(days=expires)
     secret, key = made(name, access, collections, lifetime, Quota(**quota), for_proxy=for_proxy)
     with open_store(store_location) as store:
         store.keys().add(key)
     if as_json:
-        click.echo(json.dumps({"key": secret, **_told(key)}))
+        click.echo(json.dumps({"key": secret, **_key_fields(key)}))
         return
     click.echo(secret)
-    click.echo(f"created key {key.id}: {_said(key)}", err=True)
+    click.echo(f"created key {key.id}: {_describe_key(key)}", err=True)
     click.echo("  nothing can show it again; send it as `Authorization: Bearer KEY`", err=True)
 
 
@@ -131,13 +131,13 @@ def listed(store_location: str, as_json: bool) -> None:
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
-        known = store.keys().all()
+        all_keys = store.keys().all()
     if as_json:
-        click.echo(json.dumps([_told(key) for key in known]))
-    elif not known:
+        click.echo(json.dumps([_key_fields(key) for key in all_keys]))
+    elif not all_keys:
         click.echo("no key: everything is open to whoever reaches the server")
-    for key in [] if as_json else known:
-        click.echo(f"{key.id}  {_said(key)}")
+    for key in [] if as_json else all_keys:
+        click.echo(f"{key.id}  {_describe_key(key)}")
 
 
 @keys.command()
@@ -149,27 +149,27 @@ def revoke(store_location: str, id: str) -> None:
 
     with open_store(store_location) as store:
         key = store.keys().revoke(id, datetime.now(UTC))
-    click.echo(f"revoked key {key.id}: {_said(key)}")
+    click.echo(f"revoked key {key.id}: {_describe_key(key)}")
 
 
-def _told(key: "Key") -> dict[str, Any]:
+def _key_fields(key: "Key") -> dict[str, Any]:
     """Return a key as JSON, without its digest and with its state."""
     return {**key.model_dump(mode="json", exclude={"digest"}), "state": key.state(datetime.now(UTC))}
 
 
-def _said(key: "Key") -> str:
+def _describe_key(key: "Key") -> str:
     """Return a key in one line of text."""
     state = key.state(datetime.now(UTC))
-    ended = {"revoked": key.revoked_at, "expired": key.expires_at, "valid": key.expires_at}[state]
+    end = {"revoked": key.revoked_at, "expired": key.expires_at, "valid": key.expires_at}[state]
     word = "until" if state == "valid" else state
-    until = "" if ended is None else f", {word} {ended:%Y-%m-%d %H:%M} UTC"
+    validity = "" if end is None else f", {word} {end:%Y-%m-%d %H:%M} UTC"
     bounds = {
         "requests a minute": key.quota.requests,
         "rows a minute": key.quota.rows,
         "heavy at once": key.quota.heavy,
     }
-    most = "".join(f", {bound:,} {what}" for what, bound in bounds.items() if bound is not None)
-    each = " for each user" if key.for_proxy and most else ""
+    quota = "".join(f", {bound:,} {label}" for label, bound in bounds.items() if bound is not None)
+    per_user = " for each user" if key.for_proxy and quota else ""
     proxy = ", of a proxy" if key.for_proxy else ""
-    what = f"for {', '.join(key.access)} of {', '.join(key.collections) or 'every collection'}"
-    return f"{key.name!r}, {what}{proxy}{until}{most}{each}"
+    permissions = f"for {', '.join(key.access)} of {', '.join(key.collections) or 'every collection'}"
+    return f"{key.name!r}, {permissions}{proxy}{validity}{quota}{per_user}"

@@ -49,7 +49,7 @@ def load(
     from graphkin.store.transfer import copy_generation
 
     if lake is not None:  # the environment names a store, not a lake
-        store_location, collection = _said("store_location"), _said("collection")
+        store_location, collection = _typed_value("store_location"), _typed_value("collection")
     with ExitStack() as stack:
         opened = _source(stack, store_location, lake, collection, generation)
         other = stack.enter_context(open_store(target, create=True))
@@ -63,11 +63,11 @@ def load(
     )
 
 
-def _said(name: str) -> str | None:
+def _typed_value(name: str) -> str | None:
     """Return the value of an option that the user typed. A value from the environment is None."""
     context = click.get_current_context()
-    said: str | None = context.params[name]
-    return said if context.get_parameter_source(name) is ParameterSource.COMMANDLINE else None
+    value: str | None = context.params[name]
+    return value if context.get_parameter_source(name) is ParameterSource.COMMANDLINE else None
 
 
 def _source(

@@ -60,13 +60,13 @@ def map(
             file.writelines(csv_lines(tables, plain=(opened.manifest.structure,)))
 
 
-def _tables(opened: "Generation", placed: "Map") -> "Iterator[pa.Table]":
+def _tables(opened: "Generation", layout: "Map") -> "Iterator[pa.Table]":
     import numpy as np
     import pyarrow as pa
 
     for start in range(0, opened.size, _ROWS):
         stop = min(start + _ROWS, opened.size)
-        table = pa.Table.from_batches([placed.rows(slice(start, stop))])
+        table = pa.Table.from_batches([layout.rows(slice(start, stop))])
         items = opened.take(np.arange(start, stop, dtype=np.int32), [opened.manifest.structure, "names"])
         for column in (opened.manifest.structure, "names"):
             table = table.append_column(column, items[column])

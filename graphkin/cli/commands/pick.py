@@ -42,7 +42,7 @@ def pick(
     """
     import pyarrow as pa
 
-    from graphkin.cli.conditions import query_of
+    from graphkin.cli.conditions import parse_query
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
     from graphkin.collection.ports import in_process
@@ -53,12 +53,12 @@ def pick(
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        source = query_of(opened.manifest, conditions, substructure)
+        source = parse_query(opened.manifest, conditions, substructure)
         with refusing():
             request = PickFields.model_validate({"method": method, "threshold": threshold, "from": source})
-        picked = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage)).pick(request, count)
+        picks = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage)).pick(request, count)
         columns = ["id", opened.manifest.structure, "names"]
-        items = opened.take(picked.ids, columns)
-        table = pa.table({**{name: items[name] for name in columns}, "nearest": picked.nearest})
+        items = opened.take(picks.ids, columns)
+        table = pa.table({**{name: items[name] for name in columns}, "nearest": picks.nearest})
         with whole_file(output) as file:
             file.writelines(csv_lines([table], plain=columns[:2]))

@@ -100,7 +100,7 @@ def pretrain(
     if url is not None and collection is None:
         collection = os.environ.get(options.COLLECTION)
     if show_config:
-        _show(offline, url, collection, generation, training)
+        _print_config(offline, url, collection, generation, training)
         return
     _require_one_source(url, collection, generation, offline, beside or epochs_from)
     if output is None:
@@ -111,13 +111,13 @@ def pretrain(
     from graphkin.trainer.pretraining.pretrain import pretrain as train
 
     if resume and generation is None:
-        generation = _begun_with(output, "generation", collection)
+        generation = _run_generation(output, "generation", collection)
     if resume and beside is not None and "@" not in beside:
-        begun = _begun_with(output, "beside", beside)
-        beside = beside if begun is None else f"{beside}@{begun}"
-    config = configuration.configuration(_kind(offline, url, collection, generation), **training)
-    with launched(device) as (ranks, place):
-        if config.bf16 and ranks.rank == 0 and not computes_bf16(place):
+        pinned = _run_generation(output, "beside", beside)
+        beside = beside if pinned is None else f"{beside}@{pinned}"
+    config = configuration.resolve_config(_kind(offline, url, collection, generation), **training)
+    with launched(device) as (ranks, torch_device):
+        if config.bf16 and ranks.rank == 0 and not computes_bf16(torch_device):
             click.echo(_NO_BF16, err=True)
         try:
             with (
@@ -128,7 +128,7 @@ def pretrain(
                     config,
                     source,
                     output,
-                    device=place,
+                    device=torch_device,
                     resume=resume,
                     checkpoint_steps=checkpoint_steps,
                     report=report,
@@ -142,7 +142,7 @@ def pretrain(
         click.echo(f"{_newest(output)}: done")
 
 
-def _show(
+def _print_config(
     offline: Path | None, url: str | None, collection: str | None, generation: str | None, training: dict[str, Any]
 ) -> None:
     from graphkin.trainer.pretraining.settings import as_toml
@@ -151,33 +151,33 @@ def _show(
         _require_one_source(url, collection, generation, offline, None)
         kind = _kind(offline, url, collection, generation)
     else:
-        kind = next(kind for kind, learned in LEARNED_BY.items() if training["strategy"] in learned)
-    click.echo(as_toml(configuration.configuration(kind, **training)), nl=False)
+        kind = next(kind for kind, strategies in LEARNED_BY.items() if training["strategy"] in strategies)
+    click.echo(as_toml(configuration.resolve_config(kind, **training)), nl=False)
 
 
 def _require_one_source(
-    url: str | None, collection: str | None, generation: str | None, offline: Path | None, besides: str | None
+    url: str | None, collection: str | None, generation: str | None, offline: Path | None, server_option: str | None
 ) -> None:
     """Raise `UsageError` unless the options name a server or an offline folder, and not both.
 
     Args:
-        besides: A value of an option that only a server allows, such as --beside.
+        server_option: A value of an option that only a server allows, such as --beside.
     """
     online = url is not None and collection is not None
-    if online == (offline is not None) or (offline and (url or collection or generation or besides)):
+    if online == (offline is not None) or (offline and (url or collection or generation or server_option)):
         raise click.UsageError("give --api URL and --collection NAME, or --offline DIR alone")
 
 
-def _begun_with(output: Path, part: str, collection: str | None) -> str | None:
+def _run_generation(output: Path, part: str, collection: str | None) -> str | None:
     """Return the generation that the run in a folder uses for one part, if the run uses this collection."""
     from graphkin.protocol.errors import NotFound
     from graphkin.trainer.pretraining.checkpoint import read_run
 
     try:
-        begun = read_run(output).get(part, {})
+        generation = read_run(output).get(part, {})
     except NotFound:
         return None
-    return begun.get("id") if begun.get("collection") == collection else None
+    return generation.get("id") if generation.get("collection") == collection else None
 
 
 def _kind(offline: Path | None, url: str | None, collection: str | None, generation: str | None) -> str:
@@ -218,7 +218,7 @@ def _source(
         url,
         collection,
         config.draws,
-        _featurized,
+        _featurize,
         default_cache(cache_dir),
         generation=generation,
         beside=beside,
@@ -227,7 +227,7 @@ def _source(
     )
 
 
-def _featurized(collection: "Collection") -> "Corpus":
+def _featurize(collection: "Collection") -> "Corpus":
     from graphkin.trainer.feed.kinds import features
 
     click.echo(f"featurising {collection.size:,} items, once for this generation", err=True)

@@ -56,7 +56,7 @@ def query(
     A substructure is a SMARTS or, which is not the same, a molecule; RDKit says which molecules have it. The first time
     all of them are described, which takes a while; that is kept on this machine.
     """
-    from graphkin.cli.conditions import filter_of, require_search, substructure_of
+    from graphkin.cli.conditions import parse_filter, parse_substructure, require_search_similarity
     from graphkin.cli.output import whole_file
     from graphkin.collection.opened import OpenCollection
     from graphkin.collection.ports import in_process
@@ -74,19 +74,19 @@ def query(
     if descending and sort is None:
         raise click.UsageError("--descending is of --sort")
     with open_generation(store_location, collection, generation) as opened:
-        require_search(min_similarity)
+        require_search_similarity(min_similarity)
         with refusing():
             request = QueryFields(
-                filters=[filter_of(opened.manifest, condition) for condition in conditions],
+                filters=[parse_filter(opened.manifest, condition) for condition in conditions],
                 name=name,
-                substructure=substructure_of(substructure),
+                substructure=parse_substructure(substructure),
                 similar=None if similar is None else Near(structure=similar, min_similarity=min_similarity),
                 sort=None if sort is None else Sort(by=sort, descending=descending),
             )
         open_collection = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage))
-        found, comparison = open_collection.query(request), open_collection.comparison(request)
+        selection, comparison = open_collection.query(request), open_collection.comparison(request)
         format = cast("ItemFormat", output.suffix[1:])
-        blocks = export_items(opened, format, found.first(limit).ids, comparison, columns or None)
+        blocks = export_items(opened, format, selection.first(limit).ids, comparison, columns or None)
         with whole_file(output) as file:
             file.writelines(blocks)
-    click.echo(f"{len(found.ids):,} of {opened.size:,} items pass", err=True)
+    click.echo(f"{len(selection.ids):,} of {opened.size:,} items pass", err=True)

@@ -44,27 +44,27 @@ def neighbors(
     with open_generation(store_location, collection, generation) as opened:
         open_collection = OpenCollection(opened)
         item_id = open_collection.item_id(id, smiles, name)
-        found = open_collection.neighbors(item_id, min_similarity, limit=limit)
+        page = open_collection.neighbors(item_id, min_similarity, limit=limit)
         (item,) = opened.items([item_id])
-        answer: dict[str, Any] = {
+        result: dict[str, Any] = {
             "generation": opened.id,
             "item": item,
-            "neighbors": _hits(opened, found),
-            "total": found.total,
+            "neighbors": _hits(opened, page),
+            "total": page.total,
             "capped": None if item["dropped"] is None else item["dropped"] != 0,
         }
     if as_json:
-        print_json(answer)
+        print_json(result)
         return
-    click.echo(_line(answer["item"]))
-    click.echo(f"{len(answer['neighbors'])} of {answer['total']} neighbours" + (", capped" if answer["capped"] else ""))
-    _show_hits(answer["neighbors"])
+    click.echo(_line(result["item"]))
+    click.echo(f"{len(result['neighbors'])} of {result['total']} neighbours" + (", capped" if result["capped"] else ""))
+    _show_hits(result["neighbors"])
 
 
-def _hits(opened: "Generation", found: "Hits | Neighbors") -> list[dict[str, Any]]:
+def _hits(opened: "Generation", hits: "Hits | Neighbors") -> list[dict[str, Any]]:
     from graphkin.store.records import shortest
 
-    rows = zip(opened.items(found.ids), shortest(found.similarity), strict=True)
+    rows = zip(opened.items(hits.ids), shortest(hits.similarity), strict=True)
     return [{"item": item, "similarity": similarity} for item, similarity in rows]
 
 
@@ -135,7 +135,7 @@ def search(
     With --file and --output every structure of a file is searched for, thousands at once: one row a hit, and one for
     each structure that cannot be read, which says why.
     """
-    from graphkin.cli.conditions import measure_of, require_search
+    from graphkin.cli.conditions import parse_measure, require_search_similarity
     from graphkin.collection.opened import OpenCollection
     from graphkin.protocol.requests import SearchFields
     from graphkin.protocol.validation import refusing
@@ -145,8 +145,8 @@ def search(
         raise click.UsageError("either STRUCTURE, or --file and --output")
     if file is not None and (as_json or fingerprint):
         raise click.UsageError("--json and --fingerprint are for one STRUCTURE")
-    require_search(min_similarity)
-    measure = measure_of(tversky, counts)
+    require_search_similarity(min_similarity)
+    measure = parse_measure(tversky, counts)
     with open_generation(store_location, collection, generation) as opened:
         open_collection = OpenCollection(opened)
         if file is not None and output is not None:
@@ -161,17 +161,17 @@ def search(
                 min_similarity=min_similarity,
             )
         query, id, hits = open_collection.search(request, limit)
-        answer: dict[str, Any] = {
+        result: dict[str, Any] = {
             "generation": opened.id,
             "query": {"smiles": query.smiles, "id": id},
             "hits": _hits(opened, hits),
             "total": hits.total,
         }
     if as_json:
-        print_json(answer)
+        print_json(result)
         return
     click.echo(query.text)
-    _show_hits(answer["hits"])
+    _show_hits(result["hits"])
 
 
 def _search_file(
@@ -195,14 +195,14 @@ def _search_file(
         output.suffix in (".csv", ".parquet"), "file of hits", str(output), "a name that ends with .csv or .parquet"
     )
     with closing(open_source(file, kind_of(open_collection.generation).files, ReadOptions(**read))) as source:
-        searching = FileSearch(open_collection, source, measure, min_similarity, limit)
-        with whole_file(output) as written:
-            for piece in write(searching.tables(), output.suffix):
-                written.write(piece)
-    nothing = searching.searched - searching.found - searching.unreadable
+        file_search = FileSearch(open_collection, source, measure, min_similarity, limit)
+        with whole_file(output) as stream:
+            for piece in write(file_search.tables(), output.suffix):
+                stream.write(piece)
+    without_hits = file_search.searched - file_search.found - file_search.unreadable
     click.echo(
-        f"{searching.searched:,} structures: {searching.found:,} found something, {searching.stored:,} of them "
-        f"themselves; {nothing:,} found nothing, {searching.unreadable:,} could not be read",
+        f"{file_search.searched:,} structures: {file_search.found:,} found something, {file_search.stored:,} of them "
+        f"themselves; {without_hits:,} found nothing, {file_search.unreadable:,} could not be read",
         err=True,
     )
 
@@ -237,8 +237,8 @@ def positives(
 
     policy = policy_of(**drawing)
     with open_generation(store_location, collection, generation) as opened:
-        explained = opened.sampler(engine, threads=1).explain(anchor, policy, seed, epoch)
-        items = opened.items([positive.id for positive in explained])
+        samples = opened.sampler(engine, threads=1).explain(anchor, policy, seed, epoch)
+        items = opened.items([positive.id for positive in samples])
         rows = [
             {
                 "item": item,
@@ -247,22 +247,22 @@ def positives(
                 "visits": positive.visits,
                 "path": list(positive.path),
             }
-            for item, positive in zip(items, explained, strict=True)
+            for item, positive in zip(items, samples, strict=True)
         ]
-        answer: dict[str, Any] = {
+        result: dict[str, Any] = {
             "generation": opened.id,
             "anchor": anchor,
             "policy": policy.model_dump(),
             "seed": seed,
             "epoch": epoch,
-            "isolated": not explained,
+            "isolated": not samples,
             "positives": rows,
         }
     if as_json:
-        print_json(answer)
+        print_json(result)
         return
-    if answer["isolated"]:
+    if result["isolated"]:
         click.echo(f"item {anchor} has no neighbour: no positives")
-    for positive in answer["positives"]:
+    for positive in result["positives"]:
         item, path = positive["item"], " > ".join(map(str, positive["path"]))
         click.echo(f"{item['id']}\t{item['smiles'] or '-'}\tvisits {positive['visits']}\tpath {path}")

@@ -45,7 +45,7 @@ def remove(
     """
     import os
 
-    from graphkin.cli.output import published, published_json
+    from graphkin.cli.output import summarize, summary_json
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.rejections import saved
     from graphkin.ingest.remove import remove as run
@@ -58,9 +58,9 @@ def remove(
         where = saved([removed.missing], rejections_file or Path(f"{collection}.rejections.csv"))
         click.echo(f"{missing:,} lines mean no item; {where}", err=True)
     if as_json:
-        click.echo(published_json(removed.manifest, removal={"items": removed.items, "missing": missing}))
+        click.echo(summary_json(removed.manifest, removal={"items": removed.items, "missing": missing}))
     elif removed.items:
         click.echo(f"{removed.items:,} items removed")
-        click.echo(published(collection, removed.manifest))
+        click.echo(summarize(collection, removed.manifest))
     else:
         click.echo(f"nothing to remove: {collection} stays at generation {removed.manifest.generation}")

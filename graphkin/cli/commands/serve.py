@@ -35,7 +35,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     default=1,
     help="Processes that serve, each with its own queues and memory; at most as many as there are cores.",
 )
-def serve(store_location: str, host: str, port: int, workers: int, **said: Any) -> None:
+def serve(store_location: str, host: str, port: int, workers: int, **server_options: Any) -> None:
     """Serve the store over REST until ctrl-C. Documentation is at /docs.
 
     Further settings come from the environment: see docs/operating.md.
@@ -44,16 +44,16 @@ def serve(store_location: str, host: str, port: int, workers: int, **said: Any) 
     from graphkin.api.servers import Servers
     from graphkin.api.settings import Settings
 
-    given = {name: value for name, value in said.items() if value}
-    settings = Settings(store=store_location, host=host, port=port, **given)
+    overrides = {name: value for name, value in server_options.items() if value}
+    settings = Settings(store=store_location, host=host, port=port, **overrides)
     if workers == 1:
         server = Server(settings)
-        _tell(server.url)
+        _print_url(server.url)
         server.run()
     else:
         servers = Servers(settings, workers)
-        servers.run(lambda: _tell(servers.url))
+        servers.run(lambda: _print_url(servers.url))
 
 
-def _tell(url: str) -> None:
+def _print_url(url: str) -> None:
     click.echo(f"serving {url} (documentation: {url}/docs); ctrl-C ends it")
