@@ -81,14 +81,14 @@ class ArrayCache:
             if not folder.is_dir():
                 return None
             try:
-                opened = read(**self._arrays(folder, key))
+                value = read(**self._arrays(folder, key))
                 now = time.time_ns()  # finer than the file system's own clock
                 os.utime(folder / _KEY, ns=(now, now))
             except _DAMAGE as damage:
                 _log.warning("removing a damaged entry of %s: %s", self._folder, damage)
                 shutil.rmtree(folder)
                 return None
-            return opened
+            return value
 
     def turn(self, timeout: float = -1) -> AbstractContextManager[Any]:
         """Return a lock to hold while writing an entry.
@@ -120,16 +120,16 @@ class ArrayCache:
         folder = self._folder / entry_name(key)
         with self._index():  # make room before it is taken, so that the folder never outgrows its bound
             self._make_room(size)
-        with partial(folder) as made:
-            made.mkdir(mode=FOLDER_MODE)
-            write(made)
-            columns = {path.stem: sha256_at(path) for path in made.iterdir()}
-            described = {"key": _plain(key), "columns": columns, "built_at": time.time_ns()}
-            (made / _KEY).write_text(json.dumps(described), encoding="utf-8")
-            close_files(made)
+        with partial(folder) as draft:
+            draft.mkdir(mode=FOLDER_MODE)
+            write(draft)
+            columns = {path.stem: sha256_at(path) for path in draft.iterdir()}
+            description = {"key": _plain(key), "columns": columns, "built_at": time.time_ns()}
+            (draft / _KEY).write_text(json.dumps(description), encoding="utf-8")
+            close_files(draft)
             with self._index():
                 confirm()
-                made.rename(folder)
+                draft.rename(folder)
                 return read(**self._arrays(folder, key))
 
     def keep(self, key: Key, arrays: Mapping[str, NDArray[Any]], read: Callable[..., T]) -> T:
@@ -141,8 +141,8 @@ class ArrayCache:
                 np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
 
         with self.turn():
-            opened = self.open(key, read)
-            return self.add(key, size, write, read) if opened is None else opened
+            value = self.open(key, read)
+            return self.add(key, size, write, read) if value is None else value
 
     @property
     def bytes(self) -> int:
@@ -159,18 +159,18 @@ class ArrayCache:
 
     def _arrays(self, folder: Path, key: Key) -> dict[str, NDArray[Any]]:
         """Return the arrays of an entry. Raises one of `_DAMAGE` if the entry is damaged."""
-        described = json.loads((folder / _KEY).read_text(encoding="utf-8"))
-        if described["key"] != _plain(key):
+        description = json.loads((folder / _KEY).read_text(encoding="utf-8"))
+        if description["key"] != _plain(key):
             raise ValueError("its key is another")
-        is_verified = self._verified.get(folder.name) == described["built_at"]
+        is_verified = self._verified.get(folder.name) == description["built_at"]
         arrays = {}
-        for name, digest in described["columns"].items():
+        for name, digest in description["columns"].items():
             with (folder / f"{name}.npy").open("rb") as file:
                 if not is_verified and sha256(file) != digest:
                     raise ValueError(f"the SHA-256 of {name} is not that of its key")
                 file.seek(0)
                 arrays[name] = map_array(file, self._mode)
-        self._verified[folder.name] = described["built_at"]
+        self._verified[folder.name] = description["built_at"]
         return arrays
 
     def _make_room(self, size: int) -> None:

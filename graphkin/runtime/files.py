@@ -43,27 +43,27 @@ def partial(path: Path) -> Iterator[Path]:
     If the block fails, the temporary file is removed. Its name is random, so writers of the same path never collide,
     and a file of a killed process blocks no later writer.
     """
-    beside = path.with_name(f".{path.name}.{uuid4().hex}{PARTIAL}")
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}{PARTIAL}")
     try:
-        yield beside
+        yield temporary
     except BaseException:
         with suppress(OSError):
-            _remove(beside)
+            _remove(temporary)
         raise
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """Yield a temporary path, and rename it to `path` after the block. Replaces a file or an empty folder."""
-    with partial(path) as beside:
-        yield beside
-        beside.replace(path)
+    with partial(path) as temporary:
+        yield temporary
+        temporary.replace(path)
 
 
 def sweep(folder: Path) -> None:
     """Remove the temporary files of killed processes in a folder, and those of running writers."""
-    for left in folder.glob("*" + PARTIAL):
-        _remove(left)
+    for leftover in folder.glob("*" + PARTIAL):
+        _remove(leftover)
 
 
 def _remove(path: Path) -> None:
@@ -130,10 +130,10 @@ def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if npy.read_magic(file) != (1, 0):
         raise ValueError("not of version 1.0 of the format")
     length = int.from_bytes(file.read(2), "little")
-    found = _HEADER.fullmatch(bytes(file.read(length)))
-    if found is None:
+    match = _HEADER.fullmatch(bytes(file.read(length)))
+    if match is None:
         raise ValueError("no header of an array of numbers")
-    descr, fortran, shape = found.groups()
+    descr, fortran, shape = match.groups()
     try:
         dtype = np.dtype(descr.decode())
     except TypeError as error:

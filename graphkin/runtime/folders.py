@@ -11,9 +11,9 @@ def private_folder(folder: Path) -> None:
 
     An existing folder is closed to other users if it belongs to this user. Folders of other users stay unchanged.
     """
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     status = folder.stat()
     if status.st_uid == os.geteuid() and status.st_mode & 0o077:
         folder.chmod(FOLDER_MODE)

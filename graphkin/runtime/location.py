@@ -74,17 +74,17 @@ class Location:
         """
         path = self._path(name)
         folder, _, last = path.rpartition("/")
-        beside = f"{folder}/.{last}.{uuid4().hex}{PARTIAL}"
+        temporary = f"{folder}/.{last}.{uuid4().hex}{PARTIAL}"
         with self._reached():
             self._files.makedirs(folder, exist_ok=True)
             try:
-                self._files.pipe_file(beside, content)
-                self._files.mv(beside, path)
+                self._files.pipe_file(temporary, content)
+                self._files.mv(temporary, path)
             except FileNotFoundError as error:
                 raise PartialFileRemoved(str(error)) from error
             except BaseException:
-                if self._files.exists(beside):
-                    self._files.rm_file(beside)
+                if self._files.exists(temporary):
+                    self._files.rm_file(temporary)
                 raise
 
     def create(self, name: str, content: bytes) -> bool:
@@ -143,8 +143,8 @@ class Location:
                 files: dict[str, Any] = self._files.find(self._path(below).rstrip("/"), detail=True)
             except FileNotFoundError:
                 return {}
-            named = {path.removeprefix(self._root).lstrip("/"): file for path, file in files.items()}
-            return {name: file["size"] for name, file in named.items() if name}
+            files_by_name = {path.removeprefix(self._root).lstrip("/"): file for path, file in files.items()}
+            return {name: file["size"] for name, file in files_by_name.items() if name}
 
     def remove(self, name: str) -> None:
         """Remove a file. Raises `FileNotFoundError`."""
@@ -180,19 +180,19 @@ def without_credentials(url: str) -> str:
 
 def _create_local(path: str, content: bytes) -> None:
     """Write and sync a file that is complete when it appears. Raises `FileExistsError`."""
-    beside = Path(f"{path}.{uuid4().hex}{PARTIAL}")
+    temporary = Path(f"{path}.{uuid4().hex}{PARTIAL}")
     try:
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         try:
-            os.link(beside, path)
+            os.link(temporary, path)
         except FileExistsError:
             raise
         except OSError as error:  # the file system has no hard links; the lock keeps other writers away
             if Path(path).exists():
                 raise FileExistsError(path) from error
-            beside.rename(path)
+            temporary.rename(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

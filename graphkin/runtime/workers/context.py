@@ -17,14 +17,14 @@ class _Popen(popen_forkserver.Popen):
     `multiprocessing` has no option for this, so the start of a process is written out here.
     """
 
-    def _launch(self, started: Any) -> None:
+    def _launch(self, child: Any) -> None:
         main = {"init_main_from_name", "init_main_from_path"}
-        preparation = {key: value for key, value in spawn.get_preparation_data(started.name).items() if key not in main}
+        preparation = {key: value for key, value in spawn.get_preparation_data(child.name).items() if key not in main}
         message = io.BytesIO()
         context.set_spawning_popen(self)
         try:
             reduction.dump(preparation, message)
-            reduction.dump(started, message)
+            reduction.dump(child, message)
         finally:
             context.set_spawning_popen(None)
         self.sentinel, writer = forkserver.connect_to_new_process(self._fds)  # type: ignore[attr-defined]
@@ -36,14 +36,14 @@ class _Popen(popen_forkserver.Popen):
 
 
 def _close(*descriptors: int) -> None:
-    for each in descriptors:
-        os.close(each)
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 class _Process(context.ForkServerProcess):
     @staticmethod
-    def _Popen(started: process.BaseProcess) -> Any:  # noqa: N802 - the name that multiprocessing calls
-        return _Popen(started)
+    def _Popen(child: process.BaseProcess) -> Any:  # noqa: N802 - the name that multiprocessing calls
+        return _Popen(child)
 
 
 class _Context(context.ForkServerContext):

@@ -112,17 +112,17 @@ class ForkServer:
 
 def _send(orders: socket.socket, order: dict[str, Any], connections: Sequence[socket.socket]) -> int:
     """Send an order and return the response. Raises `OSError` or `ValueError` where the process has ended."""
-    socket.send_fds(orders, [json.dumps(order).encode()], [each.fileno() for each in connections])
+    socket.send_fds(orders, [json.dumps(order).encode()], [connection.fileno() for connection in connections])
     return int(orders.recv(_ORDER_BYTES))
 
 
 def _reap(children: set[int]) -> None:
     for pid in list(children):
         try:
-            ended, _ = os.waitpid(pid, os.WNOHANG)
+            ended_pid, _ = os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
-            ended = pid  # the signal came just after it had been reaped
-        if ended:
+            ended_pid = pid  # the signal came just after it had been reaped
+        if ended_pid:
             children.discard(pid)
 
 

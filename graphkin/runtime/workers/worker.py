@@ -40,13 +40,13 @@ def work(
             _respond(connection, tasks, pack_error, *json.loads(line))
 
 
-def _limit_memory(more: int) -> None:
+def _limit_memory(extra: int) -> None:
     """Limit the data of this process. Only Linux tells how much it has, and keeps such a limit."""
     import resource
 
     with suppress(OSError):
-        held = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_DATA, (held + more, resource.RLIM_INFINITY))
+        used = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_DATA, (used + extra, resource.RLIM_INFINITY))
 
 
 @contextmanager
