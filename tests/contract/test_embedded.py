@@ -13,12 +13,12 @@ class TestEmbeddedStore(GrowingStoreContract):
     @classmethod
     def store_factory(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreFactory]:
         root = tmp_path_factory.mktemp("embedded")
-        opened: list[Store] = []
+        stores: list[Store] = []
 
         def open_at(place: str) -> Store:
-            opened.append(EmbeddedStore(root / place, create=True))
-            return opened[-1]
+            stores.append(EmbeddedStore(root / place, create=True))
+            return stores[-1]
 
         yield open_at
-        for store in opened:
+        for store in stores:
             store.close()

@@ -14,7 +14,7 @@ class TestLakeOnDisk(ReadContract):
 
 
 class TestLakeInMemory(ReadContract):
-    """fsspec's own file system of objects, which has no folders and no rename."""
+    """Run the contract on fsspec's in-memory file system: an object store without folders and without rename."""
 
     @pytest.fixture(scope="class")
     @classmethod

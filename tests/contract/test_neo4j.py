@@ -10,21 +10,21 @@ from graphkin.store.neo4j.store import Neo4jStore
 
 
 class TestNeo4jStore(GrowingStoreContract):
-    """Community has one database a server: it is emptied for each new place."""
+    """Run the contract on Neo4j. Community has one database per server, which is emptied for each new place."""
 
     @pytest.fixture(scope="class")
     @classmethod
     def store_factory(cls, spare_neo4j: Any) -> Iterator[StoreFactory]:
         places: list[str] = []
-        opened: list[Store] = []
+        stores: list[Store] = []
 
         def open_at(place: str) -> Store:
             if [place] != places[-1:]:
                 spare_neo4j.clear()
                 places.append(place)
-            opened.append(Neo4jStore(spare_neo4j.url, create=True))
-            return opened[-1]
+            stores.append(Neo4jStore(spare_neo4j.url, create=True))
+            return stores[-1]
 
         yield open_at
-        for store in opened:
+        for store in stores:
             store.close()

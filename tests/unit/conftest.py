@@ -1,4 +1,4 @@
-"""What RDKit alone says of molecules, generations of that, and what the pipelines of both kinds are tested with."""
+"""Reference values that RDKit computes, generations built from them, and fixtures of both pipelines."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,7 +30,7 @@ GENERATORS: dict[str, Callable[[Chem.Mol], Any]] = {
 
 
 def _packed(vectors: Sequence[Any]) -> np.ndarray:
-    """RDKit bit vectors as words (n, W), by way of numpy's own bit packing."""
+    """Return RDKit bit vectors as (n, W) uint64, packed by numpy."""
     length = vectors[0].GetNumBits()
     bits = np.zeros((len(vectors), -(-length // 64) * 64), np.uint8)
     for row, vector in zip(bits, vectors, strict=True):
@@ -39,13 +39,13 @@ def _packed(vectors: Sequence[Any]) -> np.ndarray:
 
 
 def _similarities(vectors: Sequence[Any]) -> np.ndarray:
-    """(n, n) by RDKit."""
+    """Return the (n, n) Tanimoto similarities that RDKit computes."""
     return np.array([DataStructs.BulkTanimotoSimilarity(vector, list(vectors)) for vector in vectors])
 
 
 @dataclass
 class Recorder(Progress):
-    """Remembers each stage, its total and how far it got; raises in the stage it shall fail in."""
+    """A progress listener that records each stage with its total and its count, and fails in the stage `failing`."""
 
     failing: str = ""
     stages: list[tuple[str, int | None, str, int]] = field(default_factory=list)
@@ -66,7 +66,7 @@ def recorder() -> type[Recorder]:
 
 @pytest.fixture(scope="session")
 def generators() -> dict[str, Callable[[Chem.Mol], Any]]:
-    """RDKit's own fingerprint functions by name, at the recipe's defaults."""
+    """Return RDKit's own fingerprint functions by name, with the defaults of the recipe."""
     return GENERATORS
 
 
@@ -81,34 +81,37 @@ def similarities() -> Callable[[Sequence[Any]], np.ndarray]:
 
 
 def _window(rows: Sequence[tuple[float, int, int]], most: int = 70) -> dict[int, list[int]]:
-    """The published candidate rule, step by step (docs/method.md)."""
-    found = {}
+    """Apply the published candidate rule step by step (docs/method.md)."""
+    candidates_of = {}
     for target, (weight, rings, atoms) in enumerate(rows):
 
         def scan(others: Iterable[int], weight: float = weight, rings: int = rings, atoms: int = atoms) -> list[int]:
-            kept: list[int] = []
+            candidates: list[int] = []
             for other in others:
                 if abs(rows[other][0] - weight) > 0.10 * weight:
                     break
-                if abs(rows[other][1] - rings) <= 1 and abs(rows[other][2] - atoms) <= 7 and len(kept) < most:
-                    kept.append(other)
-            return kept
+                if abs(rows[other][1] - rings) <= 1 and abs(rows[other][2] - atoms) <= 7 and len(candidates) < most:
+                    candidates.append(other)
+            return candidates
 
         both = scan(range(target - 1, -1, -1))[::-1] + scan(range(target + 1, len(rows)))
         surplus = max(len(both) - most, 0)
-        found[target] = both[surplus // 2 :][:most]
-    return found
+        candidates_of[target] = both[surplus // 2 :][:most]
+    return candidates_of
 
 
 @pytest.fixture(scope="session")
 def window_reference() -> Callable[..., dict[int, list[int]]]:
-    """window_reference(rows, most=70): target -> candidates, of (MolWt, rings, heavy atoms) sorted by weight."""
+    """Return the function window_reference(rows, most=70): the candidates of each target.
+
+    Its rows are (MolWt, rings, heavy atoms), sorted by weight.
+    """
     return _window
 
 
 @pytest.fixture(scope="session")
 def nci_molecules(nci_smiles: list[str]) -> list[Chem.Mol]:
-    """800 distinct real molecules."""
+    """Return 800 distinct real molecules."""
     with rdBase.BlockLogs():
         parsed = [Chem.MolFromSmiles(text) for text in nci_smiles[:1000]]
     distinct = {Chem.MolToSmiles(molecule): molecule for molecule in parsed if molecule is not None}
@@ -122,10 +125,10 @@ _names = count()
 def generation(
     tmp_path_factory: pytest.TempPathFactory, generators: Any, packed: Any, similarities: Any
 ) -> Iterator[Callable[..., Generation]]:
-    """generation(molecules, recipe, ...) publishes and opens what RDKit computes for them, nothing of ours in between.
+    """Return generation(molecules, recipe, ...), which publishes and opens a generation of values that RDKit computes.
 
-    `similarity` and `words` may be given to tamper with them, and `least` for edges below the recipe's threshold;
-    `rdkit` is the version that claims to have built it.
+    None of our own code computes a value. `similarity` and `words` replace values to tamper with them. `least` admits
+    edges below the recipe's threshold. `rdkit` is the version that the manifest names.
     """
     with ExitStack() as opened:
         store: Store = opened.enter_context(open_store(tmp_path_factory.mktemp("generations"), create=True))

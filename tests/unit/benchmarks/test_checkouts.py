@@ -1,4 +1,4 @@
-"""Requests by which two checkouts are compared."""
+"""Requests of the benchmark that compares two checkouts."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def lines(nci_file: Path) -> list[str]:
     return nci_file.read_text().splitlines()[:2000]
 
 
-def test_unstored_structures_are_molecules_that_are_not_stored(lines: list[str]) -> None:
+def test_unstored_structures_are_not_stored(lines: list[str]) -> None:
     stored = {Chem.CanonSmiles(line.split()[0]) for line in lines}
     searches = [json.loads(body)["smiles"] for _, _, body, _ in queries(lines)[UNSTORED](1) if body is not None]
     assert searches
@@ -25,7 +25,7 @@ def test_unstored_structures_are_molecules_that_are_not_stored(lines: list[str])
 
 
 @pytest.mark.parametrize("label", FRESH)
-def test_no_request_of_a_block_comes_again(lines: list[str], label: str) -> None:
+def test_blocks_repeat_no_request(lines: list[str], label: str) -> None:
     blocks = queries(lines)[label]
     requests = [(method, target, body) for number in range(4) for method, target, body, _ in blocks(number)]
     assert len({*requests}) == len(requests)

@@ -1,4 +1,4 @@
-"""The join in tiles, as a GPU does it, finds the pairs that comparing all with all finds."""
+"""The tiled join for GPUs finds the same pairs as brute force."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from benchmarks.gpu_join import Bits
 
 @pytest.fixture(scope="module")
 def words() -> NDArray[np.uint64]:
-    """Return 700 fingerprints in families, so that some pairs are at every threshold; the last one is empty."""
+    """Return 700 fingerprints in families, so that each threshold has pairs. The last fingerprint is empty."""
     rng = np.random.default_rng(0)
     parents = rng.random((70, 2048)) < 0.05
     rows = parents.repeat(10, axis=0) ^ (rng.random((700, 2048)) < 0.01)
@@ -30,7 +30,7 @@ def test_join_finds_all_pairs(words: NDArray[np.uint64], threshold: float, ratio
     assert Bits(words, "cpu").join(threshold).pairs == brute_force(words, *ratio) > 0
 
 
-def test_strips_of_rows_join_to_the_whole(words: NDArray[np.uint64]) -> None:
+def test_strips_of_rows_add_up_to_the_whole_join(words: NDArray[np.uint64]) -> None:
     bits = Bits(words, "cpu")
     strips = [bits.join(0.5, row, row + 1) for row in range(bits.rows)]
     whole = bits.join(0.5)
@@ -38,6 +38,6 @@ def test_strips_of_rows_join_to_the_whole(words: NDArray[np.uint64]) -> None:
     assert sum(strip.multiplied for strip in strips) == whole.multiplied
 
 
-def test_join_refuses_more_pairs_than_it_has_room_for(words: NDArray[np.uint64]) -> None:
+def test_join_raises_overflow_error_when_its_buffer_is_full(words: NDArray[np.uint64]) -> None:
     with pytest.raises(OverflowError, match="more than 5 pairs"):
         Bits(words, "cpu", room=5).join(0.5)

@@ -38,7 +38,7 @@ def parsed(first: list[str]) -> list[Chem.Mol]:
     return [Chem.MolFromSmiles(each) for each in first]
 
 
-def test_text_is_frozen(first: list[str]) -> None:
+def test_generated_smiles_are_frozen(first: list[str]) -> None:
     assert hashlib.sha256("\n".join(first).encode()).hexdigest() == DIGEST
 
 
@@ -52,7 +52,7 @@ def test_molecules_are_distinct(parsed: list[Chem.Mol]) -> None:
 
 
 def test_molecules_are_drug_like(parsed: list[Chem.Mol]) -> None:
-    """Nineteen in twenty meet at least three of Lipinski's four rules, and the middle half is of a drug's weight."""
+    """95 % meet at least three of Lipinski's four rules, and the middle half has the weight of a drug."""
     sample = parsed[:2_000]
     weights = np.array([Descriptors.MolWt(each) for each in sample])
     rules = [
@@ -67,12 +67,12 @@ def test_molecules_are_drug_like(parsed: list[Chem.Mol]) -> None:
     assert high < 500
 
 
-def test_blocks_join_to_one_sequence(library: Library, first: list[str]) -> None:
+def test_blocks_concatenate_to_one_sequence(library: Library, first: list[str]) -> None:
     parts = [library.block(begin, end).to_pylist() for begin, end in ((0, 1), (1, 8), (8, 8), (8, 5_003))]
     assert list(chain(*parts)) == first[:5_003]
 
 
-def test_last_molecule_exists_and_next_does_not(library: Library) -> None:
+def test_block_beyond_the_last_molecule_is_refused(library: Library) -> None:
     assert library.capacity > 40_000_000
     (last,) = library.block(library.capacity - 1, library.capacity).to_pylist()
     assert Chem.MolFromSmiles(last) is not None
@@ -81,7 +81,7 @@ def test_last_molecule_exists_and_next_does_not(library: Library) -> None:
 
 
 def test_memory_does_not_grow_with_count() -> None:
-    """Strings of 400,000 molecules would take 45 MB."""
+    """The strings of 400,000 molecules would take 45 MB."""
     many = generate(400_000)
     next(many)
     before = pa.total_allocated_bytes()
@@ -93,7 +93,7 @@ def test_memory_does_not_grow_with_count() -> None:
     assert allocated - before < 20_000_000
 
 
-def test_another_seed_gives_other_molecules(first: list[str]) -> None:
+def test_seeds_give_different_molecules(first: list[str]) -> None:
     others = Library(seed=2).block(0, 1_000).to_pylist()
     assert len(set(others) & set(first)) < 10
 
@@ -114,7 +114,7 @@ def test_command_writes_the_molecules(
     assert capsys.readouterr().out.startswith("300 molecules in ")
 
 
-def test_command_refuses_more_than_there_are(
+def test_command_refuses_more_molecules_than_the_library_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["molecules", "10000000000", "--output", str(tmp_path / "many.smi")])

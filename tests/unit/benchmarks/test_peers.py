@@ -1,4 +1,4 @@
-"""Peers that crash: they are tried again, and the benchmark says how often they crashed."""
+"""A benchmark retries peers that crash, and reports how often they crashed."""
 
 from functools import partial
 from pathlib import Path
@@ -9,11 +9,11 @@ from benchmarks import peers
 from tests.crashing import CrashAtFirst, fail
 
 
-def test_the_report_says_how_often_a_peer_crashed(
+def test_report_counts_the_crashes_of_each_peer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One crashes once, and another in all of its tries, here two; both do by a segmentation fault."""
-    from benchmarks import join  # slow to import, and the measured processes need not do it
+    """One peer crashes once. Another one crashes in both of its tries. Both crash by a segmentation fault."""
+    from benchmarks import join  # slow to import, and the measured processes do not need it
 
     ours, once, always = (tmp_path / name for name in ("ours", "once", "always"))
     for folder in (ours, once, always):
@@ -30,6 +30,6 @@ def test_the_report_says_how_often_a_peer_crashed(
     assert [len(list(folder.iterdir())) for folder in (ours, once, always)] == [1, 2, 2]
 
 
-def test_an_error_is_no_crash() -> None:
+def test_python_error_of_a_peer_is_raised() -> None:
     with pytest.raises(ValueError, match="no join"):
         peers.measure(fail)

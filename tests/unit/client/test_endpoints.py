@@ -1,4 +1,4 @@
-"""Every endpoint has a method that takes all its parameters, with the defaults that the server has."""
+"""Each endpoint has a client method with the same parameters and defaults."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -54,38 +54,40 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("post", f"{_C}/search/batch"): Collection.search_batch,
 }
 RENAMED = {"from": "source", "to": "target", "c": "name", "e": "epoch", "report": "name"}
-OF_EVERY_METHOD = {"c", "generation", "cursor"}
-"""What a collection knows, and what pages need."""
+IMPLICIT = {"c", "generation", "cursor"}
+"""Parameters that the collection object or the pagination supplies."""
 
 
-def test_every_endpoint_has_a_method() -> None:
+def test_each_endpoint_has_a_method() -> None:
     assert set(METHODS) == ENDPOINTS
 
 
-def told(verb: str, path: str) -> dict[str, Any]:
-    """What a request to an endpoint may say, with the defaults."""
+def parameters_of(verb: str, path: str) -> dict[str, Any]:
+    """Return the parameters of an endpoint with their defaults."""
     operation = OPENAPI["paths"][path][verb]
-    found = {each["name"]: each["schema"].get("default") for each in operation.get("parameters", [])}
+    defaults = {parameter["name"]: parameter["schema"].get("default") for parameter in operation.get("parameters", [])}
     if "requestBody" in operation:
         name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
         fields = OPENAPI["components"]["schemas"][name]["properties"]
-        found |= {field: schema.get("default") for field, schema in fields.items()}
-    return {RENAMED.get(name, name): default for name, default in found.items() if name not in OF_EVERY_METHOD}
+        defaults |= {field: schema.get("default") for field, schema in fields.items()}
+    return {RENAMED.get(name, name): default for name, default in defaults.items() if name not in IMPLICIT}
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "method"), METHODS.items(), ids=lambda each: " ".join(each) if each in METHODS else ""
+    ("endpoint", "method"), METHODS.items(), ids=lambda parameter: " ".join(parameter) if parameter in METHODS else ""
 )
-def test_a_method_takes_all_that_its_endpoint_does(endpoint: tuple[str, str], method: Callable[..., Any]) -> None:
+def test_method_accepts_the_parameters_of_its_endpoint(endpoint: tuple[str, str], method: Callable[..., Any]) -> None:
     parameters = inspect.signature(method).parameters
-    taken = {name for name, each in parameters.items() if each.kind is not inspect.Parameter.VAR_KEYWORD}
-    if len(taken) < len(parameters):
-        taken |= set(PolicyOptions.__annotations__)
+    accepted = {name for name, parameter in parameters.items() if parameter.kind is not inspect.Parameter.VAR_KEYWORD}
+    if len(accepted) < len(parameters):
+        accepted |= set(PolicyOptions.__annotations__)
     if inspect.isgeneratorfunction(method):
-        taken |= {"limit"}  # who has enough stops asking
-    wanted = told(*endpoint)
-    assert set(wanted) <= taken
+        accepted |= {"limit"}  # the caller stops the iteration
+    documented = parameters_of(*endpoint)
+    assert set(documented) <= accepted
     defaults = {
-        name: each.default for name, each in parameters.items() if each.default not in (inspect.Parameter.empty, None)
+        name: parameter.default
+        for name, parameter in parameters.items()
+        if parameter.default not in (inspect.Parameter.empty, None)
     }
-    assert {name: wanted[name] for name in defaults if name in wanted} == defaults
+    assert {name: documented[name] for name in defaults if name in documented} == defaults

@@ -1,4 +1,4 @@
-"""Activity cliffs beside a brute-force ranking of all pairs, computed from RDKit's fingerprints."""
+"""Activity cliffs equal a brute-force ranking of all pairs of RDKit fingerprints."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, cast
@@ -20,13 +20,13 @@ MOLECULES = ["C" * length + end for length in range(4, 16) for end in ("O", "N",
 
 @pytest.fixture(scope="module")
 def chains(generation: Callable[..., Generation]) -> Generation:
-    """Chains, of which the longer have the same Morgan environments, whatever their length."""
+    """Return chains. The longer ones share all Morgan environments."""
     return generation([Chem.MolFromSmiles(smiles) for smiles in MOLECULES], resolve(threshold=0.3))
 
 
 @pytest.fixture(scope="module")
 def every_pair(generators: Any, similarities: Any) -> pd.DataFrame:
-    """a, b, similarity, difference of molwt and sali of every pair that differs."""
+    """Return a, b, similarity, difference of molwt and SALI of each pair that differs."""
     molecules = [Chem.MolFromSmiles(smiles) for smiles in MOLECULES]
     weights = np.array([Descriptors.MolWt(molecule) for molecule in molecules])
     a, b = np.triu_indices(len(molecules), 1)
@@ -42,14 +42,14 @@ def expected(pairs: pd.DataFrame, by: str) -> Iterator[tuple[int, int]]:
     return zip(ordered["a"], ordered["b"], strict=True)
 
 
-def ends(found: Cliffs) -> list[tuple[int, int]]:
-    return [*zip(found.a.tolist(), found.b.tolist(), strict=True)]
+def ends(result: Cliffs) -> list[tuple[int, int]]:
+    return [*zip(result.a.tolist(), result.b.tolist(), strict=True)]
 
 
 @pytest.mark.parametrize("by", ["sali", "difference"])
 @pytest.mark.parametrize("exclude_identical", [True, False])
 @pytest.mark.parametrize(("least", "most"), [(0.3, 1.0), (0.5, 0.8), (1.0, 1.0)])
-def test_ranking_is_that_of_brute_force(
+def test_ranking_equals_brute_force(
     chains: Generation, every_pair: pd.DataFrame, by: Any, exclude_identical: bool, least: float, most: float
 ) -> None:
     ranking = CliffRanking(
@@ -58,41 +58,41 @@ def test_ranking_is_that_of_brute_force(
     identical = every_pair["similarity"] == 1
     within = every_pair["similarity"].between(np.float32(least), np.float32(most))
     passing = every_pair[within & ~identical] if exclude_identical else every_pair[within]
-    found = cliffs(chains, ranking)
-    assert ends(found) == [*expected(passing, by)]
-    assert (found.total, found.identical) == (len(passing), identical.sum())
-    assert found.identical > 20
+    result = cliffs(chains, ranking)
+    assert ends(result) == [*expected(passing, by)]
+    assert (result.total, result.identical) == (len(passing), identical.sum())
+    assert result.identical > 20
     few = cliffs(chains, ranking, limit=7)
-    assert ends(few) == ends(found)[:7]
-    assert (few.total, few.identical) == (found.total, found.identical)
+    assert ends(few) == ends(result)[:7]
+    assert (few.total, few.identical) == (result.total, result.identical)
 
 
-def test_default_has_no_infinite_sali(chains: Generation, every_pair: pd.DataFrame) -> None:
+def test_default_ranking_has_no_infinite_sali(chains: Generation, every_pair: pd.DataFrame) -> None:
     similar = every_pair[every_pair["similarity"].between(np.float32(0.7), 1, inclusive="left")]
-    found = cliffs(chains, CliffRanking(property="molwt"))
-    assert ends(found) == [*expected(similar, "difference")]
+    result = cliffs(chains, CliffRanking(property="molwt"))
+    assert ends(result) == [*expected(similar, "difference")]
     assert np.isfinite(cliffs(chains, CliffRanking(property="molwt", by="sali")).sali).all()
 
 
-def test_equal_sali_ranks_by_difference(chains: Generation) -> None:
+def test_pairs_of_equal_sali_are_ranked_by_difference(chains: Generation) -> None:
     """All identical pairs have infinite SALI."""
     ranking = CliffRanking(property="molwt", by="sali", min_similarity=1, exclude_identical=False)
-    found = cliffs(chains, ranking, limit=15)
-    assert np.isinf(found.sali).all()
-    assert found.difference.tolist() == sorted(found.difference.tolist(), reverse=True)
-    assert found.difference[0] > found.difference[-1]
+    result = cliffs(chains, ranking, limit=15)
+    assert np.isinf(result.sali).all()
+    assert result.difference.tolist() == sorted(result.difference.tolist(), reverse=True)
+    assert result.difference[0] > result.difference[-1]
 
 
-def test_default_similarity_is_the_stored_threshold_if_that_is_larger(generation: Callable[..., Generation]) -> None:
+def test_default_min_similarity_is_at_least_the_stored_threshold(generation: Callable[..., Generation]) -> None:
     molecules = [Chem.MolFromSmiles(smiles) for smiles in MOLECULES]
-    found = cliffs(generation(molecules, resolve(threshold=0.9)), CliffRanking(property="molwt"))
-    assert len(found.a)
-    assert (found.similarity >= np.float32(0.9)).all()
+    result = cliffs(generation(molecules, resolve(threshold=0.9)), CliffRanking(property="molwt"))
+    assert len(result.a)
+    assert (result.similarity >= np.float32(0.9)).all()
 
 
-def test_bounds_that_no_pair_fulfills_are_refused(chains: Generation) -> None:
-    with pytest.raises(InvalidInput, match="no pair can have such a similarity") as raised:
+def test_similarity_bounds_without_possible_pairs_are_refused(chains: Generation) -> None:
+    with pytest.raises(InvalidInput, match="no pair can have such a similarity") as error:
         cliffs(chains, CliffRanking(property="molwt", max_similarity=0.6))
-    assert "0.7" in cast(str, raised.value.hint)
+    assert "0.7" in cast(str, error.value.hint)
     with pytest.raises(InvalidInput):
         cliffs(chains, CliffRanking(property="molwt", min_similarity=0.8, max_similarity=0.5))

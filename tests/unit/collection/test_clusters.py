@@ -1,4 +1,4 @@
-"""Clusters beside RDKit's."""
+"""Clusters equal those of RDKit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,40 +22,43 @@ from graphkin.store.identity import tie_of
 
 
 def as_sets(clusters: Clusters) -> list[tuple[int, frozenset[int]]]:
-    """Centre and members of each."""
+    """Return the center and the members of each cluster."""
     return [
-        (centre, frozenset(np.flatnonzero(clusters.label == number).tolist()))
-        for number, centre in enumerate(clusters.centre.tolist())
+        (center, frozenset(np.flatnonzero(clusters.label == number).tolist()))
+        for number, center in enumerate(clusters.centre.tolist())
     ]
 
 
-def of_rdkit(similar: np.ndarray, tie: np.ndarray) -> set[tuple[int, frozenset[int]]]:
-    """RDKit takes the later of two with equally many neighbours: here the one with the higher tie."""
+def rdkit_clusters(similar: np.ndarray, tie: np.ndarray) -> set[tuple[int, frozenset[int]]]:
+    """Return RDKit's clusters.
+
+    Of two items with equally many neighbors RDKit takes the later one: here the one with the higher tie.
+    """
     ranked = np.argsort(tie, kind="stable")
     distances = [float(not similar[ranked[a], ranked[b]]) for a in range(len(tie)) for b in range(a)]
-    found = Butina.ClusterData(distances, len(tie), 0.5, isDistData=True)
-    return {(int(ranked[each[0]]), frozenset(ranked[list(each)].tolist())) for each in found}
+    clusters = Butina.ClusterData(distances, len(tie), 0.5, isDistData=True)
+    return {(int(ranked[members[0]]), frozenset(ranked[list(members)].tolist())) for members in clusters}
 
 
 @given(st.integers(1, 40), st.floats(0, 0.5), st.integers(0, 2**32))
-def test_any_graph_falls_apart_as_rdkit_says(items: int, density: float, seed: int) -> None:
+def test_taylor_butina_of_random_graphs_equals_rdkit(items: int, density: float, seed: int) -> None:
     random = np.random.default_rng(seed)
     similar = np.triu(random.random((items, items)) < density, 1)
     left, right = (each.astype(np.int32) for each in np.nonzero(similar))
     tie = random.permutation(items).astype(np.uint64)
     parts = [Pairs(left[part::3], right[part::3], np.ones(len(left[part::3]))) for part in range(3)]
-    found = taylor_butina(iter(parts), tie)
-    assert set(as_sets(found)) == of_rdkit(similar | similar.T, tie)
-    assert found.sizes.tolist() == sorted(found.sizes.tolist(), reverse=True)
-    for number, centre in enumerate(found.centre.tolist()):
-        first, *others = found.members(number).tolist()
-        assert (first, others) == (centre, sorted(others))
-        assert {first, *others} == {*np.flatnonzero(found.label == number).tolist()}
-    assert sorted(found.order.tolist()) == [*range(items)]
+    clusters = taylor_butina(iter(parts), tie)
+    assert set(as_sets(clusters)) == rdkit_clusters(similar | similar.T, tie)
+    assert clusters.sizes.tolist() == sorted(clusters.sizes.tolist(), reverse=True)
+    for number, center in enumerate(clusters.centre.tolist()):
+        first, *others = clusters.members(number).tolist()
+        assert (first, others) == (center, sorted(others))
+        assert {first, *others} == {*np.flatnonzero(clusters.label == number).tolist()}
+    assert sorted(clusters.order.tolist()) == [*range(items)]
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.35, 0.7])
-def test_molecules_below_and_above_the_stored_threshold(
+def test_butina_below_and_above_the_stored_threshold_equals_rdkit(
     generation: Callable[..., Generation],
     nci_molecules: list[Chem.Mol],
     generators: Any,
@@ -66,10 +69,10 @@ def test_molecules_below_and_above_the_stored_threshold(
     similar = similarities([generators["morgan"](each) for each in molecules]) >= threshold
     opened = generation(molecules)
     tie = tie_of(MoleculeKind().digests(opened, resolve()))
-    assert set(as_sets(butina(opened, threshold, 2))) == of_rdkit(similar, tie)
+    assert set(as_sets(butina(opened, threshold, 2))) == rdkit_clusters(similar, tie)
 
 
-def test_more_pairs_than_may_be_held_are_refused(
+def test_butina_refuses_more_pairs_than_the_limit(
     generation: Callable[..., Generation], nci_molecules: list[Chem.Mol], similarities: Any, generators: Any
 ) -> None:
     molecules = nci_molecules[:60]
@@ -81,7 +84,9 @@ def test_more_pairs_than_may_be_held_are_refused(
         butina(opened, 0.2, 1, most_pairs=pairs - 1)
 
 
-def test_what_is_no_threshold(generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]) -> None:
+def test_thresholds_out_of_range_are_refused(
+    generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]
+) -> None:
     opened = generation(nci_molecules[:5])
     with pytest.raises(InvalidInput, match="threshold"):
         butina(opened, 0.0, 1)

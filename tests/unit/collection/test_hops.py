@@ -1,4 +1,4 @@
-"""Similarity against hops, against networkx and RDKit."""
+"""Similarity by distance in the graph, compared with networkx and RDKit."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,25 +32,25 @@ def whole(generation: Callable[..., Generation], molecules: Sequence[Chem.Mol]) 
 
 
 @pytest.mark.parametrize("threshold", [None, 0.35, 0.45])
-def test_every_pair_is_at_its_exact_hop(whole: Generation, exact: np.ndarray, threshold: float | None) -> None:
-    """Few enough molecules that no hop has more than are compared, and every one is a target."""
-    joined = nx.empty_graph(COUNT)
-    joined.add_edges_from(zip(*np.nonzero(np.triu(exact, 1) >= (threshold or 0.3)), strict=True))
-    found = by_hop(whole, kind_of(whole).search(whole), threshold, COUNT, 4)
+def test_statistics_of_each_hop_equal_networkx(whole: Generation, exact: np.ndarray, threshold: float | None) -> None:
+    """Every molecule is a target, and few enough are at each hop that all are compared."""
+    graph = nx.empty_graph(COUNT)
+    graph.add_edges_from(zip(*np.nonzero(np.triu(exact, 1) >= (threshold or 0.3)), strict=True))
+    hops = by_hop(whole, kind_of(whole).search(whole), threshold, COUNT, 4)
     values: dict[int, list[float]] = {}
-    for source, distances in nx.all_pairs_shortest_path_length(joined, 4):
+    for source, distances in nx.all_pairs_shortest_path_length(graph, 4):
         for target, hop in distances.items():
             if hop:
                 values.setdefault(hop, []).append(exact[source, target])
-    most = {hop: max(map(len, _layers(joined, hop))) for hop in values}
-    for hop in found:
+    most = {hop: max(map(len, _layers(graph, hop))) for hop in values}
+    for hop in hops:
         if most[hop.hop] > 50:
             continue
         assert hop.pairs == len(values[hop.hop])
         assert hop.mean == pytest.approx(np.mean(values[hop.hop]), abs=1e-9)
         assert hop.deviation == pytest.approx(np.std(values[hop.hop]), abs=1e-9)
-    assert [hop.hop for hop in found] == sorted(values)
-    assert any(most[hop.hop] <= 50 for hop in found)
+    assert [hop.hop for hop in hops] == sorted(values)
+    assert any(most[hop.hop] <= 50 for hop in hops)
 
 
 def _layers(graph: nx.Graph, hop: int) -> list[list[int]]:
@@ -58,7 +58,7 @@ def _layers(graph: nx.Graph, hop: int) -> list[list[int]]:
     return [[target for target, far in distances[source].items() if far == hop] for source in graph]
 
 
-def test_a_seed_repeats_itself_and_at_most_fifty_a_hop_are_compared(whole: Generation) -> None:
+def test_seed_fixes_the_sample_of_at_most_fifty_items_per_hop(whole: Generation) -> None:
     search = kind_of(whole).search(whole)
     once = by_hop(whole, search, None, 20, 3, seed=1)
     assert once == by_hop(whole, search, None, 20, 3, seed=1)
@@ -66,6 +66,6 @@ def test_a_seed_repeats_itself_and_at_most_fifty_a_hop_are_compared(whole: Gener
     assert all(hop.pairs <= 20 * 50 for hop in once)
 
 
-def test_without_edges(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
+def test_graph_without_edges_has_no_hops(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
     alone = generation(molecules[:3], resolve(threshold=1.0))
     assert by_hop(alone, kind_of(alone).search(alone), None, 3, 4) == []

@@ -1,4 +1,4 @@
-"""One open generation: the sources of a query, and work that is cancelled."""
+"""The sources of a query, and the cancellation of a pick."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,25 +34,25 @@ def query(molecules: OpenCollection, **source: object) -> list[int]:
     return molecules.query(QueryFields.model_validate(source)).ids.tolist()
 
 
-def test_neighbors_of_an_item_are_its_stored_neighbors(molecules: OpenCollection) -> None:
+def test_query_by_neighbors_of_returns_stored_neighbors(molecules: OpenCollection) -> None:
     anchor = int(molecules.generation.graph().degrees().argmax())
-    chosen = query(molecules, neighbors_of={"id": anchor, "min_similarity": 0.5})
-    assert chosen == molecules.neighbors(anchor, 0.5).ids.tolist()
-    assert chosen
+    ids = query(molecules, neighbors_of={"id": anchor, "min_similarity": 0.5})
+    assert ids == molecules.neighbors(anchor, 0.5).ids.tolist()
+    assert ids
 
 
-def test_neighbors_below_the_stored_threshold_are_refused(molecules: OpenCollection) -> None:
+def test_query_of_neighbors_below_the_stored_threshold_is_refused(molecules: OpenCollection) -> None:
     with pytest.raises(InvalidInput):
         query(molecules, neighbors_of={"id": 0, "min_similarity": 0.2})
 
 
 @pytest.mark.parametrize("method", ["butina", "single", "scaffold"])
-def test_members_of_a_cluster_are_those_of_the_clusters(molecules: OpenCollection, method: str) -> None:
+def test_query_by_cluster_returns_its_members(molecules: OpenCollection, method: str) -> None:
     members = molecules.clusters(ClusteringFields.model_validate({"method": method})).clusters.members(0)
     assert query(molecules, cluster={"method": method, "id": 1}) == members.tolist()
 
 
-def test_listed_items_keep_their_order(molecules: OpenCollection) -> None:
+def test_query_by_ids_keeps_their_order(molecules: OpenCollection) -> None:
     assert query(molecules, ids=[7, 3, 7, 5]) == [7, 3, 5]
 
 
@@ -74,7 +74,9 @@ def cancelled_after_one(*_: object) -> Iterator[Callable[[int], object]]:
     yield advance
 
 
-def test_a_pick_that_is_cancelled_picks_no_more(molecules: OpenCollection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_pick_computes_no_more_similarities(
+    molecules: OpenCollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stoppable = OpenCollection(molecules.generation, partial(in_process, stage=cancelled_after_one))
     similarities, compared = stoppable.index.similarities, list[object]()
 

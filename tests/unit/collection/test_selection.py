@@ -1,4 +1,4 @@
-"""Filters, orders and totals beside pandas, over the table that is exported."""
+"""Filters, orders and totals equal those of pandas on the exported table."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ PROPERTIES = {"mass": "number", "price": "number", "class": "text", "names": "te
 
 def _items() -> pa.RecordBatch:
     random = np.random.default_rng(5)
-    written = [None if n % 7 == 0 else {"number": float(n % 11) / 4, "text": f"{n % 11 / 4:.2f}"} for n in range(ITEMS)]
+    prices = [None if n % 7 == 0 else {"number": float(n % 11) / 4, "text": f"{n % 11 / 4:.2f}"} for n in range(ITEMS)]
     names = [[f"{word}-{n}" for word in random.choice(["Abc", "abD", "xy"], n % 3)] for n in range(ITEMS)]
     mass = pa.array(random.integers(0, 20, ITEMS) / 3, mask=random.integers(0, 5, ITEMS) == 0)
     columns: dict[str, Any] = {
@@ -38,7 +38,7 @@ def _items() -> pa.RecordBatch:
         "names": names,
         "class": [WORDS[n] for n in random.integers(0, len(WORDS), ITEMS)],
         "mass": mass,
-        "price": pa.array(written, WRITTEN_NUMBER),
+        "price": pa.array(prices, WRITTEN_NUMBER),
         "property.names": [WORDS[n] for n in random.integers(0, len(WORDS), ITEMS)],
     }
     return pa.RecordBatch.from_pydict(columns, schema=item_schema(PROVENANCE))
@@ -88,32 +88,34 @@ def lower(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return column.map(lambda text: text.lower(), na_action="ignore")
 
 
-def held(frame: pd.DataFrame, filter: Filter) -> "pd.Series[bool]":
+def passes(frame: pd.DataFrame, filter: Filter) -> "pd.Series[bool]":
     if filter.property == "names":
         exploded = frame["names"].explode().to_frame()
-        return held_of(exploded["names"], filter, text=True).groupby(level=0).any()
+        return passes_column(exploded["names"], filter, text=True).groupby(level=0).any()
     column = frame[filter.property]
-    return held_of(column, filter, text=not pd.api.types.is_numeric_dtype(column))
+    return passes_column(column, filter, text=not pd.api.types.is_numeric_dtype(column))
 
 
-def held_of(column: "pd.Series[Any]", filter: Filter, *, text: bool) -> "pd.Series[bool]":
+def passes_column(column: "pd.Series[Any]", filter: Filter, *, text: bool) -> "pd.Series[bool]":
     holds = column.notna()
     values = lower(column) if text else column
     for name, value in filter.conditions().items():
         if not text:
-            asked: Any = value
+            operand: Any = value
         else:
-            asked = [str(each).lower() for each in value] if isinstance(value, list) else str(value).lower()
+            operand = (
+                [str(text_value).lower() for text_value in value] if isinstance(value, list) else str(value).lower()
+            )
         if name == "min":
-            holds &= values >= asked
+            holds &= values >= operand
         elif name == "max":
-            holds &= values <= asked
+            holds &= values <= operand
         elif name == "equals":
-            holds &= values == asked
+            holds &= values == operand
         elif name == "among":
-            holds &= values.isin(asked)
+            holds &= values.isin(operand)
         else:
-            holds &= values.str.contains(asked, regex=False).eq(True)
+            holds &= values.str.contains(operand, regex=False).eq(True)
     return holds
 
 
@@ -121,20 +123,20 @@ NUMBER = st.one_of(st.sampled_from([0.0, 0.25, 1 / 3, 1.0, 2.5, 5.0]), st.floats
 TEXT = st.sampled_from(["acid", "ACID", "a", "", "base ", "ÁCIDO", "-1", "ABC-7", "abd-23", "%", "."])
 
 
-def of(property: st.SearchStrategy[str], **conditions: st.SearchStrategy[Any]) -> st.SearchStrategy[Filter]:
-    given = st.fixed_dictionaries({}, optional=conditions).filter(bool)
-    return st.builds(lambda name, said: Filter(property=name, **said), property, given)
+def filters_of(property: st.SearchStrategy[str], **conditions: st.SearchStrategy[Any]) -> st.SearchStrategy[Filter]:
+    condition_sets = st.fixed_dictionaries({}, optional=conditions).filter(bool)
+    return st.builds(lambda name, condition: Filter(property=name, **condition), property, condition_sets)
 
 
 FILTERS = st.one_of(
-    of(
+    filters_of(
         st.sampled_from(["mass", "price"]),
         min=NUMBER,
         max=NUMBER,
         equals=NUMBER,
         among=st.lists(NUMBER, max_size=4),
     ),
-    of(
+    filters_of(
         st.sampled_from(["class", "names", "property.names"]),
         equals=TEXT,
         among=st.lists(TEXT, max_size=4),
@@ -149,7 +151,7 @@ FILTERS = st.one_of(
     by=st.sampled_from([None, "id", "mass", "price", "class", "names", "property.names", "smiles"]),
     descending=st.booleans(),
 )
-def test_a_selection_is_that_of_pandas(
+def test_selection_equals_pandas(
     selections: Selections,
     frame: pd.DataFrame,
     filters: list[Filter],
@@ -159,7 +161,7 @@ def test_a_selection_is_that_of_pandas(
 ) -> None:
     holds = pd.Series(True, frame.index)
     for filter in filters:
-        holds &= held(frame, filter)
+        holds &= passes(frame, filter)
     if name is not None:
         holds &= frame["names"].explode().str.lower().str.startswith(name.lower()).eq(True).groupby(level=0).any()
     expected = frame[holds]
@@ -169,29 +171,31 @@ def test_a_selection_is_that_of_pandas(
         order = key.sort_values(kind="stable", ascending=not descending, na_position="last").index
         expected = expected.loc[order]
 
-    found = selections.selected(filters, name, sort=None if by is None else Sort(by=by, descending=descending))
+    result = selections.selected(filters, name, sort=None if by is None else Sort(by=by, descending=descending))
 
-    assert found.ids.tolist() == expected["id"].tolist()
-    assert found.similarity is None
+    assert result.ids.tolist() == expected["id"].tolist()
+    assert result.similarity is None
 
 
-def test_a_lake_answers_as_a_folder(generation: Generation, selections: Selections, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {
+def test_selection_from_a_lake_equals_selection_from_a_folder(
+    generation: Generation, selections: Selections, tmp_path: Path
+) -> None:
+    request: dict[str, Any] = {
         "filters": [Filter(property="mass", min=1), Filter(property="names", contains="B")],
         "sort": Sort(by="class", descending=True),
     }
     with open_lake(str(tmp_path / "lake"), create=True) as lake:
         copy_generation(generation, lake)
         with lake.open("c") as opened:
-            found = Selections(opened).selected(**asked)
-    assert len(found.ids) > 20
-    assert found.ids.tolist() == selections.selected(**asked).ids.tolist()
+            result = Selections(opened).selected(**request)
+    assert len(result.ids) > 20
+    assert result.ids.tolist() == selections.selected(**request).ids.tolist()
 
 
-def test_the_same_question_is_answered_from_memory(selections: Selections) -> None:
-    asked = [Filter(property="mass", max=2)]
-    assert selections.selected(asked) is selections.selected([*asked])
-    assert selections.selected(asked) is not selections.selected(asked, sort=Sort(by="mass"))
+def test_repeated_selection_is_read_from_the_cache(selections: Selections) -> None:
+    request = [Filter(property="mass", max=2)]
+    assert selections.selected(request) is selections.selected([*request])
+    assert selections.selected(request) is not selections.selected(request, sort=Sort(by="mass"))
 
 
 @pytest.mark.parametrize(
@@ -206,15 +210,17 @@ def test_the_same_question_is_answered_from_memory(selections: Selections) -> No
         (Filter(property="names", among=["a", 1.0]), "holds texts", "texts"),
     ],
 )
-def test_what_cannot_be_asked_says_what_can(selections: Selections, filter: Filter, detail: str, expected: str) -> None:
-    with pytest.raises(InvalidInput, match=detail) as raised:
+def test_invalid_filter_error_lists_valid_filters(
+    selections: Selections, filter: Filter, detail: str, expected: str
+) -> None:
+    with pytest.raises(InvalidInput, match=detail) as error:
         selections.selected([filter])
-    assert expected in str(raised.value.expected)
-    assert raised.value.given
+    assert expected in str(error.value.expected)
+    assert error.value.given
 
 
 @pytest.mark.parametrize("by", ["similarity", "inchikey", "structure", "weight"])
-def test_an_order_by_another_column_names_those_there_are(selections: Selections, by: str) -> None:
-    with pytest.raises(InvalidInput, match="sorted by") as raised:
+def test_invalid_sort_error_lists_valid_columns(selections: Selections, by: str) -> None:
+    with pytest.raises(InvalidInput, match="sorted by") as error:
         selections.selected(sort=Sort(by=by))
-    assert raised.value.expected == "one of id, smiles, names, degree, class, mass, property.names, price"
+    assert error.value.expected == "one of id, smiles, names, degree, class, mass, property.names, price"

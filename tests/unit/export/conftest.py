@@ -14,18 +14,18 @@ from graphkin.store.records import Edges, Int32
 
 
 class MemoryGeneration(Generation):
-    """The store port as far as exports need it: `manifest`, columns in batches of two, `edges` in blocks of two.
+    """The part of the store port that exports need: `manifest`, columns in batches of two, and edges in blocks of two.
 
-    `items` are dicts with smiles, names, inchikey and properties; `edges` are (source, target, similarity). Everything
-    else of the port is out of bounds for an export and raises `AssertionError`.
+    `items` are dicts with smiles, names, inchikey and properties. `edges` are (source, target, similarity). Every other
+    method raises `AssertionError`.
     """
 
     def __init__(self, items: list[dict], edges: list[tuple], kind: str = "molecule", inchikey: bool = False) -> None:
         self.collection = "memory"
         self._items = items
         self._edges = sorted(edges)
-        kept = len(items)
-        given = {name: value for item in items for name, value in item.get("properties", {}).items()}
+        size = len(items)
+        values = {name: value for item in items for name, value in item.get("properties", {}).items()}
         self.manifest = Manifest(
             kind=kind,
             recipe={"threshold": 0.4, "inchikey": inchikey},
@@ -33,10 +33,10 @@ class MemoryGeneration(Generation):
             versions={},
             libraries=[],
             inputs=[],
-            counts=Counts(read=kept, kept=kept, duplicates=0, rejected=0),
+            counts=Counts(read=size, kept=size, duplicates=0, rejected=0),
             edges=len(edges),
             dropped=None,
-            properties={name: "text" if isinstance(value, str) else "number" for name, value in given.items()},
+            properties={name: "text" if isinstance(value, str) else "number" for name, value in values.items()},
             histograms={},
             times={},
             generation="0" * 64,
@@ -45,10 +45,10 @@ class MemoryGeneration(Generation):
         )
 
     def scan(self, ids: Int32 | None = None, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        wanted = list(range(self.size)) if ids is None else [int(id) for id in ids]
+        selection = list(range(self.size)) if ids is None else [int(id) for id in ids]
         schema = pa.schema([ID, *item_schema(self.manifest)])
-        for start in range(0, len(wanted), 2):
-            batch = pa.RecordBatch.from_pylist([self._row(id) for id in wanted[start : start + 2]], schema)
+        for start in range(0, len(selection), 2):
+            batch = pa.RecordBatch.from_pylist([self._row(id) for id in selection[start : start + 2]], schema)
             yield batch if names is None else batch.select(names)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -56,14 +56,16 @@ class MemoryGeneration(Generation):
 
     def _row(self, id: int) -> dict[str, Any]:
         item = {"names": [], "properties": {}, **self._items[id]}
-        called = titles(self.manifest.properties)
-        return {**item, "id": id, **{called[name]: value for name, value in item["properties"].items()}}
+        column_names = titles(self.manifest.properties)
+        return {**item, "id": id, **{column_names[name]: value for name, value in item["properties"].items()}}
 
     def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
-        among = set(range(self.size) if ids is None else ids.tolist())
-        kept = [e for e in self._edges if np.float32(e[2]) >= rounded(min_similarity) and among.issuperset(e[:2])]
-        for start in range(0, len(kept), 2):
-            source, target, similarity = zip(*kept[start : start + 2], strict=True)
+        members = set(range(self.size) if ids is None else ids.tolist())
+        selection = [
+            e for e in self._edges if np.float32(e[2]) >= rounded(min_similarity) and members.issuperset(e[:2])
+        ]
+        for start in range(0, len(selection), 2):
+            source, target, similarity = zip(*selection[start : start + 2], strict=True)
             yield Edges(np.array(source, np.int32), np.array(target, np.int32), np.array(similarity, np.float32))
 
     def close(self) -> None:
@@ -102,11 +104,11 @@ def edges() -> list[tuple]:
 
 
 @pytest.fixture
-def make() -> type[MemoryGeneration]:
-    """make(items, edges, kind=, inchikey=) -> a generation."""
+def make_generation() -> type[MemoryGeneration]:
+    """Return make_generation(items, edges, kind=, inchikey=), which builds a generation."""
     return MemoryGeneration
 
 
 @pytest.fixture
-def generation(make: type[MemoryGeneration]) -> MemoryGeneration:
-    return make(ITEMS, EDGES)
+def generation(make_generation: type[MemoryGeneration]) -> MemoryGeneration:
+    return make_generation(ITEMS, EDGES)

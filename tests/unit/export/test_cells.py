@@ -1,4 +1,4 @@
-"""The one rule about cells that a spreadsheet would run, by the vectors that the page is tested by, too."""
+"""The rule for cells that a spreadsheet would run, with the test vectors of the web page."""
 
 import csv
 import io
@@ -14,11 +14,11 @@ VECTORS = json.loads((Path(__file__).parents[3] / "api" / "ui" / "src" / "csv.ve
 
 
 @pytest.mark.parametrize(("text", "shown"), VECTORS)
-def test_a_formula_is_shown_and_not_run(text: str, shown: str) -> None:
+def test_formulas_are_escaped_in_cells(text: str, shown: str) -> None:
     assert guarded(text) == shown
 
 
-def test_tables_and_rows_are_written_by_one_rule() -> None:
+def test_tables_and_rows_escape_cells_alike() -> None:
     texts = [text for text, _ in VECTORS]
     columns = {"=text": texts, "plain": texts, "texts": [[text, text] for text in texts], "number": [-1.5] * len(texts)}
     (table,) = csv_lines([pa.table(columns)], plain=("plain",))

@@ -31,17 +31,17 @@ def read_graphml(pieces: Iterator[bytes]) -> nx.Graph:
     return nx.read_graphml(io.BytesIO(b"".join(pieces)))
 
 
-def test_csv_prints_the_shortest_float32(generation: Generation) -> None:
+def test_csv_writes_the_shortest_text_of_each_float32(generation: Generation) -> None:
     assert b"".join(export_edges(generation, "csv")).decode() == (
         "source,target,similarity\n0,1,0.7\n0,4,1.0\n1,2,0.4\n2,3,0.33333334\n2,4,0.05\n3,4,0.12345679\n"
     )
 
 
-def test_csv_similarities_round_trip(make: Callable) -> None:
+def test_csv_similarities_round_trip(make_generation: Callable) -> None:
     similarities = np.random.default_rng(1).random(2000, dtype=np.float32)
     similarities = np.concatenate([similarities, np.array([1e-7, 2**-24, 1 - 2**-24, 1 / 49, 48 / 49], np.float32)])
     edges = [(at, at + 1, float(value)) for at, value in enumerate(similarities)]
-    lines = b"".join(export_edges(make([{}] * (len(edges) + 1), edges), "csv")).decode().splitlines()[1:]
+    lines = b"".join(export_edges(make_generation([{}] * (len(edges) + 1), edges), "csv")).decode().splitlines()[1:]
     texts = [line.split(",")[2] for line in lines]
     assert (np.array(texts, dtype=np.float32) == similarities).all()
     assert all(len(text) <= len(np.format_float_positional(value, unique=True)) or "e" in text
@@ -49,7 +49,9 @@ def test_csv_similarities_round_trip(make: Callable) -> None:
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_columns(generation: Generation, edges: list[tuple], format: EdgeFormat, read: Callable) -> None:
+def test_arrow_and_parquet_hold_the_edge_columns(
+    generation: Generation, edges: list[tuple], format: EdgeFormat, read: Callable
+) -> None:
     table = read(export_edges(generation, format))
     assert table.schema == EDGE_SCHEMA
     assert list(zip(*(table[name].to_pylist() for name in ("source", "target")), strict=True)) == [e[:2] for e in edges]
@@ -75,9 +77,9 @@ def test_graphml_opens_in_networkx(generation: Generation, items: list[dict], ed
     assert graph.nodes["n3"]["note"] == "<&> ]]>  é\ud7ff\U0001f600"
     assert graph.nodes["n4"]["<i>\n\"d'"] == "+1"
     assert graph.nodes["n4"]["logP"] == 1e-7
-    found = {(int(a[1:]), int(b[1:])): similarity for a, b, similarity in graph.edges(data="similarity")}
-    assert {tuple(sorted(pair)) for pair in found} == {edge[:2] for edge in edges}
-    assert found[0, 1] == 0.7
+    similarities = {(int(a[1:]), int(b[1:])): similarity for a, b, similarity in graph.edges(data="similarity")}
+    assert {tuple(sorted(pair)) for pair in similarities} == {edge[:2] for edge in edges}
+    assert similarities[0, 1] == 0.7
 
 
 def test_graphml_opens_in_igraph_with_labels_and_weights(
@@ -92,11 +94,11 @@ def test_graphml_opens_in_igraph_with_labels_and_weights(
         edge[:2]: np.float32(edge[2]) for edge in edges
     }
     closest = graph.distances(0, 4, weights=[1 - weight for weight in graph.es["weight"]])
-    assert closest == [[0.0]]  # what `weight` is for: 0 and 4 are alike
+    assert closest == [[0.0]]  # shortest paths use `weight`: 0 and 4 are alike
 
 
-def test_a_property_called_label_is_another(make: Callable[..., Generation]) -> None:
-    named = make([{"smiles": "C", "names": ["methane"], "properties": {"label": "mine"}}], [])
+def test_graphml_keeps_a_property_named_label(make_generation: Callable[..., Generation]) -> None:
+    named = make_generation([{"smiles": "C", "names": ["methane"], "properties": {"label": "mine"}}], [])
     graph = read_graphml(export_edges(named, "graphml"))
     assert graph.nodes["n0"] == {"label": "methane", "smiles": "C", "names": "methane", "property.label": "mine"}
 
@@ -114,7 +116,7 @@ def test_min_similarity_is_inclusive(generation: Generation, edges: list[tuple],
 
 
 @pytest.mark.parametrize("chosen", [[], [2], [4, 0, 2], [3, 2, 3], [0, 1, 2, 3, 4]])
-def test_selection_is_the_induced_subgraph(generation: Generation, edges: list[tuple], chosen: list[int]) -> None:
+def test_selection_exports_the_induced_subgraph(generation: Generation, edges: list[tuple], chosen: list[int]) -> None:
     whole = nx.Graph([edge[:2] for edge in edges])
     expected = {tuple(sorted(edge)) for edge in whole.subgraph(chosen).edges}
     ids = np.array(chosen, np.int32)
@@ -127,10 +129,12 @@ def test_selection_is_the_induced_subgraph(generation: Generation, edges: list[t
 
 
 @pytest.mark.parametrize("format", MEDIA_TYPES["edges"])
-def test_no_edges_and_ids_out_of_range(make: Callable, generation: Generation, format: EdgeFormat) -> None:
+def test_export_handles_no_edges_and_refuses_unknown_ids(
+    make_generation: Callable, generation: Generation, format: EdgeFormat
+) -> None:
     readers = {"csv": lambda pieces: b"".join(pieces).splitlines()[1:], "graphml": lambda p: read_graphml(p).edges}
     read = {**readers, "arrow": read_arrow, "parquet": read_parquet}[format]
-    assert len(read(export_edges(make([{"smiles": "C"}], []), format))) == 0
+    assert len(read(export_edges(make_generation([{"smiles": "C"}], []), format))) == 0
     with pytest.raises(NotFound, match="no item 5"):
         export_edges(generation, format, ids=np.array([5], np.int32))
 
@@ -145,10 +149,10 @@ SIMILARITY = np.array([0.7, 0.4, 0, 1, 0.39], np.float32)
         (None, [3, 1, 1, 2], None, [1, 3]),
         (None, [4, 0, 3], 0.7, [0, 3]),
         (None, [2, 4], None, []),
-        (0, [1, 3], 0.5, [3]),  # stored, but not taken along
+        (0, [1, 3], 0.5, [3]),  # stored, but not in the selection
     ],
 )
-def test_the_query_is_a_node_joined_to_what_is_similar(
+def test_graphml_joins_the_query_to_similar_items(
     generation: Generation,
     items: list[dict],
     stored: int | None,
@@ -172,7 +176,7 @@ def test_the_query_is_a_node_joined_to_what_is_similar(
 
 
 @pytest.mark.parametrize("chosen", [None, [3, 2]])
-def test_a_query_that_is_one_of_the_items_has_no_other_node(generation: Generation, chosen: list[int] | None) -> None:
+def test_graphml_adds_no_node_for_a_stored_query(generation: Generation, chosen: list[int] | None) -> None:
     ids = None if chosen is None else np.array(chosen, np.int32)
     graph = read_graphml(export_edges(generation, "graphml", None, ids, Comparison("C", 3, SIMILARITY.__getitem__)))
     assert set(graph) == {f"n{id}" for id in chosen or range(5)}
@@ -180,19 +184,19 @@ def test_a_query_that_is_one_of_the_items_has_no_other_node(generation: Generati
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
-def test_edges_of_other_formats_cannot_name_a_query(generation: Generation, format: EdgeFormat) -> None:
+def test_formats_other_than_graphml_refuse_a_query(generation: Generation, format: EdgeFormat) -> None:
     with pytest.raises(InvalidInput, match=f"(?s)has no id.*{format}.*graphml.*similarity"):
         export_edges(generation, format, comparison=Comparison("C", None, SIMILARITY.__getitem__))
 
 
-def test_formats_that_are_not_offered(generation: Generation) -> None:
+def test_unknown_edge_format_is_refused(generation: Generation) -> None:
     with pytest.raises(InvalidInput, match=r"(?s)edges are not exported.*sdf.*one of csv, parquet, arrow, graphml"):
         export_edges(generation, "sdf")  # type: ignore[arg-type]
 
 
-def test_exports_are_lazy(make: Callable) -> None:
-    """The first piece comes before the last edge has been read."""
-    generation = make([{"smiles": "C"}] * 6, [(at, at + 1, 0.5) for at in range(5)])
+def test_exports_are_lazy(make_generation: Callable) -> None:
+    """The first piece comes before the last edge is read."""
+    generation = make_generation([{"smiles": "C"}] * 6, [(at, at + 1, 0.5) for at in range(5)])
     blocks = generation.edges()
     generation.edges = lambda min_similarity=None, ids=None: itertools.chain([next(blocks)], _unreached())
     pieces = export_edges(generation, "csv")
@@ -204,7 +208,7 @@ def _unreached() -> Iterator[None]:
     yield
 
 
-def test_ranges_one_after_the_other_hold_every_edge_once(generation: Generation, edges: list[tuple]) -> None:
+def test_consecutive_ranges_hold_each_edge_once(generation: Generation, edges: list[tuple]) -> None:
     for bounds in ([0, 5], [0, 1, 2, 3, 4, 5], [0, 0, 3, 5], [0, 4, 4, 5]):
         tables = [read_arrow(export_edges(generation, "arrow", start=a, stop=b)) for a, b in itertools.pairwise(bounds)]
         assert pa.concat_tables(tables).equals(read_arrow(export_edges(generation, "arrow")))
@@ -214,7 +218,7 @@ def test_ranges_one_after_the_other_hold_every_edge_once(generation: Generation,
     assert list(zip(*(near[name].to_pylist() for name in ("source", "target")), strict=True)) == [(2, 3)]
 
 
-def test_a_range_of_a_graph_is_refused(generation: Generation) -> None:
-    with pytest.raises(InvalidInput, match="not a range") as refused:
+def test_graphml_refuses_a_range(generation: Generation) -> None:
+    with pytest.raises(InvalidInput, match="not a range") as error:
         export_edges(generation, "graphml", start=1)
-    assert (refused.value.given, refused.value.hint is None) == ("1 to 5", False)
+    assert (error.value.given, error.value.hint is None) == ("1 to 5", False)

@@ -47,7 +47,7 @@ def read_parquet(pieces: Iterator[bytes]) -> pa.Table:
     return pq.read_table(io.BytesIO(b"".join(pieces)))
 
 
-def test_csv(generation: Generation) -> None:
+def test_csv_holds_all_columns(generation: Generation) -> None:
     header, *rows = read_csv(export_items(generation, "csv"))
     assert header == [*TITLES[:4], "'=sum", *TITLES[5:]]
     assert [row[:2] for row in rows] == [
@@ -63,14 +63,14 @@ def test_csv(generation: Generation) -> None:
     assert rows[4][3:] == ["+1", "", "", "1e-7", "", "'\ttab"]
 
 
-def test_csv_lines_end_with_a_line_feed(make: Callable) -> None:
-    content = b"".join(export_items(make([{"smiles": "C", "names": ["a", "b,c"]}], []), "csv"))
+def test_csv_lines_end_with_a_line_feed(make_generation: Callable) -> None:
+    content = b"".join(export_items(make_generation([{"smiles": "C", "names": ["a", "b,c"]}], []), "csv"))
     assert content == b'id,smiles,names\n0,C,"a; b,c"\n'
 
 
 @pytest.mark.parametrize("first", list("=+-@\t\r"))
-def test_csv_text_that_a_spreadsheet_would_run(make: Callable, first: str) -> None:
-    generation = make(
+def test_csv_escapes_text_that_a_spreadsheet_would_run(make_generation: Callable, first: str) -> None:
+    generation = make_generation(
         [{"smiles": "-C", "names": [f"{first}n", first], "properties": {f"{first}h": f"{first}v", "z": -1}}], []
     )
     header, row = read_csv(export_items(generation, "csv"))
@@ -80,7 +80,9 @@ def test_csv_text_that_a_spreadsheet_would_run(make: Callable, first: str) -> No
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_typed_columns(generation: Generation, items: list[dict], format: ItemFormat, read: Callable) -> None:
+def test_arrow_and_parquet_columns_are_typed(
+    generation: Generation, items: list[dict], format: ItemFormat, read: Callable
+) -> None:
     table = read(export_items(generation, format))
     assert table.schema.names == TITLES
     assert table.schema.types == [
@@ -95,8 +97,10 @@ def test_typed_columns(generation: Generation, items: list[dict], format: ItemFo
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_inchikeys_where_the_recipe_asked_for_them(make: Callable, format: ItemFormat, read: Callable) -> None:
-    generation = make([{"smiles": "C", "inchikey": "VNWKTOKETHGBQD-UHFFFAOYSA-N"}], [], inchikey=True)
+def test_inchikeys_are_exported_if_the_recipe_stores_them(
+    make_generation: Callable, format: ItemFormat, read: Callable
+) -> None:
+    generation = make_generation([{"smiles": "C", "inchikey": "VNWKTOKETHGBQD-UHFFFAOYSA-N"}], [], inchikey=True)
     assert read(export_items(generation, format)).to_pylist() == [
         {"id": 0, "smiles": "C", "names": [], "inchikey": "VNWKTOKETHGBQD-UHFFFAOYSA-N"}
     ]
@@ -104,14 +108,14 @@ def test_inchikeys_where_the_recipe_asked_for_them(make: Callable, format: ItemF
     assert read_sdf(export_items(generation, "sdf"))[0].GetProp("inchikey") == "VNWKTOKETHGBQD-UHFFFAOYSA-N"
 
 
-def test_property_called_like_a_prefixed_one(make: Callable) -> None:
+def test_property_with_a_reserved_prefix_gets_a_unique_title(make_generation: Callable) -> None:
     own = {"id": "a", "property.id": "b", "inchikey": "c"}
-    header, row = read_csv(export_items(make([{"smiles": "C", "properties": own}], []), "csv"))
+    header, row = read_csv(export_items(make_generation([{"smiles": "C", "properties": own}], []), "csv"))
     assert header[3:] == ["property.id", "property.inchikey", "property.property.id"]
     assert row[3:] == ["a", "c", "b"]
 
 
-def test_sdf(generation: Generation, items: list[dict]) -> None:
+def test_sdf_holds_molecules_names_and_properties(generation: Generation, items: list[dict]) -> None:
     molecules = read_sdf(export_items(generation, "sdf"))
     assert [Chem.MolToSmiles(molecule) for molecule in molecules] == [
         Chem.CanonSmiles(item["smiles"]) for item in items
@@ -132,17 +136,17 @@ def test_sdf(generation: Generation, items: list[dict]) -> None:
     assert np.ptp(conformer.GetPositions()[:, :2], axis=0).min() > 1  # laid out, not all at the origin
 
 
-def test_sdf_of_a_large_molecule(make: Callable) -> None:
+def test_sdf_of_a_large_molecule_is_v3000(make_generation: Callable) -> None:
     smiles = "C" * 1000  # more atoms than a V2000 block can count
-    [molecule] = read_sdf(export_items(make([{"smiles": smiles}], []), "sdf"))
+    [molecule] = read_sdf(export_items(make_generation([{"smiles": smiles}], []), "sdf"))
     assert molecule.GetNumAtoms() == 1000
 
 
 @given(names=st.lists(TEXT, max_size=2), label=TEXT, value=TEXT)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-def test_sdf_holds_any_text(make: Callable, names: list[str], label: str, value: str) -> None:
+def test_sdf_holds_any_text(make_generation: Callable, names: list[str], label: str, value: str) -> None:
     item = {"smiles": "CO", "names": names, "properties": {label: value}}
-    pieces = list(export_items(make([item, item], []), "sdf"))
+    pieces = list(export_items(make_generation([item, item], []), "sdf"))
     source = open_source("-", MoleculeKind.files, ReadOptions(format="sdf"), io.BytesIO(b"".join(pieces)))
     texts = [text for batch in source for text in batch["text"].to_pylist()]
     assert [Chem.MolToSmiles(Chem.MolFromMolBlock(text)) for text in texts] == ["CO", "CO"]
@@ -153,7 +157,7 @@ def test_sdf_holds_any_text(make: Callable, names: list[str], label: str, value:
 
 
 def runs(cell: str) -> bool:
-    """Whether a spreadsheet may take a part of a cell for a formula."""
+    """Return whether a spreadsheet may evaluate a part of a cell as a formula."""
     for part in (each.strip(' "') for each in re.split(r"[;\t\r\n]", cell)):
         if part[:1] in tuple("=+-@＝＋－＠") and len(part) > 1:
             try:
@@ -165,8 +169,10 @@ def runs(cell: str) -> bool:
 
 @given(properties=st.dictionaries(TEXT, TEXT, max_size=3), names=st.lists(TEXT, max_size=3))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_csv_holds_any_text(make: Callable, properties: dict, names: list[str]) -> None:
-    header, row = read_csv(export_items(make([{"smiles": "C", "names": names, "properties": properties}], []), "csv"))
+def test_csv_holds_any_text(make_generation: Callable, properties: dict, names: list[str]) -> None:
+    header, row = read_csv(
+        export_items(make_generation([{"smiles": "C", "names": names, "properties": properties}], []), "csv")
+    )
     values = ["; ".join(names), *(value for _, value in sorted(properties.items()))]
     assert [cell.replace("'", "") for cell in row[2:]] == [value.replace("'", "") for value in values]
     assert len(header) == len(row)
@@ -174,7 +180,7 @@ def test_csv_holds_any_text(make: Callable, properties: dict, names: list[str]) 
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_selection_keeps_its_order(generation: Generation, format: ItemFormat, read: Callable) -> None:
+def test_exported_selection_keeps_its_order(generation: Generation, format: ItemFormat, read: Callable) -> None:
     ids = np.array([4, 0, 3], np.int32)
     assert read(export_items(generation, format, ids))["id"].to_pylist() == [4, 0, 3]
     assert [row[0] for row in read_csv(export_items(generation, "csv", ids))[1:]] == ["4", "0", "3"]
@@ -182,7 +188,7 @@ def test_selection_keeps_its_order(generation: Generation, format: ItemFormat, r
 
 
 @pytest.mark.parametrize("format", MEDIA_TYPES["items"])
-def test_empty_selection_and_ids_out_of_range(generation: Generation, format: ItemFormat) -> None:
+def test_export_handles_an_empty_selection_and_refuses_unknown_ids(generation: Generation, format: ItemFormat) -> None:
     readers = {"csv": read_csv, "arrow": read_arrow, "parquet": read_parquet, "sdf": read_sdf}
     content = readers[format](export_items(generation, format, np.array([], np.int32)))
     assert len(content) == (1 if format == "csv" else 0)
@@ -191,16 +197,16 @@ def test_empty_selection_and_ids_out_of_range(generation: Generation, format: It
             export_items(generation, format, np.array([0, id], np.int32))
 
 
-def test_parquet_is_written_in_bounded_pieces(make: Callable) -> None:
+def test_parquet_row_groups_are_bounded(make_generation: Callable) -> None:
     items = [{"smiles": "C", "properties": {"x": f"{at} " * 200_000}} for at in range(60)]
-    pieces = list(export_items(make(items, []), "parquet"))
+    pieces = list(export_items(make_generation(items, []), "parquet"))
     metadata = pq.ParquetFile(io.BytesIO(b"".join(pieces))).metadata
     assert metadata.num_rows == 60
     assert metadata.num_row_groups == len(pieces) - 1 > 2
 
 
-def test_graphs_have_no_sdf(make: Callable) -> None:
-    generation = make([{"names": ["g"], "structure": "{}"}], [], kind="graph")
+def test_sdf_of_graphs_is_refused(make_generation: Callable) -> None:
+    generation = make_generation([{"names": ["g"], "structure": "{}"}], [], kind="graph")
     assert read_csv(export_items(generation, "csv")) == [["id", "structure", "names"], ["0", "{}", "g"]]
     with pytest.raises(Conflict, match="holds no molecules"):
         export_items(generation, "sdf")
@@ -211,7 +217,9 @@ COMPARED = Comparison("CCO", 0, SIMILARITY.__getitem__)
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_similarities_stand_before_the_properties(generation: Generation, format: ItemFormat, read: Callable) -> None:
+def test_similarity_column_comes_before_the_properties(
+    generation: Generation, format: ItemFormat, read: Callable
+) -> None:
     table = read(export_items(generation, format, comparison=COMPARED))
     assert table.schema.names == [*TITLES[:3], "similarity", *TITLES[3:]]
     assert table.schema.field("similarity").type == pa.float32()
@@ -222,7 +230,7 @@ def test_similarities_stand_before_the_properties(generation: Generation, format
     assert np.array_equal(table["similarity"], SIMILARITY[ids])
 
 
-def test_similarities_in_text_are_the_shortest(generation: Generation) -> None:
+def test_text_formats_write_the_shortest_similarities(generation: Generation) -> None:
     ids = np.array([3, 1, 0, 2, 4], np.int32)
     header, *rows = read_csv(export_items(generation, "csv", ids, COMPARED))
     assert header[:5] == ["id", "smiles", "names", "similarity", TITLES[3]]
@@ -233,8 +241,8 @@ def test_similarities_in_text_are_the_shortest(generation: Generation) -> None:
     assert [molecule.GetProp("similarity") for molecule in molecules] == [row[3] for row in rows]
 
 
-def test_property_called_similarity(make: Callable) -> None:
-    generation = make([{"smiles": "C", "inchikey": "K", "properties": {"similarity": 5}}], [], inchikey=True)
+def test_property_named_similarity_is_kept(make_generation: Callable) -> None:
+    generation = make_generation([{"smiles": "C", "inchikey": "K", "properties": {"similarity": 5}}], [], inchikey=True)
     for comparison, expected in (
         (None, ["id", "smiles", "names", "inchikey", "similarity"]),
         (COMPARED, ["id", "smiles", "names", "inchikey", "similarity", "property.similarity"]),
@@ -244,7 +252,7 @@ def test_property_called_similarity(make: Callable) -> None:
         assert row[-1] == "5"
 
 
-def test_formats_that_are_not_offered(generation: Generation) -> None:
+def test_unknown_item_format_is_refused(generation: Generation) -> None:
     with pytest.raises(InvalidInput, match=r"(?s)items are not exported.*graphml.*one of csv, parquet, arrow, sdf"):
         export_items(generation, "graphml")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"(?s)edges.*sdf.*one of csv, parquet, arrow, graphml"):
@@ -255,30 +263,32 @@ def test_formats_that_are_not_offered(generation: Generation) -> None:
 
 
 @pytest.mark.parametrize(("format", "read"), [("arrow", read_arrow), ("parquet", read_parquet)])
-def test_some_columns_of_some_items(generation: Generation, format: ItemFormat, read: Callable) -> None:
+def test_columns_and_ranges_select_part_of_the_table(
+    generation: Generation, format: ItemFormat, read: Callable
+) -> None:
     whole = read(export_items(generation, format))
-    chosen = ["property.id", "note", "id"]
+    columns = ["property.id", "note", "id"]
     for start, stop in ((0, None), (1, 4), (3, None), (2, 2)):
-        table = read(export_items(generation, format, columns=chosen, start=start, stop=stop))
+        table = read(export_items(generation, format, columns=columns, start=start, stop=stop))
         assert table.equals(
-            whole.select([title for title in TITLES if title in chosen]).slice(start, (stop or 5) - start)
+            whole.select([title for title in TITLES if title in columns]).slice(start, (stop or 5) - start)
         )
 
 
-def test_some_columns_as_csv(generation: Generation) -> None:
+def test_csv_exports_selected_columns(generation: Generation) -> None:
     header, *rows = read_csv(export_items(generation, "csv", columns=["names", "=sum"], start=2))
     assert header == ["names", "'=sum"]
     assert rows == [["", "'@cmd"], ["a\tb;   ", ""], ["$$$$\n> <note>", ""]]
 
 
-def test_an_sd_file_with_some_columns_has_its_molecules_and_titles(generation: Generation) -> None:
+def test_sdf_with_selected_columns_keeps_molecules_and_titles(generation: Generation) -> None:
     molecules = read_sdf(export_items(generation, "sdf", columns=["logP"], stop=3))
     assert [molecule.GetNumAtoms() for molecule in molecules] == [3, 2, 6]
     assert [molecule.GetProp("_Name") for molecule in molecules] == ["ethanol", "=1+1", "2"]
     assert [molecule.GetPropsAsDict() for molecule in molecules] == [{"logP": -0.31}, {}, {"logP": 7}]
 
 
-def test_compared_items_may_show_their_similarity_alone(generation: Generation) -> None:
+def test_similarity_is_a_column_that_can_be_selected(generation: Generation) -> None:
     comparison = Comparison("C", None, lambda ids: (ids / 8).astype(np.float32))
     table = read_arrow(export_items(generation, "arrow", comparison=comparison, columns=["similarity"]))
     assert table.to_pydict() == {"similarity": [0, 0.125, 0.25, 0.375, 0.5]}
@@ -286,16 +296,16 @@ def test_compared_items_may_show_their_similarity_alone(generation: Generation) 
     assert table.column_names == ["smiles"]
 
 
-def test_a_column_that_there_is_not_is_refused_naming_those_that_there_are(generation: Generation) -> None:
-    with pytest.raises(InvalidInput, match="no such column") as refused:
+def test_unknown_column_error_lists_the_columns(generation: Generation) -> None:
+    with pytest.raises(InvalidInput, match="no such column") as error:
         export_items(generation, "csv", columns=["id", "colour"])
-    assert (refused.value.given, refused.value.expected) == ("colour", f"one of {', '.join(TITLES)}")
+    assert (error.value.given, error.value.expected) == ("colour", f"one of {', '.join(TITLES)}")
 
 
 @pytest.mark.parametrize(("start", "stop"), [(6, None), (0, 6), (3, 2)])
-def test_a_range_beyond_the_items_is_refused(generation: Generation, start: int, stop: int | None) -> None:
-    with pytest.raises(InvalidInput, match="not a range of ids") as refused:
+def test_range_beyond_the_items_is_refused(generation: Generation, start: int, stop: int | None) -> None:
+    with pytest.raises(InvalidInput, match="not a range of ids") as error:
         export_items(generation, "csv", start=start, stop=stop)
-    assert refused.value.expected == "0 ≤ start ≤ stop ≤ 5"
+    assert error.value.expected == "0 ≤ start ≤ stop ≤ 5"
     with pytest.raises(InvalidInput, match="not a range of ids"):
         export_edges(generation, "csv", start=start, stop=stop)

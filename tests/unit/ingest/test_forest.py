@@ -1,4 +1,4 @@
-"""The maximum spanning forest against scipy and networkx."""
+"""The maximum spanning forest equals those of SciPy and networkx."""
 
 from itertools import combinations
 
@@ -34,7 +34,7 @@ def _edges(weighted: dict[tuple[int, int], float]) -> Edges:
 
 
 def _components(edges: Edges, threshold: float, nodes: int) -> list[int]:
-    """A canonical label per node: the lowest member of its component."""
+    """Return a canonical label per node: the lowest member of its component."""
     kept = edges.similarity >= threshold
     adjacency = coo_array((np.ones(kept.sum()), (edges.source[kept], edges.target[kept])), shape=(nodes, nodes))
     _, labels = connected_components(adjacency, directed=False)
@@ -42,7 +42,7 @@ def _components(edges: Edges, threshold: float, nodes: int) -> list[int]:
 
 
 @given(weighted)
-def test_connects_what_all_edges_connect_at_every_threshold(weighted: dict[tuple[int, int], float]) -> None:
+def test_forest_has_the_components_of_the_graph_at_each_threshold(weighted: dict[tuple[int, int], float]) -> None:
     edges = _edges(weighted)
     forest = maximum_spanning_forest(edges, NODES)
     for threshold in LEVELS:
@@ -50,7 +50,7 @@ def test_connects_what_all_edges_connect_at_every_threshold(weighted: dict[tuple
 
 
 @given(weighted)
-def test_is_a_maximum_spanning_forest(weighted: dict[tuple[int, int], float]) -> None:
+def test_forest_has_the_maximum_weight(weighted: dict[tuple[int, int], float]) -> None:
     forest = maximum_spanning_forest(_edges(weighted), NODES)
     graph = nx.Graph((a, b, {"weight": s}) for (a, b), s in weighted.items())
     graph.add_nodes_from(range(NODES))
@@ -62,7 +62,7 @@ def test_is_a_maximum_spanning_forest(weighted: dict[tuple[int, int], float]) ->
 
 
 @given(weighted, st.randoms(use_true_random=False))
-def test_most_similar_first_whatever_the_order_of_the_edges(
+def test_forest_does_not_depend_on_the_order_of_edges(
     weighted: dict[tuple[int, int], float], random: np.random.Generator
 ) -> None:
     forest = maximum_spanning_forest(_edges(weighted), NODES)
@@ -70,16 +70,19 @@ def test_most_similar_first_whatever_the_order_of_the_edges(
     assert rows == sorted(rows)
     pairs = list(weighted)
     random.shuffle(pairs)
-    again = maximum_spanning_forest(_edges({pair: weighted[pair] for pair in pairs}), NODES)
-    assert list(zip((-again.similarity).tolist(), again.source.tolist(), again.target.tolist(), strict=True)) == rows
+    repeated = maximum_spanning_forest(_edges({pair: weighted[pair] for pair in pairs}), NODES)
+    assert (
+        list(zip((-repeated.similarity).tolist(), repeated.source.tolist(), repeated.target.tolist(), strict=True))
+        == rows
+    )
 
 
-def test_no_edges() -> None:
+def test_graph_without_edges_has_an_empty_forest() -> None:
     assert len(maximum_spanning_forest(_edges({}), 0)) == 0
     assert len(maximum_spanning_forest(_edges({}), 5)) == 0
 
 
-def test_a_large_random_graph_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forest_of_blocks_equals_forest_of_the_whole_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(0)
     ends = np.unique(np.sort(random.integers(0, 5000, (8000, 2)).astype(np.int32), axis=1), axis=0)
     ends = ends[ends[:, 0] < ends[:, 1]]

@@ -1,4 +1,4 @@
-"""Chunks to molecules."""
+"""Chunks of records become columns of molecules."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,18 +16,18 @@ RECIPE = resolve(tie_seed=3)
 
 
 def _rows(parsed: list[Parsed]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Molecules and rejections, in order."""
+    """Return the molecules and the rejections, in order."""
     return (
         [row for each in parsed for row in each.items.to_pylist()],
         [row for each in parsed for row in each.rejections.to_pylist()],
     )
 
 
-def test_a_chunk_becomes_columns_in_record_order(chunk: Callable[..., Chunk], generators: Any, packed: Any) -> None:
+def test_chunk_becomes_columns_in_record_order(chunk: Callable[..., Chunk], generators: Any, packed: Any) -> None:
     texts = ["OCC", "C1CC", "c1ccccc1", "", "CC"]
     properties = [{"x": str(n)} for n in range(5)]
-    given = chunk(texts, ["a", "b", None, "d", ""], properties, [None, None, None, None, "is longer than allowed"])
-    parsed = ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(given)
+    records = chunk(texts, ["a", "b", None, "d", ""], properties, [None, None, None, None, "is longer than allowed"])
+    parsed = ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(records)
     assert parsed.items.schema == item_schema(MoleculeDescriber(RECIPE, 1000).schema)
     assert parsed.rejections.schema == REJECTION_SCHEMA
     molecules, rejections = _rows([parsed])
@@ -49,22 +49,22 @@ def test_a_chunk_becomes_columns_in_record_order(chunk: Callable[..., Chunk], ge
     assert [row["reason"] for row in rejections[1:]] == ["empty record", "is longer than allowed"]
 
 
-def test_a_long_input_is_kept_in_part(chunk: Callable[..., Chunk]) -> None:
+def test_rejection_keeps_an_excerpt_of_a_long_input(chunk: Callable[..., Chunk]) -> None:
     text = "é" * 9_000
     _, (rejection,) = _rows([ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(chunk([text]))])
     assert rejection["input"] == text[:4096]
 
 
 @pytest.mark.parametrize("texts", [[], ["nonsense"], ["C"]])
-def test_chunks_without_molecules_or_rejections(chunk: Callable[..., Chunk], texts: list[str]) -> None:
-    given = chunk(texts)
-    parsed = ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(given)
+def test_empty_chunks_have_the_schemas_of_items_and_rejections(chunk: Callable[..., Chunk], texts: list[str]) -> None:
+    records = chunk(texts)
+    parsed = ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(records)
     assert parsed.items.schema == item_schema(MoleculeDescriber(RECIPE, 1000).schema)
     assert parsed.rejections.schema == REJECTION_SCHEMA
     assert parsed.items.num_rows + parsed.rejections.num_rows == len(texts)
 
 
-def test_molblocks_and_standardisation_as_the_recipe_says(chunk: Callable[..., Chunk]) -> None:
+def test_molblocks_are_standardized_by_the_recipe(chunk: Callable[..., Chunk]) -> None:
     blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(text)) for text in ("CC(=O)[O-].[Na+]", "OCC")]
     recipe = resolve(standardise=["largest_fragment", "uncharge"], fingerprint={"name": "maccs"}, inchikey=True)
     molecules, _ = _rows([ChunkParser(MoleculeDescriber(recipe, 1000)).parse(chunk(blocks, writing="molblock"))])

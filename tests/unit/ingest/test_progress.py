@@ -1,4 +1,4 @@
-"""Who waits for the first compilation is told what for."""
+"""Notes about the first compilation of kernels."""
 
 import threading
 
@@ -6,7 +6,7 @@ from graphkin.ingest.progress import Progress, compiling
 
 
 class Listener(Progress):
-    """Hears `enough` notes, and then says so."""
+    """A progress listener that sets `heard` after `enough` notes."""
 
     def __init__(self, enough: int) -> None:
         self._enough = enough
@@ -19,7 +19,7 @@ class Listener(Progress):
             self.heard.set()
 
 
-def test_a_compilation_that_takes_long_says_what_how_long_and_that_it_is_once_and_that_it_goes_on() -> None:
+def test_long_compilation_is_announced_once_and_then_repeated() -> None:
     listener = Listener(3)
     with compiling(listener, silence=0, again=0.01):
         assert listener.heard.wait(60)
@@ -30,7 +30,7 @@ def test_a_compilation_that_takes_long_says_what_how_long_and_that_it_is_once_an
     assert all(note.startswith("still compiling") for note in others)
 
 
-def test_what_is_loaded_says_nothing() -> None:
+def test_cached_kernels_print_no_note() -> None:
     listener = Listener(1)
     before = threading.enumerate()
     with compiling(listener, silence=3600):

@@ -1,4 +1,4 @@
-"""`import graphkin` is quick, and what it offers is seen by editors and checkers."""
+"""`import graphkin` is fast, and its names are documented for editors and type checkers."""
 
 import inspect
 import subprocess
@@ -8,7 +8,7 @@ import graphkin
 from graphkin.ingest import pipeline
 
 
-def test_importing_it_brings_nothing_heavy() -> None:
+def test_import_loads_no_heavy_package() -> None:
     program = (
         "import sys, graphkin; heavy = {'numba', 'rdkit', 'torch', 'pyarrow', 'numpy', 'pydantic', 'httpx', 'fastapi'};"
         "print(sorted(heavy & set(sys.modules)), sorted(set(graphkin.__all__) - set(dir(graphkin))))"
@@ -17,13 +17,13 @@ def test_importing_it_brings_nothing_heavy() -> None:
     assert run.stdout == "[] []\n"
 
 
-def test_every_name_has_its_parameters_and_its_words() -> None:
+def test_each_public_name_has_parameters_and_a_docstring() -> None:
     for name in graphkin.__all__:
         assert inspect.unwrap(getattr(graphkin, name)).__doc__, name
     assert {"files", "store", "collection", "threshold"} <= set(inspect.signature(graphkin.ingest).parameters)
     assert "threshold" in inspect.signature(graphkin.similar_pairs).parameters
 
 
-def test_the_room_of_the_same_name_stays_one() -> None:
+def test_ingest_is_both_a_function_and_a_package() -> None:
     assert sys.modules["graphkin.ingest"] is graphkin.ingest  # type: ignore[comparison-overlap]
     assert sys.modules["graphkin.ingest.pipeline"] is pipeline

@@ -1,4 +1,4 @@
-"""What a notebook shows of an answer, and who else reads it."""
+"""Tables in a notebook, in pandas and in other readers of Arrow."""
 
 import re
 from base64 import b64decode
@@ -27,7 +27,7 @@ def table() -> Table:
     return Table(pa.table(columns))
 
 
-def test_text_in_a_picture_is_escaped(table: Table) -> None:
+def test_html_escapes_text(table: Table) -> None:
     html = table._repr_html_()
     assert "<script" not in html
     assert "onerror" in html
@@ -39,7 +39,7 @@ def test_text_in_a_picture_is_escaped(table: Table) -> None:
         )
 
 
-def test_molecules_are_drawn_where_they_can_be(table: Table) -> None:
+def test_html_depicts_readable_molecules(table: Table) -> None:
     images = re.findall(r'alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]+)"', table._repr_html_())
     assert [alt for alt, _ in images] == ["CCO", "c1ccccc1"]
     for alt, content in images:
@@ -49,14 +49,14 @@ def test_molecules_are_drawn_where_they_can_be(table: Table) -> None:
         assert len([*root.iter("{http://www.w3.org/2000/svg}path")]) >= 2
 
 
-def test_a_picture_is_bounded() -> None:
+def test_html_of_a_large_table_is_bounded() -> None:
     html = Table(pa.table({"smiles": ["CCO"] * 5000, "text": ["x" * 100_000] * 5000}))._repr_html_()
     assert html.count("<img") == 24
     assert "the first 24 of 5,000 rows" in html
     assert len(html) < 500_000
 
 
-def test_others_read_it(table: Table) -> None:
+def test_arrow_readers_accept_a_table(table: Table) -> None:
     assert pa.table(table).equals(table.arrow)
     frame = table.to_pandas()
     assert isinstance(frame, pd.DataFrame)
@@ -69,7 +69,7 @@ def test_others_read_it(table: Table) -> None:
         table["nothing"]
 
 
-def test_a_missing_pandas_is_told(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_to_pandas_without_pandas_raises_an_error(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises((InvalidInput, ImportError)):
         table.to_pandas()

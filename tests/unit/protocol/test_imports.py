@@ -1,4 +1,4 @@
-"""The protocol on machines that have pydantic and little else."""
+"""The protocol imports only pydantic."""
 
 import json
 import subprocess
@@ -19,12 +19,12 @@ print(json.dumps(sorted(loaded & packages_distributions().keys())))
 _PYDANTIC = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection"}
 
 
-def test_the_protocol_needs_pydantic_alone() -> None:
-    told = subprocess.run([sys.executable, "-c", _WHOLE], check=True, capture_output=True, text=True).stdout
-    assert "pydantic" in told
-    assert set(json.loads(told)) <= {"graphkin", *_PYDANTIC}
+def test_protocol_imports_only_pydantic() -> None:
+    packages = subprocess.run([sys.executable, "-c", _WHOLE], check=True, capture_output=True, text=True).stdout
+    assert "pydantic" in packages
+    assert set(json.loads(packages)) <= {"graphkin", *_PYDANTIC}
 
 
-def test_errors_need_nothing() -> None:
+def test_problems_import_without_pydantic() -> None:
     script = "import sys; sys.modules['pydantic'] = None; from graphkin.protocol import problems"
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,4 +1,4 @@
-"""Server and client read one table: what the one answers with, the other knows again."""
+"""Server and client share one table of problems: the client recognizes each error of the server."""
 
 import pickle
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ DAMAGE = Damage("indptr.npy", "cut short", "nci", "0" * 64)
 
 
 @pytest.mark.parametrize("kind", TABLE)
-def test_an_error_is_known_again_by_its_name(kind: type[GraphkinError]) -> None:
-    told = problem_type_of(kind("what happened"))
-    assert error_of(told.status, told.urn) is kind
+def test_client_recognizes_an_error_by_its_urn(kind: type[GraphkinError]) -> None:
+    problem = problem_type_of(kind("what happened"))
+    assert error_of(problem.status, problem.urn) is kind
 
 
-def test_names_are_never_changed() -> None:
-    """Programs go by them."""
+def test_urns_and_statuses_are_frozen() -> None:
+    """Client programs depend on them."""
     assert {kind.urn.removeprefix("urn:graphkin:problem:"): int(kind.status) for kind in TABLE.values()} == {
         "malformed-request": 400,
         "no-valid-key": 401,
@@ -63,9 +63,11 @@ def test_names_are_never_changed() -> None:
         (GraphkinError("a bug"), ServerFault),
     ],
 )
-def test_what_is_the_stores_own_is_known_by_its_ancestor(error: GraphkinError, understood: type[GraphkinError]) -> None:
-    told = problem_type_of(error)
-    assert error_of(told.status, told.urn) is understood
+def test_store_errors_reach_the_client_as_their_base_class(
+    error: GraphkinError, understood: type[GraphkinError]
+) -> None:
+    problem = problem_type_of(error)
+    assert error_of(problem.status, problem.urn) is understood
 
 
 @pytest.mark.parametrize(
@@ -74,12 +76,12 @@ def test_what_is_the_stores_own_is_known_by_its_ancestor(error: GraphkinError, u
     + [(status, Unavailable) for status in (429, 502, 503, 504)]
     + [(status, ServerFault) for status in (302, 405, 418)],
 )
-def test_what_stands_between_is_understood_by_its_status(status: int, understood: type[GraphkinError]) -> None:
+def test_replies_of_proxies_are_classified_by_status(status: int, understood: type[GraphkinError]) -> None:
     assert issubclass(error_of(status, None), understood)
     assert issubclass(error_of(status, "about:blank"), understood)
 
 
-def test_damage_is_no_reason_to_try_again() -> None:
+def test_damage_is_not_retried() -> None:
     assert not issubclass(Damaged, Unavailable)
     assert issubclass(StoreDamaged, StoreFormat)
 
@@ -92,13 +94,13 @@ def _tree(parent: type[GraphkinError]) -> Iterator[type[GraphkinError]]:
 
 
 @pytest.mark.parametrize("kind", list(_tree(GraphkinError)))
-def test_an_error_goes_from_process_to_process(kind: type[GraphkinError]) -> None:
+def test_errors_survive_pickling(kind: type[GraphkinError]) -> None:
     error = StoreDamaged(DAMAGE) if kind is StoreDamaged else kind("what happened", given=7, hint="what to do")
-    told = pickle.loads(pickle.dumps(error))
-    assert (type(told), str(told), vars(told)) == (kind, str(error), vars(error))
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), vars(copy)) == (kind, str(error), vars(error))
 
 
-def test_the_tree_in_the_docstring_is_whole() -> None:
+def test_docstring_lists_each_error_with_its_codes() -> None:
     assert errors.__doc__ is not None
     for kind in _tree(GraphkinError):
         (line,) = [each for each in errors.__doc__.splitlines() if f"─ {kind.__name__} " in each]

@@ -1,4 +1,4 @@
-"""What a request may say: every bound to both sides, and nothing that is not named."""
+"""Bounds of requests, on both sides, and rejection of unknown fields."""
 
 from typing import Any
 
@@ -117,7 +117,7 @@ LEAST: dict[type[BaseModel], dict[str, Any]] = {
     ExportQuery: CSV,
     ExportBody: {**CSV, "ids": [0]},
 }
-"""The least that each says."""
+"""The required fields of each model."""
 
 BOUNDS: list[tuple[type[BaseModel], str, float, float]] = [
     (ItemPath, "id", 0, ID),
@@ -162,21 +162,21 @@ BOUNDS: list[tuple[type[BaseModel], str, float, float]] = [
 SIMILARITIES = [NeighborsQuery, SubgraphQuery, HopsQuery, ComponentsQuery, ComponentQuery, PathQuery, ExportBody]
 
 
-def said(model: type[BaseModel], **more: Any) -> BaseModel:
-    return model.model_validate({**LEAST[model], **more})
+def validated(model: type[BaseModel], **fields: Any) -> BaseModel:
+    return model.model_validate({**LEAST[model], **fields})
 
 
-def test_no_request_is_left_out() -> None:
-    models = {each for each in vars(requests).values() if isinstance(each, type) and issubclass(each, BaseModel)}
-    own = {each for each in models if each.__module__ == requests.__name__}
-    assert own - {requests.Body} == set(LEAST)
+def test_each_request_model_is_tested() -> None:
+    models = {model for model in vars(requests).values() if isinstance(model, type) and issubclass(model, BaseModel)}
+    tested_models = {model for model in models if model.__module__ == requests.__name__}
+    assert tested_models - {requests.Body} == set(LEAST)
 
 
 @pytest.mark.parametrize("model", LEAST, ids=lambda model: model.__name__)
-def test_the_least_is_enough_and_what_is_not_named_is_refused(model: type[BaseModel]) -> None:
-    said(model)
+def test_required_fields_suffice_and_unknown_fields_are_refused(model: type[BaseModel]) -> None:
+    validated(model)
     with pytest.raises(ValidationError) as refused:
-        said(model, unknown=1)
+        validated(model, unknown=1)
     assert [error["type"] for error in refused.value.errors()] == ["extra_forbidden"]
     for name in LEAST[model]:
         if model.model_fields.get(name) is not None and model.model_fields[name].is_required():
@@ -187,27 +187,27 @@ def test_the_least_is_enough_and_what_is_not_named_is_refused(model: type[BaseMo
 @pytest.mark.parametrize(("model", "name", "least", "most"), BOUNDS)
 def test_bounds_hold_on_both_sides(model: type[BaseModel], name: str, least: int, most: int) -> None:
     for value in (least, most):
-        assert said(model, **{name: value}).model_dump(by_alias=True)[name] == value
+        assert validated(model, **{name: value}).model_dump(by_alias=True)[name] == value
     for wrong in (least - 1, most + 1, least + 0.5, "x", None if name not in ("k", "stop", "highlight") else "x"):
-        with pytest.raises(ValidationError) as refused:
-            said(model, **{name: wrong})
-        assert refused.value.errors()[0]["loc"][0] == name
+        with pytest.raises(ValidationError) as error:
+            validated(model, **{name: wrong})
+        assert error.value.errors()[0]["loc"][0] == name
 
 
 @pytest.mark.parametrize("model", [*SIMILARITIES, SearchBody, SearchBatchBody], ids=lambda model: model.__name__)
-def test_a_similarity_is_one(model: type[BaseModel]) -> None:
-    """Of stored edges it may be 0, of a search it may not."""
-    said(model, min_similarity=None)
+def test_min_similarity_is_at_most_1(model: type[BaseModel]) -> None:
+    """It may be 0 for stored edges, but not for a search."""
+    validated(model, min_similarity=None)
     for value in (1e-9, 0.4, 1.0):
-        assert said(model, min_similarity=value).model_dump()["min_similarity"] == value
+        assert validated(model, min_similarity=value).model_dump()["min_similarity"] == value
     for wrong in (-0.1, 1.0000001, float("nan"), float("inf"), "x"):
         with pytest.raises(ValidationError):
-            said(model, min_similarity=wrong)
+            validated(model, min_similarity=wrong)
     if model in (SearchBody, SearchBatchBody):
         with pytest.raises(ValidationError):
-            said(model, min_similarity=0.0)
+            validated(model, min_similarity=0.0)
     else:
-        said(model, min_similarity=0.0)
+        validated(model, min_similarity=0.0)
 
 
 @pytest.mark.parametrize(
@@ -229,10 +229,10 @@ def test_a_similarity_is_one(model: type[BaseModel]) -> None:
         (NegativesQuery, {"first": ID, "batches": 2}),
     ],
 )
-def test_what_does_not_go_together(model: type[BaseModel], more: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError) as refused:
-        said(model, **more)
-    assert refused.value.errors()[0]["msg"].startswith("Value error, ")
+def test_conflicting_fields_are_refused(model: type[BaseModel], more: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as error:
+        validated(model, **more)
+    assert error.value.errors()[0]["msg"].startswith("Value error, ")
 
 
 @pytest.mark.parametrize(
@@ -244,10 +244,10 @@ def test_what_does_not_go_together(model: type[BaseModel], more: dict[str, Any])
         ("CC |$;a b$|", "CC |$;a b$|"),
     ],
 )
-def test_a_bare_plus_of_a_query_is_one_again(written: str, read: str) -> None:
+def test_unescaped_plus_in_a_query_is_restored(written: str, read: str) -> None:
     for model, name in ((ItemsQuery, "smiles"), (StructureQuery, "smiles"), (DepictionQuery, "highlight_smiles")):
-        assert said(model, **{name: written}).model_dump()[name] == read
-    assert said(SearchBody, smiles=written).model_dump()["smiles"] == written
+        assert validated(model, **{name: written}).model_dump()[name] == read
+    assert validated(SearchBody, smiles=written).model_dump()["smiles"] == written
 
 
 @pytest.mark.parametrize(
@@ -270,26 +270,35 @@ def test_a_bare_plus_of_a_query_is_one_again(written: str, read: str) -> None:
         (GraphBody, {"labels": [0, "a"]}),
     ],
 )
-def test_a_body_is_not_converted(model: type[BaseModel], more: dict[str, Any]) -> None:
+def test_body_values_are_not_converted(model: type[BaseModel], more: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        said(model, **more)
+        validated(model, **more)
 
 
-def test_a_query_is_text_and_is_converted() -> None:
-    assert said(NeighborsQuery, limit="7", min_similarity="0.5").model_dump()["limit"] == 7
+def test_query_values_are_converted_from_text() -> None:
+    assert validated(NeighborsQuery, limit="7", min_similarity="0.5").model_dump()["limit"] == 7
 
 
 @pytest.mark.parametrize(("model", "most"), [(BatchBody, 65_536), (ExportBody, 10_000)])
-def test_lists_of_ids_end(model: type[BaseModel], most: int) -> None:
-    said(model, ids=[ID] * most)
+def test_lists_of_ids_are_bounded(model: type[BaseModel], most: int) -> None:
+    validated(model, ids=[ID] * most)
     for ids in ([], [0] * (most + 1), [ID + 1], [-1]):
         with pytest.raises(ValidationError):
-            said(model, ids=ids)
+            validated(model, ids=ids)
 
 
-def test_a_policy_is_what_the_parameters_say() -> None:
-    given = {"policy": "random_walk", "k": 9, "length": 4, "walks": 7, "p": 0.5, "q": 2.0, "rank": "top", "pad": "self"}
+def test_policy_follows_from_the_parameters() -> None:
+    parameters = {
+        "policy": "random_walk",
+        "k": 9,
+        "length": 4,
+        "walks": 7,
+        "p": 0.5,
+        "q": 2.0,
+        "rank": "top",
+        "pad": "self",
+    }
     for model, more in ((PositivesQuery, {}), (EpochQuery, {}), (BatchBody, {"ids": [0]})):
-        resolved = model.model_validate({**given, **more, "seed": 3}).resolved()
-        assert resolved == Policy.of("random_walk", **{name: given[name] for name in given if name != "policy"})
+        policy = model.model_validate({**parameters, **more, "seed": 3}).resolved()
+        assert policy == Policy.of("random_walk", **{name: parameters[name] for name in parameters if name != "policy"})
     assert PositivesQuery.model_validate({"policy": "first_order"}).resolved() == Policy.of("first_order")

@@ -1,4 +1,4 @@
-"""Writing small source files and reading them back as rows."""
+"""Helpers that write small source files and read them back as rows."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -15,17 +15,17 @@ Rows = list[dict[str, Any]]
 
 
 def _rows(writings: Mapping[str, str], path: str, **options: Any) -> Rows:
-    found: Rows = []
+    rows: Rows = []
     for batch in open_source(path, writings, ReadOptions(**options)):
         assert batch.schema == RECORD_SCHEMA
         batch.validate(full=True)
-        found += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
-    return found
+        rows += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
+    return rows
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, bytes], str]:
-    """write(name, content) -> the path of a new file."""
+    """Return write(name, content), which writes a new file and returns its path."""
 
     def write(name: str, content: bytes) -> str:
         path = tmp_path / name
@@ -37,23 +37,23 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
 
 @pytest.fixture
 def rows() -> Callable[..., Rows]:
-    """rows(path, **options) -> every record as a dict, its properties as a dict."""
+    """Return rows(path, **options), which reads each record as a dict."""
     return partial(_rows, MoleculeKind.files)
 
 
 @pytest.fixture
 def read(write: Callable[[str, bytes], str], rows: Callable[..., Rows]) -> Callable[..., Rows]:
-    """read(name, content, **options) -> the records of a new file."""
+    """Return read(name, content, **options), which writes a new file and reads its records."""
     return lambda name, content, **options: rows(write(name, content), **options)
 
 
 @pytest.fixture
 def graph_rows() -> Callable[..., Rows]:
-    """graph_rows(path, **options) -> every graph as a dict, its properties as a dict."""
+    """Return graph_rows(path, **options), which reads each graph as a dict."""
     return partial(_rows, GraphKind.files)
 
 
 @pytest.fixture
 def read_graphs(write: Callable[[str, bytes], str], graph_rows: Callable[..., Rows]) -> Callable[..., Rows]:
-    """read_graphs(name, content, **options) -> the graphs of a new file."""
+    """Return read_graphs(name, content, **options), which writes a new file and reads its graphs."""
     return lambda name, content, **options: graph_rows(write(name, content), **options)

@@ -1,4 +1,4 @@
-"""CSV and TSV files, against the csv module."""
+"""CSV and TSV files, compared with the csv module."""
 
 import csv
 import io
@@ -26,12 +26,12 @@ def test_columns_become_name_and_properties(read: Callable) -> None:
     ]
 
 
-def test_tsv_with_bom_and_windows_line_ends(read: Callable) -> None:
+def test_tsv_with_bom_and_windows_line_ends_is_read(read: Callable) -> None:
     [row] = read("a.tsv", b"\xef\xbb\xbfsmiles\tid\tnote\r\nCC\tx\ta,b\r\n")
     assert (row["text"], row["name"], row["properties"]) == ("CC", "x", {"note": "a,b"})
 
 
-def test_exact_column_name_comes_before_any_case(read: Callable) -> None:
+def test_exact_column_name_wins_over_other_cases(read: Callable) -> None:
     content = b"SMILES,smiles,Name\nC,CC,n\n"
     assert read("a.csv", content)[0]["text"] == "CC"
     assert read("a.csv", content, structure_column="SMILES")[0]["text"] == "C"
@@ -43,7 +43,7 @@ def test_smiles_column_may_be_the_id(read: Callable) -> None:
     assert (row["text"], row["name"], row["properties"]) == ("CC", None, {"x": "1"})
 
 
-def test_columns_without_a_name_are_called_by_position(read: Callable) -> None:
+def test_unnamed_columns_are_named_by_position(read: Callable) -> None:
     [row] = read("a.csv", b",smiles,\n0,CC,7\n")
     assert row["properties"] == {"column 1": "0", "column 3": "7"}
 
@@ -63,7 +63,7 @@ def test_columns_without_a_name_are_called_by_position(read: Callable) -> None:
         (b"smiles," + b"x" * MAX_RECORD + b"\nC,1\n", {}, "longer than 1,000,000 bytes"),
     ],
 )
-def test_bad_headers(write: Callable, content: bytes, options: dict, message: str) -> None:
+def test_invalid_headers_are_refused(write: Callable, content: bytes, options: dict, message: str) -> None:
     path = write("a.csv", content)
     with pytest.raises(InvalidInput) as error:
         open_source(path, MoleculeKind.files, ReadOptions(**options))
@@ -71,7 +71,7 @@ def test_bad_headers(write: Callable, content: bytes, options: dict, message: st
     assert path in str(error.value)
 
 
-def test_a_header_alone_is_no_error(read: Callable) -> None:
+def test_file_with_only_a_header_has_no_rows(read: Callable) -> None:
     assert read("a.csv", b"smiles,id") == []
 
 
@@ -81,7 +81,7 @@ def test_lines_are_physical_lines(read: Callable) -> None:
     assert rows[0]["properties"] == {"note": "two\nlines"}
 
 
-def test_rows_of_the_wrong_shape(read: Callable) -> None:
+def test_rows_with_missing_or_extra_cells_are_handled(read: Callable) -> None:
     rows = read("a.csv", b"x,smiles,y,id\n1\n1,C\n1,C,2\n1,C,2,3\n1,C,2,3,4,5\n,,,\n")
     assert [row["fault"] for row in rows] == [
         "has 1 cells (no 'smiles'), the header has 4",
@@ -105,7 +105,7 @@ def test_rows_of_the_wrong_shape(read: Callable) -> None:
         (b"C,x\rC,y", "is not valid CSV: new-line character seen in unquoted field", "C,x\rC,y"),
     ],
 )
-def test_faulty_rows_do_not_stop_the_reading(read: Callable, line: bytes, fault: str, text: str) -> None:
+def test_faulty_rows_do_not_stop_the_reader(read: Callable, line: bytes, fault: str, text: str) -> None:
     before, bad, after = read("a.csv", b"smiles,note\nN,1\n" + line + b"\nO,2\n")
     assert (before["text"], after["text"]) == ("N", "O")
     assert (bad["line"], bad["text"], bad["name"]) == (3, text, None)
@@ -113,7 +113,7 @@ def test_faulty_rows_do_not_stop_the_reading(read: Callable, line: bytes, fault:
 
 
 @pytest.mark.parametrize("lines", [3, 60_000])  # the quote would run to the end of the file, or past the longest record
-def test_a_stray_quote_costs_its_own_line_only(read: Callable, lines: int) -> None:
+def test_stray_quote_rejects_only_its_own_line(read: Callable, lines: int) -> None:
     molecules = b"".join(b"C,%019d\n" % i for i in range(lines))
     bad, *rest = read("a.csv", b'smiles,id\nN,"stray\n' + molecules)
     assert (bad["line"], bad["text"]) == (2, 'N,"stray')
@@ -133,7 +133,7 @@ def test_two_stray_quotes_do_not_swallow_the_rows_between(read: Callable) -> Non
     ]
 
 
-def test_the_longest_cell_is_read_and_a_longer_row_is_one_fault(read: Callable) -> None:
+def test_longest_row_is_read_and_a_longer_row_is_one_fault(read: Callable) -> None:
     fits = b'C,"' + b"x\n" * 499_998 + b'"'
     assert len(fits) == MAX_RECORD
     longest, longer, after = read("a.csv", b"smiles,note\n" + fits + b"\nC," + b"x" * MAX_RECORD + b"\nO,2\n")
@@ -145,7 +145,7 @@ def test_the_longest_cell_is_read_and_a_longer_row_is_one_fault(read: Callable) 
 
 @given(cells=st.lists(st.tuples(CELL, CELL, CELL), max_size=20), delimiter=st.sampled_from(",\t"))
 @FIXTURES
-def test_what_the_csv_module_writes_comes_back(read: Callable, cells: list, delimiter: str) -> None:
+def test_rows_written_by_the_csv_module_round_trip(read: Callable, cells: list, delimiter: str) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=delimiter).writerows([("smiles", "id", "note"), *cells])
     rows = read("a.csv" if delimiter == "," else "a.tsv", text.getvalue().encode())
@@ -157,7 +157,7 @@ def test_what_the_csv_module_writes_comes_back(read: Callable, cells: list, deli
 
 @given(data=st.binary() | st.text('",\nC').map(str.encode))
 @FIXTURES
-def test_any_bytes_give_records_in_line_order(read: Callable, data: bytes) -> None:
+def test_random_bytes_give_records_in_line_order(read: Callable, data: bytes) -> None:
     lines = [row["line"] for row in read("a.csv", b"smiles,id\n" + data)]
     assert lines == sorted(set(lines))
     assert (lines[:1] == [2]) == bool(data)
@@ -166,24 +166,24 @@ def test_any_bytes_give_records_in_line_order(read: Callable, data: bytes) -> No
 @given(bad=st.lists(st.sampled_from(['"C,x', 'C,"x', '"C"C,x', "C,x,y,z", '"""C,x']), max_size=4))
 @FIXTURES
 def test_well_formed_rows_survive_malformed_ones(read: Callable, bad: list[str]) -> None:
-    """Rows without quotes after every malformed line: none of them may vanish into a quoted cell."""
-    content = "smiles,id\n" + "".join(f"{line}\nCC,{at}a\nCC,{at}b\n" for at, line in enumerate(bad))
-    kept = [row["name"] for row in read("a.csv", content.encode()) if row["fault"] is None]
-    assert kept == [f"{at}{which}" for at in range(len(bad)) for which in "ab"]
+    """No row after a malformed line may vanish into a quoted cell."""
+    content = "smiles,id\n" + "".join(f"{line}\nCC,{number}a\nCC,{number}b\n" for number, line in enumerate(bad))
+    names = [row["name"] for row in read("a.csv", content.encode()) if row["fault"] is None]
+    assert names == [f"{number}{suffix}" for number in range(len(bad)) for suffix in "ab"]
 
 
 @pytest.mark.timeout(60)
-def test_a_header_of_very_many_columns(read: Callable) -> None:
-    """They are compared in one pass; there is a limit all the same, and what is wrong is said briefly."""
+def test_header_of_many_columns_is_read_in_one_pass(read: Callable) -> None:
+    """Columns are compared in one pass. Their number is limited, and error messages are short."""
     names = ",".join(f"c{number}" for number in range(9_999))
     assert len(read("a.csv", f"smiles,{names}\nC,{names}\n".encode())[0]["properties"]) == 9_999
-    for header, said in (
+    for header, message in (
         (f"smiles,{names},x", "too many columns"),
         (f"{names}", "no column 'smiles'"),
         (f"smiles,{names.replace('c9998', 'c0')}", "several columns named 'c0'"),
         (f"smiles,{'x' * 5000},{'x' * 5000}", "several columns named 'x"),
     ):
-        with pytest.raises(InvalidInput, match=said) as failure:
+        with pytest.raises(InvalidInput, match=message) as failure:
             read("a.csv", f"{header}\n".encode())
         assert len(str(failure.value)) < 1500
 
@@ -201,30 +201,30 @@ CHARACTERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space":
 
 @pytest.mark.parametrize("delimiter", CHARACTERS)
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-def test_what_pandas_writes_is_read_whatever_separates_it(read: Callable, delimiter: str, quoting: int) -> None:
+def test_files_written_by_pandas_are_read_with_any_delimiter(read: Callable, delimiter: str, quoting: int) -> None:
     content = FRAME.to_csv(index=False, sep=CHARACTERS[delimiter], quoting=quoting).encode()
-    found = read("a.csv", content)
-    assert [row["text"] for row in found] == FRAME["SMILES"].tolist()
-    assert [row["name"] for row in found] == FRAME["Compound ID"].tolist()
-    assert [row["properties"] for row in found] == [
+    rows = read("a.csv", content)
+    assert [row["text"] for row in rows] == FRAME["SMILES"].tolist()
+    assert [row["name"] for row in rows] == FRAME["Compound ID"].tolist()
+    assert [row["properties"] for row in rows] == [
         {"note": note, "logP": str(number)} for note, number in zip(FRAME["note"], FRAME["logP"], strict=True)
     ]
-    assert read("b.csv", content, delimiter=delimiter) == found
+    assert read("b.csv", content, delimiter=delimiter) == rows
 
 
-def test_a_comma_is_no_delimiter_where_the_header_says_another(read: Callable) -> None:
+def test_delimiter_of_the_header_wins_over_commas(read: Callable) -> None:
     [row] = read("a.csv", b"smiles;name, as printed;note\nCC;x, y;1,5\n")
     assert row["properties"] == {"name, as printed": "x, y", "note": "1,5"}
 
 
-def test_an_explicit_delimiter_wins(read: Callable) -> None:
+def test_explicit_delimiter_wins(read: Callable) -> None:
     assert read("a.csv", b"smiles,a|x\nC,1|2\n")[0]["properties"] == {"a|x": "1|2"}
     [row] = read("a.csv", b"smiles,a|x\nC,1|2\n", delimiter="pipe", structure_column="smiles,a")
     assert (row["text"], row["properties"]) == ("C,1", {"x": "2"})
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "message"),
     [
         ("structure;note", r"(?s)one of structure, note \(cells are separated by a semicolon\).*--smiles-column"),
         ("structure", r"one of structure \(cells are separated by a comma\)"),
@@ -232,8 +232,8 @@ def test_an_explicit_delimiter_wins(read: Callable) -> None:
         ("a b", "separated by a space"),
     ],
 )
-def test_the_delimiter_is_named_where_no_column_holds_smiles(read: Callable, header: str, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
+def test_error_without_smiles_column_names_the_delimiter(read: Callable, header: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         read("a.csv", f"{header}\nC;1\n".encode())
 
 
@@ -249,13 +249,13 @@ def test_the_delimiter_is_named_where_no_column_holds_smiles(read: Callable, hea
         ("smiles,hybrid,valid", None),
     ],
 )
-def test_names_are_where_other_programs_put_them(read: Callable, header: str, column: str | None) -> None:
+def test_name_columns_of_other_programs_are_recognized(read: Callable, header: str, column: str | None) -> None:
     cells = {title: f"cell of {title}" for title in header.split(",")} | {"smiles": "CC"}
     [row] = read("a.csv", f"{header}\n{','.join(cells.values())}\n".encode())
     assert row["name"] == (None if column is None else cells[column])
     assert set(row["properties"]) == set(cells) - {"smiles", column}
 
 
-def test_columns_that_may_hold_names_are_told_by_what_they_are_called() -> None:
+def test_likely_name_columns_are_found_by_their_titles() -> None:
     columns = ["Catalog Number", "logP", "hybrid_share", "SampleID", "batch_code", "valid", "known", "Common names"]
     assert likely_names(columns) == ["Catalog Number", "SampleID", "batch_code", "Common names"]

@@ -1,4 +1,4 @@
-"""Big graphs: every format gives the same network, what is no edge is kept, and no header is believed."""
+"""Big graphs: all formats give the same network, invalid lines are kept, and headers are not trusted."""
 
 import gzip
 import io
@@ -28,16 +28,16 @@ def read(path: Path, labels: Path | None = None, **options: Any) -> list[dict[st
     return [row for batch in source for row in batch.to_pylist()]
 
 
-def neighbours(rows: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """By name, of the nodes that are no rejections."""
-    kept = [row for row in rows if row["fault"] is None]
-    said = [json.loads(row["text"]) for row in kept]
-    names = {each["node"]: row["name"] for each, row in zip(said, kept, strict=True)}
-    return {names[each["node"]]: {names[other] for other in each["neighbors"]} for each in said}
+def neighbors(rows: list[dict[str, Any]]) -> dict[str, set[str]]:
+    """Return the neighbors of each node that is not rejected, by name."""
+    node_rows = [row for row in rows if row["fault"] is None]
+    structures = [json.loads(row["text"]) for row in node_rows]
+    names = {structure["node"]: row["name"] for structure, row in zip(structures, node_rows, strict=True)}
+    return {names[structure["node"]]: {names[other] for other in structure["neighbors"]} for structure in structures}
 
 
-def written(folder: Path, format: str) -> Path:
-    """The karate club as a file of this format, nodes called 0 to 33; in Matrix Market 1 to 34."""
+def write_karate_club(folder: Path, format: str) -> Path:
+    """Write the karate club in a format. Nodes are named 0 to 33, and 1 to 34 in Matrix Market."""
     path = folder / f"karate.{format}"
     matrix = nx.to_scipy_sparse_array(KARATE, weight=None, format="csr")
     match format:
@@ -63,20 +63,20 @@ def written(folder: Path, format: str) -> Path:
 @pytest.mark.parametrize("zipped", [False, True])
 @pytest.mark.parametrize("format", ["edgelist", "csv", "tsv", "graphml", "mtx", "npz"])
 def test_every_format_gives_the_same_graph(tmp_path: Path, format: str, zipped: bool) -> None:
-    path = written(tmp_path, format)
+    path = write_karate_club(tmp_path, format)
     if zipped:
         path = path.rename(f"{path}.gz")
         path.write_bytes(gzip.compress(path.read_bytes()))
     first = 1 if format == "mtx" else 0
     expected = {str(node + first): {str(other + first) for other in KARATE[node]} for node in KARATE}
     rows = read(path)
-    assert neighbours(rows) == expected
+    assert neighbors(rows) == expected
     assert all(row["fault"] is None for row in rows)
 
 
 @pytest.mark.parametrize("block", [64, 100, 1 << 20])
-def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    path = written(tmp_path, "edgelist")
+def test_block_size_does_not_change_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    path = write_karate_club(tmp_path, "edgelist")
     whole = read(path)
     monkeypatch.setattr("graphkin.ingest.readers.edgelist._BLOCK", block)
     assert read(path) == whole
@@ -85,14 +85,14 @@ def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, b
     ]
 
 
-def test_words_and_numbers_are_names(tmp_path: Path) -> None:
+def test_nodes_are_named_by_words_and_numbers(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Zürich 東京\n007 7\n7 Zürich\n")
-    assert neighbours(read(tmp_path / "a.txt")) == {
+    assert neighbors(read(tmp_path / "a.txt")) == {
         "Zürich": {"東京", "7"}, "東京": {"Zürich"}, "007": {"7"}, "7": {"007", "Zürich"}
     }  # fmt: skip
 
 
-def test_what_is_no_edge_is_kept_with_its_line(tmp_path: Path) -> None:
+def test_invalid_lines_are_kept_with_their_line_number(tmp_path: Path) -> None:
     lines = [
         b"a b",
         b"alone",
@@ -107,39 +107,39 @@ def test_what_is_no_edge_is_kept_with_its_line(tmp_path: Path) -> None:
     ]
     (tmp_path / "a.edges").write_bytes(b"\r\n".join(lines))
     rows = read(tmp_path / "a.edges")
-    assert neighbours(rows) == {"a": {"b", "c"}, "b": {"a", "c"}, "c": {"a", "b"}}
+    assert neighbors(rows) == {"a": {"b", "c"}, "b": {"a", "c"}, "c": {"a", "b"}}
     assert [(row["line"], row["text"]) for row in rows if row["fault"]] == [
         (2, "alone"), (4, "# a comment of \\xff"), (6, "b c heavy"), (7, "x \\xffy"), (8, "a b c d"), (9, "n\\x00l a")
     ]  # fmt: skip
     assert [row["line"] for row in rows if not row["fault"]] == [1, 1, 5]
 
 
-def test_isolated_nodes_and_rows_that_are_no_edges_of_a_table(tmp_path: Path) -> None:
+def test_isolated_nodes_and_invalid_rows_of_a_table_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('from,to\na,b\nc,c\nd,\n"a ""b""",a\n')
     rows = read(tmp_path / "a.csv", source_column="from", target_column="to")
-    assert neighbours(rows) == {"a": {"b", 'a "b"'}, "b": {"a"}, 'a "b"': {"a"}}
+    assert neighbors(rows) == {"a": {"b", 'a "b"'}, "b": {"a"}, 'a "b"': {"a"}}
     faults = {row["text"]: row["fault"] for row in rows if row["fault"]}
     assert faults.keys() == {"c", "d"}
     assert "isolated" in faults["c"]
 
 
 @pytest.mark.parametrize("format", ["txt", "csv"])
-def test_labels_of_a_second_file(tmp_path: Path, format: str) -> None:
+def test_labels_are_read_from_a_second_file(tmp_path: Path, format: str) -> None:
     comma = "," if format == "csv" else " "
     (tmp_path / "edges.txt").write_text("a b\nb c\n")
     rows = [("node", "label"), ("b", "two"), ("z", "none"), ("a", "one"), ("a", "other")]
     (tmp_path / f"labels.{format}").write_text("".join(f"{comma.join(row)}\n" for row in rows))
-    found = read(tmp_path / "edges.txt", tmp_path / f"labels.{format}")
-    labels = {row["name"]: dict(row["properties"]).get("label") for row in found if not row["fault"]}
+    rows_with_labels = read(tmp_path / "edges.txt", tmp_path / f"labels.{format}")
+    labels = {row["name"]: dict(row["properties"]).get("label") for row in rows_with_labels if not row["fault"]}
     assert labels == {"a": "one", "b": "two", "c": None}
-    graphs = {dict(row["properties"])["graph"] for row in found if not row["fault"]}
+    graphs = {dict(row["properties"])["graph"] for row in rows_with_labels if not row["fault"]}
     assert [len(graph) for graph in graphs] == [16]
-    faults = [(row["line"], row["text"], row["fault"]) for row in found if row["fault"]]
+    faults = [(row["line"], row["text"], row["fault"]) for row in rows_with_labels if row["fault"]]
     assert [(line, text) for line, text, _ in faults] == [(3, "z"), (5, "a other")]
     assert all(str(tmp_path / f"labels.{format}") in fault for *_, fault in faults)
 
 
-def test_labels_of_the_file_itself(tmp_path: Path) -> None:
+def test_labels_are_read_from_the_graph_file(tmp_path: Path) -> None:
     graph = nx.path_graph(3)
     graph.nodes[1]["label"] = "middle"
     write_graphml_xml(graph, tmp_path / "a.graphml")
@@ -150,7 +150,7 @@ def test_labels_of_the_file_itself(tmp_path: Path) -> None:
     assert [dict(row["properties"])["label"] for row in read(tmp_path / "a.npz")] == ["2", "0", "1"]
 
 
-def test_several_graphs_of_one_file(tmp_path: Path) -> None:
+def test_several_graphs_of_one_file_stay_apart(tmp_path: Path) -> None:
     parts = [io.BytesIO(), io.BytesIO()]
     for part, graph in zip(parts, (nx.path_graph(3), nx.cycle_graph(4)), strict=True):
         write_graphml_xml(graph, part)
@@ -166,7 +166,7 @@ HEADER = "%%MatrixMarket matrix coordinate pattern general\n% made up\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.edgelist", "", "is empty"),
         ("a.edgelist", "# nothing\n\n", "holds no edge"),
@@ -185,20 +185,20 @@ HEADER = "%%MatrixMarket matrix coordinate pattern general\n% made up\n"
         ("a.xyz", "1 2\n", "does not tell its format"),
     ],
 )  # fmt: skip
-def test_files_that_do_not_do(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_invalid_files_are_refused_in_little_memory(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
     tracemalloc.start()
     try:
-        with pytest.raises(InvalidInput) as refused:
+        with pytest.raises(InvalidInput) as error:
             read(tmp_path / name)
-        assert said in str(refused.value) + str(refused.value.expected)
+        assert message in str(error.value) + str(error.value.expected)
         assert tracemalloc.get_traced_memory()[1] < 50e6
     finally:
         tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
-    ("arrays", "said"),
+    ("arrays", "message"),
     [
         ({"a": [1]}, "its arrays are a"),
         ({"indptr": [0, 2], "indices": [0, 5]}, "leave the 1 rows"),
@@ -211,22 +211,22 @@ def test_files_that_do_not_do(tmp_path: Path, name: str, content: str, said: str
         ({"indptr": np.zeros(4_000_000, np.int64), "indices": []}, "unpacks to more than 50 times its size"),
     ],
 )  # fmt: skip
-def test_arrays_that_do_not_do(tmp_path: Path, arrays: dict[str, Any], said: str) -> None:
+def test_invalid_arrays_are_refused(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
     np.savez_compressed(tmp_path / "a.npz", **arrays)
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as error:
         read(tmp_path / "a.npz")
-    assert said in str(refused.value) + str(refused.value.expected)
+    assert message in str(error.value) + str(error.value.expected)
 
 
-def test_entries_outside_a_matrix_are_kept(tmp_path: Path) -> None:
+def test_entries_outside_a_matrix_are_rejected_with_their_line(tmp_path: Path) -> None:
     (tmp_path / "a.mtx").write_text(HEADER + "3 3 5\n1 2\n4 1\n0 2\nx 2\n2 3\n")
     rows = read(tmp_path / "a.mtx")
-    assert neighbours(rows) == {"1": {"2"}, "2": {"1", "3"}, "3": {"2"}}
+    assert neighbors(rows) == {"1": {"2"}, "2": {"1", "3"}, "3": {"2"}}
     assert [(row["line"], row["text"]) for row in rows if row["fault"]] == [(5, "4 1"), (6, "0 2"), (7, "x 2")]
 
 
 @pytest.mark.parametrize("content", ["node,label\n", "node,class\na,1\n"])
-def test_labels_that_do_not_do(tmp_path: Path, content: str) -> None:
+def test_files_without_labels_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.txt").write_text("a b\n")
     (tmp_path / "labels.csv").write_text(content)
     with pytest.raises(InvalidInput, match=r"holds no label|has no column 'label'"):
@@ -238,10 +238,10 @@ def test_inputs_name_both_files(tmp_path: Path) -> None:
     (tmp_path / "labels.txt").write_text("a 1\n")
     source = open_network(str(tmp_path / "a.txt"), resolve_nodes(), ReadOptions(), str(tmp_path / "labels.txt"))
     list(source)
-    assert [(Path(each.name).name, each.bytes) for each in source.inputs()] == [("a.txt", 4), ("labels.txt", 4)]
+    assert [(Path(input.name).name, input.bytes) for input in source.inputs()] == [("a.txt", 4), ("labels.txt", 4)]
 
 
-def test_a_label_of_several_words_is_told_from_an_edge(tmp_path: Path) -> None:
+def test_label_of_several_words_is_rejected_with_its_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a b\n")
     (tmp_path / "labels.txt").write_bytes(b"a Mr. Hi\nb \xff\nb 1\n")
     faults = [(row["line"], row["fault"]) for row in read(tmp_path / "a.txt", tmp_path / "labels.txt") if row["fault"]]

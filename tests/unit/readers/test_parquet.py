@@ -67,12 +67,12 @@ def test_every_type_becomes_text(read: Callable) -> None:
 def test_rows_are_numbered_over_row_groups(rows: Callable, write: Callable) -> None:
     smiles = [f"C{'C' * (at % 7)}" for at in range(2500)]
     path = write("a.parquet", parquet({"smiles": smiles}, row_group_size=300))
-    found = rows(path)
-    assert [row["line"] for row in found] == list(range(1, 2501))
-    assert [row["text"] for row in found] == smiles
+    records = rows(path)
+    assert [row["line"] for row in records] == list(range(1, 2501))
+    assert [row["text"] for row in records] == smiles
 
 
-def test_gzipped_and_from_standard_input(read: Callable) -> None:
+def test_gzip_and_standard_input_are_read(read: Callable) -> None:
     content = parquet({"smiles": ["C", "CC"]})
     plain = read("a.parquet", content)
     assert read("b.parquet.gz", gzip.compress(content)) == plain
@@ -81,9 +81,9 @@ def test_gzipped_and_from_standard_input(read: Callable) -> None:
     assert source.digest().bytes == len(content)
 
 
-def test_faulty_rows_do_not_stop_the_reading(read: Callable) -> None:
+def test_faulty_rows_do_not_stop_the_reader(read: Callable) -> None:
     odd = pa.array([b"ok", b"\xff", b"a\0b", b"ok"])
-    text = pa.Array.from_buffers(pa.string(), 4, odd.buffers())  # not UTF-8, as a careless writer leaves it
+    text = pa.Array.from_buffers(pa.string(), 4, odd.buffers())  # not UTF-8, as careless writers leave it
     rows = read("a.parquet", parquet({"smiles": ["C", "CC", "CCC", "C" * MAX_RECORD], "note": text}))
     assert [row["fault"] for row in rows] == [
         None,
@@ -94,7 +94,7 @@ def test_faulty_rows_do_not_stop_the_reading(read: Callable) -> None:
     assert [row["text"] for row in rows] == ["C", "CC", "CCC", "C" * 4096]
 
 
-def test_no_rows(read: Callable) -> None:
+def test_empty_table_has_no_rows(read: Callable) -> None:
     assert read("a.parquet", parquet({"smiles": pa.array([], pa.string())})) == []
 
 
@@ -109,26 +109,26 @@ def test_no_rows(read: Callable) -> None:
         (parquet(pa.Table.from_arrays([pa.array(["C"])] * 3, ["smiles", "a", "a"])), {}, "several columns named 'a'"),
     ],
 )
-def test_bad_files(write: Callable, content: bytes, options: dict, message: str) -> None:
+def test_invalid_files_are_refused(write: Callable, content: bytes, options: dict, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         open_source(write("a.parquet", content), MoleculeKind.files, ReadOptions(**options))
 
 
-def test_a_damaged_page(rows: Callable, write: Callable) -> None:
+def test_damaged_page_is_refused(rows: Callable, write: Callable) -> None:
     content = bytearray(parquet({"smiles": [f"C{at}" for at in range(5000)]}, compression="gzip"))
     content[4:2000] = b"\xff" * 1996
     with pytest.raises(InvalidInput, match=r"a\.parquet is damaged or cannot be read"):
         rows(write("a.parquet", bytes(content)))
 
 
-def test_no_folder_for_the_temporary_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_temporary_folder_is_a_store_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
     content = io.BytesIO(parquet({"smiles": ["C"]}))
     with pytest.raises(StoreError, match="TMPDIR"):
         open_source("-", MoleculeKind.files, ReadOptions(format="parquet"), content)
 
 
-def test_a_temporary_copy_that_does_not_fit() -> None:
+def test_full_disk_during_the_temporary_copy_is_a_store_error() -> None:
     resource = pytest.importorskip("resource")
     content = io.BytesIO(b"PAR1" + bytes(3_000_000))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -140,23 +140,23 @@ def test_a_temporary_copy_that_does_not_fit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_text_that_is_stored_once_is_held_once(write: Callable) -> None:
-    """A small file may say the same long text for many rows."""
+def test_dictionary_encoded_text_is_held_once_in_memory(write: Callable) -> None:
+    """A small file can repeat the same long text in many rows."""
     long = pa.DictionaryArray.from_arrays(pa.array([0] * 200, pa.int32()), ["x" * 500_000])
     plain = pa.array(["y" * 400_000] * 200)
     path = write("a.parquet", parquet({"smiles": ["C"] * 200, "x": long, "y": plain}))
     tracemalloc.start()
     arrow = pa.total_allocated_bytes()
-    held = [0]
+    allocated = [0]
     for batch in open_source(path, MoleculeKind.files, ReadOptions()):
-        held.append(pa.total_allocated_bytes() - arrow)
+        allocated.append(pa.total_allocated_bytes() - arrow)
         assert batch["properties"][0].as_py() == [("x", "x" * 500_000), ("y", "y" * 400_000)]
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()
-    assert max(held) < 50_000_000
+    assert max(allocated) < 50_000_000
 
 
-def test_texts_and_nulls_come_back_whether_stored_once_or_not(read: Callable) -> None:
+def test_dictionary_encoded_and_plain_texts_read_the_same(read: Callable) -> None:
     texts = ["a", None, "b", "a", ""]
     columns = {
         "smiles": ["C"] * 5,

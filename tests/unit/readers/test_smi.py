@@ -38,13 +38,13 @@ def test_name_is_the_rest_of_the_line(read: Callable) -> None:
         (" |&1:1| x", "", "|&1:1| x"),
     ],
 )
-def test_an_extension_belongs_to_the_structure(read: Callable, line: str, text: str, name: str | None) -> None:
-    """One that is never closed takes the line with it, for whoever reads the structure to refuse."""
+def test_cxsmiles_extension_belongs_to_the_structure(read: Callable, line: str, text: str, name: str | None) -> None:
+    """An unclosed extension takes the rest of the line, which the structure parser then rejects."""
     assert triples(read("a.smi", f"{line}\nC\n".encode())) == [(1, text, name), (2, "C", None)]
 
 
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles", "a.txt", "A.SMI"])
-def test_windows_line_ends_bom_and_no_final_newline(read: Callable, name: str) -> None:
+def test_windows_line_ends_bom_and_missing_final_newline_are_accepted(read: Callable, name: str) -> None:
     assert triples(read(name, b"\xef\xbb\xbfCCO a\r\nCC b")) == [(1, "CCO", "a"), (2, "CC", "b")]
 
 
@@ -58,8 +58,9 @@ def test_blank_lines_are_empty_records(read: Callable) -> None:
     assert triples(rows) == [(1, "C", None), (2, "", None), (3, "", None), (4, "CC", None), (5, "", None)]
 
 
-def test_leading_white_space_means_no_structure(read: Callable) -> None:
-    assert triples(read("a.smi", b"\tCC\n")) == [(1, "", "CC")]  # as RDKit's SmilesMolSupplier: a name, no ethane
+def test_leading_white_space_means_an_empty_structure(read: Callable) -> None:
+    # RDKit's SmilesMolSupplier also reads CC as a name, not as ethane.
+    assert triples(read("a.smi", b"\tCC\n")) == [(1, "", "CC")]
 
 
 @pytest.mark.parametrize(
@@ -70,14 +71,14 @@ def test_leading_white_space_means_no_structure(read: Callable) -> None:
         (b"C a\rCC b", "contains a carriage return that does not end the line", "C a\rCC b"),
     ],
 )
-def test_faulty_lines_do_not_stop_the_reading(read: Callable, line: bytes, fault: str, text: str) -> None:
+def test_faulty_lines_do_not_stop_the_reader(read: Callable, line: bytes, fault: str, text: str) -> None:
     before, bad, after = read("a.smi", b"N before\n" + line + b"\nO after\n")
     assert triples([before, after]) == [(1, "N", "before"), (3, "O", "after")]
     assert (bad["line"], bad["fault"], bad["text"], bad["name"]) == (2, fault, text, None)
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
-def test_the_longest_line_is_read(read: Callable, end: bytes) -> None:
+def test_longest_line_is_read(read: Callable, end: bytes) -> None:
     first, last = read("a.smi", b"N\n" + b"C" * MAX_RECORD + end)
     assert (last["line"], last["fault"], len(last["text"])) == (2, None, MAX_RECORD)
     assert first["text"] == "N"
@@ -85,19 +86,19 @@ def test_the_longest_line_is_read(read: Callable, end: bytes) -> None:
 
 @pytest.mark.parametrize("size", [MAX_RECORD + 1, MAX_RECORD + 2, MAX_RECORD + 3, 3 * MAX_RECORD])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_a_longer_line_is_one_fault(read: Callable, size: int, end: bytes) -> None:
+def test_line_that_is_too_long_is_one_fault(read: Callable, size: int, end: bytes) -> None:
     bad, after = read("a.smi", b"C" * size + end + b"O after\n")
     assert (bad["line"], bad["fault"], bad["text"]) == (1, "is longer than 1,000,000 bytes", "C" * 4096)
     assert triples([after]) == [(2, "O", "after")]
 
 
-NO_LINES = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf")
-"""How compressed files begin, and a byte order mark."""
+BINARY_PREFIXES = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf")
+"""First bytes of compressed files, and a byte order mark."""
 
 
-@given(data=st.binary(min_size=1).filter(lambda data: not data.startswith(NO_LINES)))
+@given(data=st.binary(min_size=1).filter(lambda data: not data.startswith(BINARY_PREFIXES)))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_line_is_lost_whatever_the_bytes(read: Callable, data: bytes) -> None:
+def test_random_bytes_lose_no_line(read: Callable, data: bytes) -> None:
     lines = data.split(b"\n")
     expected = len(lines) - (lines[-1] == b"")
     assert [row["line"] for row in read("a.smi", data)] == list(range(1, expected + 1))
@@ -105,13 +106,13 @@ def test_no_line_is_lost_whatever_the_bytes(read: Callable, data: bytes) -> None
 
 @given(names=st.lists(NO_LINE_ENDS, min_size=1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_names_come_back(read: Callable, names: list[str]) -> None:
+def test_names_round_trip(read: Callable, names: list[str]) -> None:
     names = [name.lstrip().lstrip("|") for name in names]
     rows = read("a.smi", "".join(f"C {name}\n" for name in names).encode())
     assert [row["name"] for row in rows] == [name.strip() or None for name in names]
 
 
-def test_the_nci_molecules(rows: Callable) -> None:
+def test_nci_molecules_are_read(rows: Callable) -> None:
     path = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
     expected = [line.split("\t") for line in path.read_text().splitlines()]
     assert [(row["text"], row["name"]) for row in rows(str(path))] == [tuple(pair) for pair in expected]

@@ -1,4 +1,4 @@
-"""Sources: formats, compression, checksums, bounds, and the errors of files that cannot be read."""
+"""Sources: formats, compression, checksums, bounds, and errors of unreadable files."""
 
 import bz2
 import gzip
@@ -39,12 +39,12 @@ GREEDY = (
     "fd377a585a000004e6d6b44602002101240000005e1fc7f901000543434f20780a0000009085aff15dd32b1800011e06c12f"
     "a41d1fb6f37d010000000004595a"
 )
-"""`CCO x`, packed by xz with a dictionary of a gigabyte."""
+"""`CCO x`, compressed by xz with a dictionary of one gigabyte."""
 
 
 @pytest.fixture(params=[*CONTENT, "parquet"])
 def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A small file of each format, larger than one read."""
+    """Return a small file of each format, larger than one read."""
     path = tmp_path / f"a.{request.param}"
     if request.param == "parquet":
         pq.write_table(pa.table({"smiles": [os.urandom(100).hex() for _ in range(5000)]}), path)
@@ -57,7 +57,7 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("extension", [each for each, format in EXTENSIONS.items() if format in MoleculeKind.files])
 @pytest.mark.parametrize("compressed", ["", *COMPRESS])
-def test_extension_tells_the_format(tmp_path: Path, extension: str, compressed: str) -> None:
+def test_extension_determines_the_format(tmp_path: Path, extension: str, compressed: str) -> None:
     path = tmp_path / f"some.name{extension.upper()}{compressed}"
     if extension == ".parquet":
         pq.write_table(pa.table({"smiles": ["C"]}), path)
@@ -71,7 +71,7 @@ def test_extension_tells_the_format(tmp_path: Path, extension: str, compressed: 
     assert next(iter(source))["fault"].null_count > 0
 
 
-def test_gzip_is_recognised_by_its_bytes(read: Callable) -> None:
+def test_gzip_is_recognized_by_its_bytes(read: Callable) -> None:
     plain = read("a.smi", CONTENT["smi"])
     assert read("b.smi", gzip.compress(CONTENT["smi"])) == plain
     assert read("c.smi.gz", CONTENT["smi"]) == plain
@@ -80,7 +80,7 @@ def test_gzip_is_recognised_by_its_bytes(read: Callable) -> None:
 
 @pytest.mark.parametrize("extension", COMPRESS)
 @pytest.mark.parametrize("format", [*CONTENT, "parquet"])
-def test_any_compression_is_recognised_by_its_bytes(read: Callable, extension: str, format: str) -> None:
+def test_compression_is_recognized_by_its_bytes(read: Callable, extension: str, format: str) -> None:
     compress, content = COMPRESS[extension], io.BytesIO(CONTENT.get(format, b""))
     if format == "parquet":
         pq.write_table(pa.table({"smiles": ["C", "CC"]}), content)
@@ -90,7 +90,7 @@ def test_any_compression_is_recognised_by_its_bytes(read: Callable, extension: s
 
 
 @pytest.mark.parametrize("extension", COMPRESS)
-def test_compressed_files_one_after_the_other_are_one(read: Callable, extension: str) -> None:
+def test_concatenated_compressed_files_are_one_file(read: Callable, extension: str) -> None:
     compress = COMPRESS[extension]
     parts = compress(b"\xef\xbb\xbfC 1\n") + compress(b"") + compress(b"CC 2\n")
     assert read("d.smi", parts) == read("e.smi", b"C 1\nCC 2\n")
@@ -100,22 +100,22 @@ def test_compressed_files_one_after_the_other_are_one(read: Callable, extension:
 @pytest.mark.parametrize(
     "harm", [lambda data: data[:-9], lambda data: data[: len(data) // 2], lambda data: data + b"C"]
 )
-def test_a_damaged_compressed_file_is_told(read: Callable, extension: str, harm: Callable) -> None:
+def test_damaged_compressed_file_is_refused(read: Callable, extension: str, harm: Callable) -> None:
     content = COMPRESS[extension](b"CCO ethanol\n" * 9000)
     with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
         read(f"a.smi{extension}", harm(content))
 
 
 @pytest.mark.parametrize("extension", COMPRESS)
-def test_what_must_be_held_whole_is_bounded_however_it_is_compressed(write: Callable, extension: str) -> None:
+def test_unpacked_size_of_files_held_in_memory_is_bounded(write: Callable, extension: str) -> None:
     path = write(f"a.graphml{extension}", COMPRESS[extension](b"<graphml>" + b" " * 12_000_000))
     with pytest.raises(InvalidInput, match="unpacks to more than 50 times its size"):
         list(open_source(path, GraphKind.files, ReadOptions()))
 
 
 @pytest.mark.parametrize("extension", COMPRESS)
-def test_memory_is_bounded_while_a_compressed_file_is_read(write: Callable, extension: str) -> None:
-    """A single line of 12 MB, which is more than any record may be, and then one that is kept."""
+def test_memory_is_bounded_while_reading_a_compressed_file(write: Callable, extension: str) -> None:
+    """The first line has 12 MB, more than a record may have. The second line is valid."""
     path = write(f"a.smi{extension}", COMPRESS[extension](b"C" * 12_000_000 + b"\nCCO x\n"))
     tracemalloc.start()
     [*batches] = open_source(path, MoleculeKind.files, ReadOptions())
@@ -125,12 +125,12 @@ def test_memory_is_bounded_while_a_compressed_file_is_read(write: Callable, exte
     assert peak < 20_000_000
 
 
-def test_an_xz_file_may_not_ask_for_much_memory(read: Callable) -> None:
+def test_memory_of_an_xz_dictionary_is_bounded(read: Callable) -> None:
     with pytest.raises(InvalidInput, match="Memory usage limit"):
         read("a.smi.xz", bytes.fromhex(GREEDY))
 
 
-def test_digest_and_progress(file: Path) -> None:
+def test_progress_and_digest_cover_the_file(file: Path) -> None:
     source = open_source(str(file), MoleculeKind.files, ReadOptions())
     assert source.bytes_total == file.stat().st_size
     seen = [source.bytes_read for _ in source]
@@ -140,7 +140,7 @@ def test_digest_and_progress(file: Path) -> None:
     assert source.digest() == Input(name=str(file), bytes=source.bytes_total, sha256=expected)
 
 
-def test_digest_is_of_the_compressed_bytes(file: Path) -> None:
+def test_digest_covers_the_compressed_bytes(file: Path) -> None:
     content = gzip.compress(file.read_bytes()) + bytes(512)  # zero padding after the last member is allowed
     file.write_bytes(content)
     source = open_source(str(file), MoleculeKind.files, ReadOptions())
@@ -150,7 +150,7 @@ def test_digest_is_of_the_compressed_bytes(file: Path) -> None:
     assert (digest.bytes, digest.sha256) == (len(content), hashlib.sha256(content).hexdigest())
 
 
-def test_standard_input(file: Path) -> None:
+def test_standard_input_equals_the_file(file: Path) -> None:
     stdin = io.BytesIO(file.read_bytes())
     source = open_source("-", MoleculeKind.files, ReadOptions(format=file.suffix[1:]), stdin)
     piped = pa.Table.from_batches(source)
@@ -161,7 +161,7 @@ def test_standard_input(file: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["smi", "parquet"])
-def test_a_named_pipe(tmp_path: Path, format: str) -> None:
+def test_named_pipe_is_read(tmp_path: Path, format: str) -> None:
     pipe = tmp_path / f"pipe.{format}"
     os.mkfifo(pipe)
     content = io.BytesIO(CONTENT["smi"])
@@ -179,7 +179,7 @@ def test_a_named_pipe(tmp_path: Path, format: str) -> None:
     "content", [b"", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)], ids=["nothing", "mark", "gzip"]
 )
 @pytest.mark.parametrize("format", [*CONTENT, "parquet"])
-def test_an_empty_file(write: Callable, content: bytes, format: str) -> None:
+def test_empty_file_is_refused(write: Callable, content: bytes, format: str) -> None:
     path = write(f"a.{format}", content)
     with pytest.raises(InvalidInput, match=r"is empty|not a Parquet file"):
         open_source(path, MoleculeKind.files, ReadOptions())
@@ -197,7 +197,7 @@ def test_an_empty_file(write: Callable, content: bytes, format: str) -> None:
         (".", {"format": "smi"}, "Is a directory"),
     ],
 )
-def test_what_cannot_be_opened(path: str, options: dict, message: str) -> None:
+def test_invalid_sources_are_refused(path: str, options: dict, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         open_source(path, MoleculeKind.files, ReadOptions(**options))
 
@@ -206,31 +206,31 @@ def test_format_overrides_the_extension(read: Callable) -> None:
     assert read("a.xyz", b"smiles\tid\nC\tx\n", format="tsv")[0]["name"] == "x"
 
 
-@pytest.mark.parametrize("kept", [11, 60, 500_000, -9, -1])
-def test_a_truncated_gzip_file(file: Path, kept: int) -> None:
+@pytest.mark.parametrize("size", [11, 60, 500_000, -9, -1])
+def test_truncated_gzip_file_is_refused(file: Path, size: int) -> None:
     content = gzip.compress(file.read_bytes())
-    file.write_bytes(content[: min(kept, len(content) - 1)])
+    file.write_bytes(content[: min(size, len(content) - 1)])
     with pytest.raises(InvalidInput, match=rf"a\.{file.suffix[1:]} is damaged or cannot be read, about byte \d"):
         list(open_source(str(file), MoleculeKind.files, ReadOptions()))
 
 
 @pytest.mark.parametrize("place", [0.5, 1.0])
-def test_a_corrupt_gzip_file(file: Path, place: float) -> None:
+def test_corrupt_gzip_file_is_refused(file: Path, place: float) -> None:
     content = bytearray(gzip.compress(file.read_bytes()))
-    at = int((len(content) - 8) * place)
-    content[at : at + 4] = bytes(byte ^ 0xFF for byte in content[at : at + 4])
+    offset = int((len(content) - 8) * place)
+    content[offset : offset + 4] = bytes(byte ^ 0xFF for byte in content[offset : offset + 4])
     file.write_bytes(content)
     with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
         list(open_source(str(file), MoleculeKind.files, ReadOptions()))
 
 
-def test_bytes_after_the_end_of_a_gzip_file(write: Callable) -> None:
+def test_bytes_after_the_end_of_a_gzip_file_are_refused(write: Callable) -> None:
     path = write("a.smi", gzip.compress(CONTENT["smi"]) + b"C 3")
     with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
         list(open_source(path, MoleculeKind.files, ReadOptions()))
 
 
-def test_a_binary_file_is_all_faults(read: Callable) -> None:
+def test_binary_file_is_all_faults(read: Callable) -> None:
     content = b"\x7fELF" + os.urandom(100_000)
     rows = read("a.smi", content)
     assert len(rows) == content.count(b"\n") + (not content.endswith(b"\n"))
@@ -248,7 +248,7 @@ def test_batches_are_bounded(write: Callable) -> None:
     assert [batch.num_rows for batch in wide] == [5, 1]
 
 
-def test_stopping_early_closes_the_file(file: Path) -> None:
+def test_closing_a_source_early_closes_the_file(file: Path) -> None:
     def is_open() -> bool:
         return str(file) in {each.path for each in psutil.Process().open_files()}
 
@@ -262,7 +262,7 @@ def test_stopping_early_closes_the_file(file: Path) -> None:
 
 
 class Repeated(io.RawIOBase):
-    """A long stream that takes no memory: `start`, then `block` over and over, `size` bytes in all, in short reads."""
+    """A long stream that takes no memory: `start`, then `block` repeatedly, `size` bytes in all, in short reads."""
 
     def __init__(self, start: bytes, block: bytes, size: int) -> None:
         self._next, self._block, self._left = start, block, size
@@ -294,16 +294,18 @@ def test_memory_does_not_grow_with_the_input(format: str, start: bytes, block: b
     for size in (1_000_000, 2_000_000):
         stdin = io.BufferedReader(Repeated(start, block, size))
         tracemalloc.start()
-        read = sum(batch.num_rows for batch in open_source("-", MoleculeKind.files, ReadOptions(format=format), stdin))
+        records = sum(
+            batch.num_rows for batch in open_source("-", MoleculeKind.files, ReadOptions(format=format), stdin)
+        )
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert read > 0
+        assert records > 0
     assert peaks[1] < peaks[0] + 300_000
 
 
 @pytest.mark.parametrize("beyond", [False, True])
-def test_what_is_held_whole_may_not_be_far_more_than_it_looks(tmp_path: Path, beyond: bool) -> None:
-    """A gzip bomb; spaces around XML are no harm in themselves."""
+def test_gzip_bomb_in_graphml_is_refused(tmp_path: Path, beyond: bool) -> None:
+    """Spaces around XML are harmless up to the limit."""
     content = b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'><graph id='g'><node id='n'/></graph></graphml>"
     path = tmp_path / "a.graphml.gz"
     path.write_bytes(gzip.compress(content + b" " * (10_000_001 if beyond else 9_000_000)))
@@ -315,7 +317,7 @@ def test_what_is_held_whole_may_not_be_far_more_than_it_looks(tmp_path: Path, be
         assert [text for batch in source for text in batch["text"].to_pylist()] == ['{"num_nodes": 1, "edges": []}']
 
 
-def test_a_large_file_that_is_hardly_compressed_is_read_whole(tmp_path: Path) -> None:
+def test_large_file_with_low_compression_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.graphml.gz"
     comment = b"<!--" + os.urandom(6_000_000).hex().encode() + b"-->"
     path.write_bytes(
@@ -343,9 +345,9 @@ def test_long_run_of_blank_lines_is_refused_at_its_line(
     allowed = before + 5 * blank + b"CCC b\n" + 5 * blank
     assert sum(batch.num_rows for batch in open_source(write(f"a.{format}", allowed), MoleculeKind.files, options)) >= 2
     path = write(f"b.{format}", before + 6 * blank)
-    with pytest.raises(InvalidInput, match=f"b.{format} has more than 5 blank lines") as refused:
+    with pytest.raises(InvalidInput, match=f"b.{format} has more than 5 blank lines") as error:
         list(open_source(path, MoleculeKind.files, options))
-    assert f"from line {first} to line {first + 5}" in str(refused.value)
+    assert f"from line {first} to line {first + 5}" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["a.smi.gz", "a.csv.gz", "a.sdf.gz", "a.jsonl.gz"])
@@ -359,7 +361,7 @@ def test_300_mebibytes_of_line_ends_are_refused(write: Callable[[str, bytes], st
     assert source.bytes_read < Path(path).stat().st_size
 
 
-def test_a_gzipped_parquet_file_is_held_whole_too(tmp_path: Path) -> None:
+def test_gzip_bomb_in_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet.gz"
     path.write_bytes(gzip.compress(b"PAR1" + bytes(10_000_000)))
     with pytest.raises(InvalidInput, match="50 times its size"):
