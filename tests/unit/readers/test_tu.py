@@ -1,4 +1,4 @@
-"""TUDataset's layout: what PyTorch Geometric reads of it, and what is damaged."""
+"""Collections in the layout of TUDataset, compared with PyTorch Geometric, and damaged ones."""
 
 import json
 import random
@@ -17,7 +17,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.graphs.kind import GraphKind
 
 Files = dict[str, str]
-"""File name without NAME_ and .txt -> content."""
+"""The content of each file, by its name without NAME_ and .txt."""
 
 TWO: Files = {
     "A": "1, 2\n2, 1\n3, 4\n4, 3\n4, 5\n5, 4\n",
@@ -29,7 +29,7 @@ TWO: Files = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Callable[..., str]:
-    """folder(files, name="T", inside="tu") -> the path of a new folder with them."""
+    """Return folder(files, name="T", inside="tu"), which writes a new folder and returns its path."""
 
     def folder(files: Mapping[str, str], name: str = "T", inside: str = "tu") -> str:
         (tmp_path / inside).mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Callable[..., str]:
-    """archive(files, name="T", inside="") -> the path of a new zip with them."""
+    """Return archive(files, name="T", inside=""), which writes a new zip file and returns its path."""
 
     def archive(files: Mapping[str, str], name: str = "T", inside: str = "", mode: Any = "w") -> str:
         with zipfile.ZipFile(tmp_path / "t.zip", mode, zipfile.ZIP_DEFLATED) as packed:
@@ -57,14 +57,14 @@ def _structures(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [json.loads(row["text"]) for row in rows]
 
 
-def test_names_labels_and_structures(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
+def test_graphs_have_names_labels_and_structures(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
     rows = graph_rows(folder(TWO))
     assert [(row["line"], row["name"], row["fault"]) for row in rows] == [(1, "T/0", None), (3, "T/1", None)]
     assert [row["properties"] for row in rows] == [{"source": "T", "label": "1"}, {"source": "T", "label": "-1"}]
     assert _structures(rows) == [{"num_nodes": 2, "edges": [[0, 1]]}, {"num_nodes": 3, "edges": [[0, 1], [1, 2]]}]
 
 
-def test_a_folder_and_an_archive_are_the_same(
+def test_folder_and_archive_read_the_same(
     graph_rows: Callable[..., Any], folder: Callable[..., str], archive: Callable[..., str]
 ) -> None:
     plain = graph_rows(folder(TWO))
@@ -73,7 +73,7 @@ def test_a_folder_and_an_archive_are_the_same(
     assert graph_rows(folder(TWO, inside="deep/T/raw").removesuffix("/raw")) == plain
 
 
-def test_several_collections_in_one_archive(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
+def test_archive_may_hold_several_collections(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
     archive(TWO, name="B", inside="B/")
     archive({"A": "", "graph_indicator": "1\n"}, name="._B", inside="__MACOSX/B/", mode="a")
     archive({"A": "", "graph_indicator": "?"}, name="._B", inside="__MACOSX/", mode="a")
@@ -81,8 +81,8 @@ def test_several_collections_in_one_archive(graph_rows: Callable[..., Any], arch
     assert [row["name"] for row in rows] == ["A/0", "A/1", "B/0", "B/1"]
 
 
-def _made_up(seed: int) -> tuple[Files, list[nx.Graph]]:
-    """Ten random graphs, their nodes numbered all over the file, edges in any order."""
+def _random_collection(seed: int) -> tuple[Files, list[nx.Graph]]:
+    """Return ten random graphs whose nodes and edges are in random order."""
     draw = random.Random(seed)
     graphs = [nx.gnp_random_graph(draw.randint(1, 9), 0.4, seed=draw.randint(0, 10**6)) for _ in range(10)]
     owners = [number for number, graph in enumerate(graphs) for _ in graph]
@@ -100,42 +100,44 @@ def _made_up(seed: int) -> tuple[Files, list[nx.Graph]]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_nodes_in_any_order(graph_rows: Callable[..., Any], folder: Callable[..., str], seed: int) -> None:
-    files, graphs = _made_up(seed)
-    found = _structures(graph_rows(folder(files)))
+def test_nodes_and_edges_may_come_in_any_order(
+    graph_rows: Callable[..., Any], folder: Callable[..., str], seed: int
+) -> None:
+    files, graphs = _random_collection(seed)
+    contents = _structures(graph_rows(folder(files)))
     labels = files["node_labels"].split()
     owners = files["graph_indicator"].split()
-    for number, (content, graph) in enumerate(zip(found, graphs, strict=True)):
+    for number, (content, graph) in enumerate(zip(contents, graphs, strict=True)):
         assert (content["num_nodes"], content["edges"]) == (len(graph), sorted(map(list, graph.edges)))
         assert content["labels"] == [
-            int(label) for label, own in zip(labels, owners, strict=True) if own == f"{number + 1}"
+            int(label) for label, owner in zip(labels, owners, strict=True) if owner == f"{number + 1}"
         ]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_pytorch_geometric_reads_the_same(
+def test_graphs_equal_those_of_pytorch_geometric(
     graph_rows: Callable[..., Any], folder: Callable[..., str], seed: int
 ) -> None:
-    """It wants the nodes of a graph side by side."""
-    files, graphs = _made_up(seed)
+    """PyTorch Geometric needs the nodes of a graph in consecutive lines."""
+    files, graphs = _random_collection(seed)
     files["graph_indicator"] = "".join(f"{number + 1}\n" * len(graph) for number, graph in enumerate(graphs))
     first = [sum(map(len, graphs[:number])) for number in range(10)]
     edges = [(first[i] + u + 1, first[i] + v + 1) for i, graph in enumerate(graphs) for u, v in graph.edges]
     files["A"] = "".join(f"{u}, {v}\n{v}, {u}\n" for u, v in edges)
     path = folder(files)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it is made with
+        warnings.simplefilter("ignore")  # about its dependencies
         from torch_geometric.io import read_tu_data
 
         data, slices, _ = read_tu_data(path, "T")
     for number, (content, row) in enumerate(zip(_structures(rows := graph_rows(path)), rows, strict=True)):
-        begin, end = slices["x"][number : number + 2].tolist()
+        start, end = slices["x"][number : number + 2].tolist()
         edges_begin, edges_end = slices["edge_index"][number : number + 2].tolist()
         directed = data.edge_index[:, edges_begin:edges_end].T.tolist()
-        assert content["num_nodes"] == end - begin
+        assert content["num_nodes"] == end - start
         assert sorted(directed) == sorted([*content["edges"], *(edge[::-1] for edge in content["edges"])])
         smallest = min(map(int, files["node_labels"].split()))
-        assert [label - smallest for label in content["labels"]] == data.x[begin:end].argmax(dim=1).tolist()
+        assert [label - smallest for label in content["labels"]] == data.x[start:end].argmax(dim=1).tolist()
         assert len(row["properties"]["label"]) == 1
 
 
@@ -156,19 +158,19 @@ def test_pytorch_geometric_reads_the_same(
         ("\n\n", []),
     ],
 )
-def test_two_directions_are_one_edge(
+def test_both_directions_are_one_edge(
     graph_rows: Callable[..., Any], folder: Callable[..., str], edges: str, expected: list[list[int]]
 ) -> None:
     (content,) = _structures(graph_rows(folder({"A": edges, "graph_indicator": "1\n1\n1\n"})))
     assert content["edges"] == expected
 
 
-def test_without_class_labels(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
+def test_graphs_without_class_labels_are_read(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
     rows = graph_rows(folder({name: TWO[name] for name in ("A", "graph_indicator")}))
     assert [row["properties"] for row in rows] == [{"source": "T"}] * 2
 
 
-def test_attributes_of_graphs_and_several_labels_of_nodes(
+def test_attributes_of_graphs_and_multiple_labels_of_nodes_are_read(
     graph_rows: Callable[..., Any], folder: Callable[..., str]
 ) -> None:
     more = {"graph_attributes": "0.5, a b\n-1e3, \n\n", "node_labels": "1, 2\n3, 4\n5, 6\n7, 8\n9, 0\n"}
@@ -178,7 +180,7 @@ def test_attributes_of_graphs_and_several_labels_of_nodes(
     assert [content["labels"] for content in _structures(rows)] == [["1 2", "3 4"], ["5 6", "7 8", "9 0"]]
 
 
-def test_an_edge_that_leaves_its_graph_is_a_rejection_with_file_and_line(
+def test_edge_between_graphs_is_rejected_with_file_and_line(
     graph_rows: Callable[..., Any], folder: Callable[..., str]
 ) -> None:
     files = {"A": "1,2\n3,4\n5,9\n2,3\n6,5\n", "graph_indicator": "1\n1\n2\n2\n3\n3\n4\n"}
@@ -192,7 +194,7 @@ def test_an_edge_that_leaves_its_graph_is_a_rejection_with_file_and_line(
     assert [(row["line"], row["text"]) for row in rows[:3]] == [(1, "T/0"), (3, "T/1"), (5, "T/2")]
 
 
-def test_graphs_without_nodes(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
+def test_graphs_without_nodes_are_rejected(graph_rows: Callable[..., Any], folder: Callable[..., str]) -> None:
     rows = graph_rows(folder({"A": "1,2\n", "graph_indicator": "2\n2\n", "graph_labels": "a\nb\nc\n"}))
     assert [row["fault"] for row in rows] == ["has no nodes", None, "has no nodes"]
     assert rows[1]["properties"]["label"] == "b"
@@ -229,7 +231,7 @@ DAMAGED: list[tuple[Files, str]] = [
 
 @pytest.mark.parametrize(("files", "reason"), DAMAGED)
 @pytest.mark.parametrize("place", ["folder", "archive"])
-def test_damaged_files(
+def test_damaged_files_are_refused(
     request: pytest.FixtureRequest, graph_rows: Callable[..., Any], place: str, files: Files, reason: str
 ) -> None:
     path = request.getfixturevalue(place)(files)
@@ -237,7 +239,7 @@ def test_damaged_files(
         graph_rows(path)
 
 
-def test_nothing_inside(
+def test_source_without_graphs_is_refused(
     graph_rows: Callable[..., Any], folder: Callable[..., str], archive: Callable[..., str]
 ) -> None:
     for path in (folder({}), archive({}), archive({"B": "1"})):
@@ -246,12 +248,12 @@ def test_nothing_inside(
 
 
 @pytest.mark.parametrize("data", [b"", b"PK", b"no archive at all", b"PK\x05\x06" + 18 * b"\xff"])
-def test_what_is_no_archive(graph_rows: Callable[..., Any], write: Callable[..., str], data: bytes) -> None:
+def test_invalid_archives_are_refused(graph_rows: Callable[..., Any], write: Callable[..., str], data: bytes) -> None:
     with pytest.raises(InvalidInput, match=r"t\.zip"):
         graph_rows(write("t.zip", data))
 
 
-def test_archives_that_were_damaged(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
+def test_damaged_archives_are_refused(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
     path = Path(archive({**TWO, "A": "".join(f"1, {n}\n" for n in range(2, 6)) * 500}))
     whole = path.read_bytes()
     for cut in (10, len(whole) // 2, len(whole) - 30):
@@ -265,8 +267,8 @@ def test_archives_that_were_damaged(graph_rows: Callable[..., Any], archive: Cal
         graph_rows(str(path))
 
 
-def test_an_archive_with_a_password(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
-    """Its flag is set in the headers of every file."""
+def test_archive_with_a_password_is_refused(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
+    """The flag is set in the header of each file."""
     path = Path(archive(TWO))
     data = bytearray(path.read_bytes())
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -278,29 +280,27 @@ def test_an_archive_with_a_password(graph_rows: Callable[..., Any], archive: Cal
         graph_rows(str(path))
 
 
-def test_size_and_checksum(folder: Callable[..., str], archive: Callable[..., str]) -> None:
-    """Of an archive those of its bytes; of a folder those of its files, one after the other."""
+def test_size_and_checksum_cover_the_source(folder: Callable[..., str], archive: Callable[..., str]) -> None:
+    """They cover the bytes of an archive, and the concatenated files of a folder."""
     packed = open_source(path := archive(TWO), GraphKind.files, ReadOptions())
     assert packed.bytes_total == Path(path).stat().st_size
     assert sum(batch.num_rows for batch in packed) == 2
     assert packed.digest().bytes == packed.bytes_total
-    found = open_source(folder(TWO), GraphKind.files, ReadOptions())
-    assert found.bytes_total is None
-    list(found)
-    assert found.digest().bytes == sum(map(len, TWO.values()))
-    again, other = (
+    unpacked = open_source(folder(TWO), GraphKind.files, ReadOptions())
+    assert unpacked.bytes_total is None
+    list(unpacked)
+    assert unpacked.digest().bytes == sum(map(len, TWO.values()))
+    same, other = (
         open_source(folder({**TWO, "graph_labels": text}), GraphKind.files, ReadOptions())
         for text in ("1\n-1\n", "1\n-2\n")
     )
-    for source in (again, other):
+    for source in (same, other):
         list(source)
-    assert other.digest().sha256 != found.digest().sha256
+    assert other.digest().sha256 != unpacked.digest().sha256
 
 
 @pytest.mark.parametrize("size", [9_000_000, 10_000_001])
-def test_an_archive_may_not_be_far_more_than_it_looks(
-    graph_rows: Callable[..., Any], archive: Callable[..., str], size: int
-) -> None:
+def test_zip_bomb_is_refused(graph_rows: Callable[..., Any], archive: Callable[..., str], size: int) -> None:
     path = archive({**TWO, "readme": " " * size})
     if size > 10_000_000:
         with pytest.raises(InvalidInput, match="50 times its size"):
@@ -310,8 +310,8 @@ def test_an_archive_may_not_be_far_more_than_it_looks(
 
 
 @pytest.mark.timeout(60)
-def test_an_archive_of_many_folders(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
-    """Each would be looked for in all names once more."""
+def test_archive_of_many_folders_is_read_quickly(graph_rows: Callable[..., Any], archive: Callable[..., str]) -> None:
+    """The reader must not scan all names once per folder."""
     path = archive(TWO)
     with zipfile.ZipFile(path, "a") as packed:
         for number in range(10_000):

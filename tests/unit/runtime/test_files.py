@@ -1,4 +1,4 @@
-"""What is written whole is there whole, under its name, or not at all."""
+"""Files and folders appear completely or not at all."""
 
 import io
 from pathlib import Path
@@ -24,61 +24,61 @@ def _half_a_folder(path: Path) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_file_replaces_what_was_there_when_it_is_whole(tmp_path: Path) -> None:
+def test_whole_replaces_a_file_after_the_block(tmp_path: Path) -> None:
     path = tmp_path / "made"
     path.write_text("old")
-    with whole(path) as beside:
-        beside.write_text("new")
+    with whole(path) as temporary:
+        temporary.write_text("new")
         assert path.read_text() == "old"
-        assert beside.parent == tmp_path
+        assert temporary.parent == tmp_path
     assert _names(tmp_path) == ["made"]
     assert path.read_text() == "new"
 
 
-def test_a_folder_takes_its_name_when_the_block_is_done(tmp_path: Path) -> None:
-    with whole(tmp_path / "made") as beside:
-        beside.mkdir()
-        (beside / "file").touch()
+def test_whole_names_a_folder_after_the_block(tmp_path: Path) -> None:
+    with whole(tmp_path / "made") as temporary:
+        temporary.mkdir()
+        (temporary / "file").touch()
         assert not (tmp_path / "made").exists()
     assert _names(tmp_path) == ["made"]
     assert _names(tmp_path / "made") == ["file"]
 
 
-@pytest.mark.parametrize("kept", [b"old", None])
-def test_a_block_that_fails_changes_nothing(tmp_path: Path, kept: bytes | None) -> None:
-    if kept is not None:
-        (tmp_path / "made").write_bytes(kept)
+@pytest.mark.parametrize("content", [b"old", None])
+def test_failed_block_changes_nothing(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "made").write_bytes(content)
     before = _names(tmp_path)
     for fill in (_half_a_file, _half_a_folder):
-        with pytest.raises(KeyboardInterrupt), whole(tmp_path / "made") as beside:
-            fill(beside)
+        with pytest.raises(KeyboardInterrupt), whole(tmp_path / "made") as temporary:
+            fill(temporary)
         assert _names(tmp_path) == before
-    assert kept is None or (tmp_path / "made").read_bytes() == kept
+    assert content is None or (tmp_path / "made").read_bytes() == content
 
 
-def test_what_fails_before_anything_is_written_says_why(tmp_path: Path) -> None:
+def test_error_before_the_first_write_is_raised(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(NotADirectoryError), whole(tmp_path / "file" / "made") as beside:
-        beside.touch()
+    with pytest.raises(NotADirectoryError), whole(tmp_path / "file" / "made") as temporary:
+        temporary.touch()
 
 
-def test_leftovers_are_swept_and_nothing_else(tmp_path: Path) -> None:
+def test_sweep_removes_only_partial_files(tmp_path: Path) -> None:
     for name in ("file", "folder"):
-        with partial(tmp_path / name) as beside:
-            died = beside.with_name(f".{name}.1{PARTIAL}")
-            died.touch() if name == "file" else (died / "below").mkdir(parents=True)
+        with partial(tmp_path / name) as temporary:
+            leftover = temporary.with_name(f".{name}.1{PARTIAL}")
+            leftover.touch() if name == "file" else (leftover / "below").mkdir(parents=True)
     (tmp_path / "kept").touch()
     assert len(_names(tmp_path)) == 3
     sweep(tmp_path)
     assert _names(tmp_path) == ["kept"]
 
 
-def test_writers_of_one_path_in_one_process_do_not_share_a_file(tmp_path: Path) -> None:
-    with partial(tmp_path / "made") as one, partial(tmp_path / "made") as other:
-        assert one != other
+def test_writers_of_one_path_use_different_files(tmp_path: Path) -> None:
+    with partial(tmp_path / "made") as first, partial(tmp_path / "made") as second:
+        assert first != second
 
 
-def test_a_settled_folder_has_its_new_name(tmp_path: Path) -> None:
+def test_settle_renames_the_folder(tmp_path: Path) -> None:
     draft = tmp_path / "in" / "draft"
     draft.mkdir(parents=True)
     (draft / "file").write_text("text")
@@ -90,7 +90,7 @@ def test_a_settled_folder_has_its_new_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fortran", [False, True])
 @pytest.mark.parametrize("dtype", ["<u8", "<i4", "<f4", "|u1", "|b1", "|S5", ">f8"])
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (5, 32), (2**40, 3, 7)])
-def test_a_header_says_what_numpy_reads_from_it(shape: tuple[int, ...], dtype: str, fortran: bool) -> None:
+def test_header_equals_that_of_numpy(shape: tuple[int, ...], dtype: str, fortran: bool) -> None:
     file = io.BytesIO()
     npy.write_array_header_1_0(file, {"descr": dtype, "fortran_order": fortran, "shape": shape})
     file.write(b"content")
@@ -113,7 +113,7 @@ def test_a_header_says_what_numpy_reads_from_it(shape: tuple[int, ...], dtype: s
         "",
     ],
 )
-def test_what_is_no_header_of_numbers_is_refused(text: str) -> None:
+def test_invalid_header_is_refused(text: str) -> None:
     header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
     with pytest.raises(ValueError):
         read_header(io.BytesIO(header))

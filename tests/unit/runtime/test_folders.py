@@ -11,26 +11,26 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_folder_and_the_missing_ones_above_it_are_for_one_user(tmp_path: Path) -> None:
+def test_new_folders_are_private(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     private_folder(tmp_path / "a" / "b")
     assert [mode(tmp_path / name) for name in ("a", "a/b", ".")] == [0o700, 0o700, 0o755]
 
 
-def test_folder_of_an_earlier_version_is_closed(tmp_path: Path) -> None:
+def test_open_folder_of_this_user_is_closed(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir(mode=0o755)
     private_folder(tmp_path / "a")
     assert mode(tmp_path / "a") == 0o700
 
 
-def test_folder_of_another_user_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_of_another_user_stays_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir(mode=0o755)
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     private_folder(tmp_path / "a")
     assert mode(tmp_path / "a") == 0o755
 
 
-def test_files_are_closed(tmp_path: Path) -> None:
+def test_close_files_makes_files_private(tmp_path: Path) -> None:
     (tmp_path / "a").touch(0o644)
     close_files(tmp_path)
     assert mode(tmp_path / "a") == 0o600

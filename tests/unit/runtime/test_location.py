@@ -10,7 +10,7 @@ from graphkin.store.lake.place import Place
 
 
 @pytest.mark.parametrize("scheme", ["file", "memory"])
-def test_files_are_read_by_their_names(tmp_path: Path, scheme: str) -> None:
+def test_files_are_written_and_read_by_name(tmp_path: Path, scheme: str) -> None:
     location = Location(f"{scheme}://{tmp_path}")
     location.write("a/b", b"content")
     assert location.names() == ["a/b"]
@@ -22,17 +22,17 @@ def test_files_are_read_by_their_names(tmp_path: Path, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["file", "memory"])
-def test_missing_file_is_no_failure_of_the_file_system(tmp_path: Path, scheme: str) -> None:
+def test_missing_file_raises_file_not_found(tmp_path: Path, scheme: str) -> None:
     with pytest.raises(FileNotFoundError):
         Location(f"{scheme}://{tmp_path}").read("missing")
 
 
 def fail(*_: object, **__: object) -> bytes:
-    """Fail as a file system whose library has an error of its own."""
+    """Raise the error of a file system's own library."""
     raise RuntimeError("no credentials")
 
 
-def test_failure_of_a_file_system_has_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_system_error_keeps_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryFileSystem, "cat_file", fail)
     with pytest.raises(Unreachable, match=r"^no credentials$"):
         Location(f"memory://{tmp_path.name}").read("a")
@@ -43,9 +43,9 @@ def test_failure_of_a_file_system_has_its_reason(tmp_path: Path, monkeypatch: py
 def test_unknown_file_system_is_refused() -> None:
     with pytest.raises(UnknownFileSystem, match="nowhere"):
         Location("nowhere://user:secret@host/folder")
-    with pytest.raises(InvalidInput, match=r"this file system is not known here: .*nowhere") as caught:
+    with pytest.raises(InvalidInput, match=r"this file system is not known here: .*nowhere") as error:
         Place("nowhere://user:secret@host/folder")
-    assert caught.value.given == "nowhere://host/folder"
+    assert error.value.given == "nowhere://host/folder"
 
 
 def test_one_writer_holds_a_lock(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_one_writer_holds_a_lock(tmp_path: Path) -> None:
     location.lock(".writing")()
 
 
-def test_pickle_holds_the_url_alone(tmp_path: Path) -> None:
+def test_pickle_holds_only_the_url(tmp_path: Path) -> None:
     for kind in (Location, Place):
         copy = pickle.loads(pickle.dumps(kind(str(tmp_path))))
         assert type(copy) is kind
@@ -68,12 +68,12 @@ def test_pickle_holds_the_url_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "expected"),
     [
         ("s3://key:secret@host/folder", "s3://host/folder"),
         ("s3://bucket/folder", "s3://bucket/folder"),
         ("/folder", "/folder"),
     ],
 )
-def test_messages_show_no_credentials(url: str, shown: str) -> None:
-    assert without_credentials(url) == shown
+def test_credentials_are_removed_from_urls(url: str, expected: str) -> None:
+    assert without_credentials(url) == expected

@@ -22,7 +22,7 @@ def server() -> Iterator[ForkServer]:
 
 
 class Stillborn(ForkServer):
-    """Forks processes that end at once."""
+    """A fork server whose processes end at once."""
 
     def fork(self, *, niceness: int, memory: int) -> tuple[int, socket.socket]:
         ours, theirs = socket.socketpair()
@@ -46,17 +46,17 @@ async def loads(pool: WorkerPool, text: str) -> object:
         return await worker.ask("loads", 20, s=text)
 
 
-def test_error_of_a_task_leaves_its_process(server: ForkServer) -> None:
+def test_worker_survives_the_error_of_a_task(server: ForkServer) -> None:
     async def session(pool: WorkerPool) -> object:
-        with pytest.raises(TaskFailed, match="JSONDecodeError") as caught:
+        with pytest.raises(TaskFailed, match="JSONDecodeError") as error:
             await loads(pool, "[")
-        assert caught.value.packed["kind"] is None
+        assert error.value.packed["kind"] is None
         return await loads(pool, "[1]")
 
     assert run(server, session) == [1]
 
 
-def test_process_that_ends_is_replaced(server: ForkServer) -> None:
+def test_crashed_worker_is_replaced(server: ForkServer) -> None:
     async def session(pool: WorkerPool) -> object:
         with pytest.raises(WorkerEnded):
             async with pool.worker() as worker:
@@ -66,7 +66,7 @@ def test_process_that_ends_is_replaced(server: ForkServer) -> None:
     assert run(server, session) == [1]
 
 
-def test_process_that_ends_at_its_start_is_one_clear_error() -> None:
+def test_worker_that_ends_at_its_start_raises_cannot_start() -> None:
     async def session(pool: WorkerPool) -> None:
         with pytest.raises(CannotStart, match="the process ended at once"):
             await loads(pool, "[1]")

@@ -1,4 +1,4 @@
-"""Small hierarchies, and what it takes to compare draws with exact laws."""
+"""Small similarity graphs, and tools to compare samples with exact distributions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -25,22 +25,22 @@ def build(nodes: int, weights: Weights, copies: int = 1) -> Graph:
 
 @pytest.fixture(scope="session")
 def graph_of() -> Callable[..., Graph]:
-    """graph_of(nodes, {(i, j): similarity}, copies=1): a graph, or many disjoint copies of it.
+    """Return graph_of(nodes, {(i, j): similarity}, copies=1), which builds a graph, or many disjoint copies of it.
 
-    Copy c holds vertex v as c * nodes + v, so one call with the anchors of all copies gives independent draws.
+    Copy c holds vertex v as c * nodes + v. One call with the anchors of all copies gives independent samples.
     """
     return build
 
 
 @pytest.fixture(scope="session")
 def toy() -> Weights:
-    """Five vertices: a triangle 0-1-2, vertex 3 hanging on 2, and vertex 4 on 3."""
+    """Return five vertices: a triangle 0-1-2, vertex 3 attached to 2, and vertex 4 attached to 3."""
     return {(0, 1): 0.9, (0, 2): 0.6, (1, 2): 0.7, (2, 3): 0.5, (3, 4): 0.8}
 
 
 @pytest.fixture(scope="session")
 def random_graph() -> Graph:
-    """3,000 vertices of mean degree 12 and a few of much more; the last 100 are isolated."""
+    """Return 3,000 vertices of mean degree 12, with a few hubs. The last 100 vertices are isolated."""
     random = np.random.default_rng(7)
     ends = (2900 * random.random((18_000, 2)) ** 1.5).astype(np.int64)
     ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
@@ -50,7 +50,7 @@ def random_graph() -> Graph:
 
 @pytest.fixture(scope="session")
 def follows() -> Callable[[Iterable[Iterable[int]], Law], None]:
-    """follows(outcomes, law): chi-square of observed tuples against their exact probabilities."""
+    """Return follows(outcomes, law), a chi-square test of observed tuples against their exact probabilities."""
 
     def check(outcomes: Iterable[Iterable[int]], law: Law) -> None:
         assert sum(law.values()) == pytest.approx(1)
@@ -71,7 +71,7 @@ def follows() -> Callable[[Iterable[Iterable[int]], Law], None]:
 
 @pytest.fixture(scope="session")
 def successive() -> Callable[[Mapping[int, float], int], Law]:
-    """successive(weights, k): the exact law of k draws without replacement, in drawn order."""
+    """Return successive(weights, k), the exact distribution of k ordered samples without replacement."""
 
     def law(weights: Mapping[int, float], k: int) -> Law:
         chances = {}
@@ -95,5 +95,5 @@ def transition_matrix(nodes: int, weights: Weights) -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def transitions_of() -> Callable[[int, Weights], np.ndarray]:
-    """transitions_of(nodes, weights): the dense matrix P of a graph without isolated vertices."""
+    """Return transitions_of(nodes, weights), the dense matrix P of a graph without isolated vertices."""
     return transition_matrix

@@ -11,8 +11,8 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
 def path(sampler, source, target, edges):
-    found = sampler.connecting_path(source, target, edges)
-    return None if found is None else found.tolist()
+    vertices = sampler.connecting_path(source, target, edges)
+    return None if vertices is None else vertices.tolist()
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +23,10 @@ def connected_by(graph_of):
         network.add_nodes_from(range(nodes))
         paths = list(nx.all_simple_paths(network, source, target, cutoff=8)) if source != target else []
         for edges in range(1, 9):
-            found = sampler.connecting_path(source, target, edges)
+            vertices = sampler.connecting_path(source, target, edges)
             expected = min((path for path in paths if len(path) == edges + 1), default=None)
-            assert (None if found is None else found.tolist()) == expected
-            assert found is None or found.dtype == np.int32
+            assert (None if vertices is None else vertices.tolist()) == expected
+            assert vertices is None or vertices.dtype == np.int32
 
     return check
 
@@ -42,7 +42,7 @@ def connected_by(graph_of):
         )
     )
 )
-def test_every_length_against_all_simple_paths(connected_by, case):
+def test_paths_of_each_length_equal_brute_force(connected_by, case):
     connected_by(*case)
 
 
@@ -51,20 +51,20 @@ def test_every_length_against_all_simple_paths(connected_by, case):
     [nx.cycle_graph(9), nx.path_graph(9), nx.petersen_graph(), nx.grid_2d_graph(3, 3), nx.barbell_graph(4, 2)],
     ids=["cycle", "path", "petersen", "grid", "barbell"],
 )
-def test_known_graphs(connected_by, network):
+def test_paths_in_known_graphs_equal_brute_force(connected_by, network):
     network = nx.convert_node_labels_to_integers(network)
     pairs = [tuple(sorted(edge)) for edge in network.edges]
     for target in range(1, len(network)):
         connected_by(len(network), pairs, 0, target)
 
 
-def test_several_lengths_can_hold_at_once(graph_of):
+def test_vertices_may_be_joined_by_paths_of_several_lengths(graph_of):
     sampler = SnapshotSampler(graph_of(3, {(0, 1): 0.5, (0, 2): 0.5, (1, 2): 0.5}), "triangle")
     assert [path(sampler, 0, 1, edges) for edges in (1, 2, 3)] == [[0, 1], [0, 2, 1], None]
 
 
-def test_a_clique_behind_a_cut_vertex_is_a_dead_end(graph_of):
-    """Both ends hang on vertex 2 of a clique: walks of every length join them, no path longer than two does."""
+def test_clique_behind_a_cut_vertex_is_a_dead_end(graph_of):
+    """Both ends are attached to vertex 2 of a clique. Walks of every length join them, but no path longer than two."""
     clique = dict.fromkeys(combinations(range(2, 62), 2), 0.5)
     sampler = SnapshotSampler(graph_of(62, {(0, 2): 0.5, (1, 2): 0.5, **clique}), "g")
     assert path(sampler, 0, 1, 2) == [0, 2, 1]
@@ -72,11 +72,11 @@ def test_a_clique_behind_a_cut_vertex_is_a_dead_end(graph_of):
 
 
 @pytest.mark.parametrize("edges", [0, 9])
-def test_a_length_out_of_range(graph_of, edges):
+def test_length_out_of_range_is_refused(graph_of, edges):
     with pytest.raises(InvalidInput, match="1 to 8"):
         SnapshotSampler(graph_of(2, {(0, 1): 0.5}), "g").connecting_path(0, 1, edges)
 
 
-def test_unknown_ends(graph_of):
+def test_unknown_vertex_is_refused(graph_of):
     with pytest.raises(NotFound, match="no item 2"):
         SnapshotSampler(graph_of(2, {(0, 1): 0.5}), "g").connecting_path(0, 2, 1)

@@ -17,15 +17,15 @@ def sampler(random_graph):
 
 @pytest.fixture(scope="module")
 def similarity(random_graph):
-    """{(i, j): similarity} of every stored edge, both ways."""
+    """Return {(i, j): similarity} of each stored edge, in both directions."""
     owner = np.repeat(np.arange(random_graph.nodes), random_graph.degrees())
     return dict(
         zip(zip(owner.tolist(), random_graph.indices.tolist(), strict=True), random_graph.similarity, strict=True)
     )
 
 
-def explained(sampler, similarity, policy):
-    """Every explanation of some anchors, after checking what holds for all policies."""
+def explanations(sampler, similarity, policy):
+    """Yield the explanations of some anchors, after the checks that hold for all policies."""
     sets = sampler.positives(np.array(ANCHORS, dtype=np.int32), policy, 4, 5)
     for row, anchor in enumerate(ANCHORS):
         positives = sampler.explain(anchor, policy, 4, 5)
@@ -40,17 +40,17 @@ def explained(sampler, similarity, policy):
 
 
 @pytest.mark.parametrize("pad", ["resample", "self"])
-def test_first_order_is_one_edge_away(sampler, similarity, pad):
-    paths = [(anchor, p) for anchor, p in explained(sampler, similarity, Policy.of("first_order", k=16, pad=pad))]
+def test_first_order_positives_are_one_edge_away(sampler, similarity, pad):
+    paths = [(anchor, p) for anchor, p in explanations(sampler, similarity, Policy.of("first_order", k=16, pad=pad))]
     padded = [positive for anchor, positive in paths if positive.id == anchor]
     assert all(positive.path == (positive.id,) for positive in padded)
     assert bool(padded) == (pad == "self")
     assert all(len(positive.path) == 2 for anchor, positive in paths if positive.id != anchor)
 
 
-def test_second_order_goes_through_the_strongest_middle(sampler, similarity):
+def test_second_order_path_takes_the_strongest_middle(sampler, similarity):
     lengths = set()
-    for anchor, positive in explained(sampler, similarity, Policy.of("second_order", k=24)):
+    for anchor, positive in explanations(sampler, similarity, Policy.of("second_order", k=24)):
         lengths.add(len(positive.path))
         if positive.direct:
             assert len(positive.path) == 2
@@ -75,28 +75,26 @@ def test_second_order_goes_through_the_strongest_middle(sampler, similarity):
     ],
     ids=["default", "top", "long", "restarting"],
 )
-def test_a_walk_is_explained_by_how_it_first_arrived_since_it_was_last_at_the_anchor(
-    sampler, random_graph, similarity, parameters
-):
+def test_walk_path_starts_at_the_last_visit_of_the_anchor(sampler, random_graph, similarity, parameters):
     policy = Policy.of("random_walk", **parameters)
     key = philox.replay_key(4, "g", policy.canonical(), 5)
     trails = np.empty((policy.walks, policy.length), np.int32)
-    for anchor, positive in explained(sampler, similarity, policy):
+    for anchor, positive in explanations(sampler, similarity, policy):
         if positive.id == anchor:
             assert positive.path == (anchor,)
             continue
         walks.wander(transitions.from_graph(random_graph), anchor, key, walks.from_policy(policy), trails)
         first = next(trail for trail in trails.tolist() if positive.id in trail)
         prefix = [anchor, *first[: first.index(positive.id) + 1]]
-        assert positive.path == tuple(prefix[max(at for at, id in enumerate(prefix) if id == anchor) :])
+        assert positive.path == tuple(prefix[max(index for index, id in enumerate(prefix) if id == anchor) :])
 
 
-def test_the_strongest_middle_ties_by_id(graph_of):
+def test_equal_middles_are_ordered_by_id(graph_of):
     square = {(0, 1): 0.5, (0, 2): 0.5, (1, 3): 0.9, (2, 3): 0.7}
     sampler = SnapshotSampler(graph_of(4, square), "square")
     assert {p.path for p in sampler.explain(0, Policy.of("second_order", k=3), 0, 0) if p.id == 3} == {(0, 1, 3)}
 
 
-def test_an_isolated_anchor_has_nothing_to_explain(sampler):
+def test_isolated_anchor_has_no_explanation(sampler):
     for policy in (Policy.of("first_order", pad="self"), Policy.of("random_walk", rank="top", pad="self")):
         assert sampler.explain(2950, policy, 0, 0) == []

@@ -9,7 +9,7 @@ from graphkin.store import csr
 from graphkin.store.records import Edges
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
-# Degrees 3, 2, 2, 1, and two vertices without neighbours.
+# Degrees 3, 2, 2, 1, and two vertices without neighbors.
 TOY = {(0, 1): 0.5, (0, 2): 0.5, (1, 2): 0.5, (0, 4): 0.5}
 WEIGHTS = {0: 3**0.75, 1: 2**0.75, 2: 2**0.75, 4: 1.0}
 
@@ -24,10 +24,10 @@ def test_batches_follow_successive_sampling_by_degree(toy_sampler, follows, succ
     follows(toy_sampler.negatives(0, 0, 0, 40_000, count), successive(WEIGHTS, count))
 
 
-def test_drawing_everything_follows_the_same_law():
-    """The last vertices are slow to turn up by drawing until there is no repeat: the way out of that must not show.
+def test_sampling_all_vertices_follows_the_same_distribution():
+    """The sampler must not bias the last vertices, which rejection sampling reaches slowly.
 
-    Of two vertices i comes before j with probability w_i / (w_i + w_j), in successive sampling of all.
+    In successive sampling of all vertices, i comes before j with probability w_i / (w_i + w_j).
     """
     pendant = [(0, 20), (1, 21), (2, 22), (3, 22), (4, 23), (5, 23)]  # degrees 1, 1, 2, 2, on a clique of 20
     source, target = np.array([*combinations(range(20), 2), *pendant], dtype=np.int32).T
@@ -42,23 +42,23 @@ def test_drawing_everything_follows_the_same_law():
 
 
 def test_frequencies_follow_degree_to_three_quarters(random_graph):
-    drawn = SnapshotSampler(random_graph, "g").negatives(1, 2, 0, 200_000, 1)
+    samples = SnapshotSampler(random_graph, "g").negatives(1, 2, 0, 200_000, 1)
     weights = random_graph.degrees() ** 0.75
-    observed = np.bincount(drawn[:, 0], minlength=len(weights))
+    observed = np.bincount(samples[:, 0], minlength=len(weights))
     assert observed[weights == 0].sum() == 0
-    kept = weights > 0
-    assert stats.chisquare(observed[kept], 200_000 * weights[kept] / weights.sum()).pvalue > 1e-3
+    eligible = weights > 0
+    assert stats.chisquare(observed[eligible], 200_000 * weights[eligible] / weights.sum()).pvalue > 1e-3
 
 
-def test_a_batch_holds_distinct_vertices_with_neighbours(random_graph):
-    drawn = SnapshotSampler(random_graph, "g").negatives(0, 0, 0, 64, 255)
-    assert drawn.shape == (64, 255)
-    assert drawn.dtype == np.int32
-    assert (np.diff(np.sort(drawn, axis=1)) > 0).all()
-    assert (random_graph.degrees()[drawn] > 0).all()
+def test_batch_holds_distinct_vertices_with_neighbors(random_graph):
+    samples = SnapshotSampler(random_graph, "g").negatives(0, 0, 0, 64, 255)
+    assert samples.shape == (64, 255)
+    assert samples.dtype == np.int32
+    assert (np.diff(np.sort(samples, axis=1)) > 0).all()
+    assert (random_graph.degrees()[samples] > 0).all()
 
 
-def test_a_batch_depends_on_its_number_alone(random_graph):
+def test_batch_depends_only_on_its_number(random_graph):
     sampler = SnapshotSampler(random_graph, "g")
     many = sampler.negatives(5, 6, 10, 3000, 7)
     assert (SnapshotSampler(random_graph, "g", threads=3).negatives(5, 6, 10, 3000, 7) == many).all()
@@ -68,7 +68,7 @@ def test_a_batch_depends_on_its_number_alone(random_graph):
     assert len(np.unique(many, axis=0)) == 3000
 
 
-def test_too_few_eligible_vertices(toy_sampler, graph_of):
+def test_more_negatives_than_eligible_vertices_are_refused(toy_sampler, graph_of):
     with pytest.raises(InvalidInput, match="at most 4"):
         toy_sampler.negatives(0, 0, 0, 1, 5)
     with pytest.raises(InvalidInput, match="at most 0"):
@@ -76,6 +76,6 @@ def test_too_few_eligible_vertices(toy_sampler, graph_of):
 
 
 @pytest.mark.parametrize("first", [-1, 2**32])
-def test_a_batch_number_out_of_range(toy_sampler, first):
+def test_batch_number_out_of_range_is_refused(toy_sampler, first):
     with pytest.raises(InvalidInput, match="batch out of range"):
         toy_sampler.negatives(0, 0, first, 1, 1)

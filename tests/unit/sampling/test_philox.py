@@ -19,7 +19,7 @@ from graphkin.store.sampling import philox
         ),
     ],
 )
-def test_known_answers_of_random123(counter, key, words):
+def test_blocks_equal_the_known_answers_of_random123(counter, key, words):
     assert philox.block(np.uint64(key[0] | key[1] << 32), *map(np.uint64, counter)) == words
 
 
@@ -32,7 +32,7 @@ def test_uniforms_are_53_bits_of_two_words_each():
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_uniforms_along_each_part_of_the_counter(part):
+def test_uniforms_are_independent_along_each_part_of_the_counter(part):
     counters = np.full((4000, 4), 3)
     counters[:, part] = np.arange(4000)
     pairs = np.array([philox.uniforms(np.uint64(1), *counter) for counter in counters.tolist()])
@@ -44,7 +44,7 @@ def test_uniforms_along_each_part_of_the_counter(part):
     assert abs(np.corrcoef(pairs[1:, 0], pairs[:-1, 0])[0, 1]) < 0.06
 
 
-def test_every_part_of_a_request_changes_its_key():
+def test_each_part_of_a_request_changes_its_key():
     requests = [
         (0, "a", "s", 0),
         (1, "a", "s", 0),
@@ -58,6 +58,6 @@ def test_every_part_of_a_request_changes_its_key():
 
 
 @pytest.mark.parametrize(("seed", "epoch"), [(-1, 0), (MAX_SEED + 1, 0), (0, -1)])
-def test_a_seed_or_epoch_out_of_range_is_refused(seed, epoch):
+def test_seed_or_epoch_out_of_range_is_refused(seed, epoch):
     with pytest.raises(InvalidInput, match="out of range"):
         philox.replay_key(seed, "g", "s", epoch)

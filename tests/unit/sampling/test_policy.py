@@ -7,7 +7,7 @@ from graphkin.protocol.policy import Policy
 
 
 @pytest.mark.parametrize(("name", "k"), [("first_order", 3), ("second_order", 3), ("random_walk", 5)])
-def test_defaults(name, k):
+def test_policies_have_defaults(name, k):
     policy = Policy.of(name, k=None, walks=None)
     assert policy == Policy.model_validate({"name": name})
     assert policy.model_dump() == {
@@ -16,9 +16,9 @@ def test_defaults(name, k):
     }  # fmt: skip
 
 
-def test_what_is_said_explicitly_wins():
-    said = {"k": 64, "length": 32, "walks": 256, "p": 0.5, "q": 2, "p_end": 0.2, "restart": 0.1}
-    policy = Policy.of("random_walk", **said, rank="top", pad="self")
+def test_explicit_parameters_win():
+    parameters = {"k": 64, "length": 32, "walks": 256, "p": 0.5, "q": 2, "p_end": 0.2, "restart": 0.1}
+    policy = Policy.of("random_walk", **parameters, rank="top", pad="self")
     assert json.loads(policy.canonical()) == policy.model_dump()
 
 
@@ -31,17 +31,17 @@ def test_what_is_said_explicitly_wins():
         ("rank", "best"), ("pad", "none"), ("steps", 2),
     ],
 )  # fmt: skip
-def test_values_out_of_range_are_refused(parameter, value):
+def test_parameters_out_of_range_are_refused(parameter, value):
     with pytest.raises(ValidationError, match=parameter):
         Policy.of("random_walk", **{parameter: value})
 
 
-def test_an_unknown_policy_is_refused():
+def test_unknown_policy_is_refused():
     with pytest.raises(ValidationError, match="name"):
         Policy.of("third_order")
 
 
-def test_only_parameters_that_matter_are_in_the_canonical_form():
+def test_canonical_form_holds_only_parameters_that_matter():
     plain = Policy.of("first_order")
     assert Policy.of("first_order", walks=9, length=9, p=2, q=3, p_end=0.5, rank="top").canonical() == plain.canonical()
     assert Policy.of("first_order", pad="self").canonical() != plain.canonical()

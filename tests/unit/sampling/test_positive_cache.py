@@ -12,7 +12,7 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 SIZE = 3000
 POLICY = Policy.of("random_walk")
-ENTRY = SIZE * (7 + 6 * 5)  # bytes of one entry's arrays; its headers and key take less than 4,096 more
+ENTRY = SIZE * (7 + 6 * 5)  # bytes of one entry's arrays; headers and key take less than 4,096 more
 
 
 @pytest.fixture(scope="module")
@@ -22,34 +22,34 @@ def sampler(random_graph):
 
 @pytest.fixture
 def cache_of(tmp_path):
-    """cache_of(entries): a cache over one folder with room for so many entries; all are closed in the end."""
-    opened = []
+    """Return cache_of(entries), a cache over one folder with room for that many entries. The fixture closes all."""
+    caches = []
 
     def cache(entries=4, **options):
-        opened.append(PositiveCache(tmp_path / "cache", int(entries * (ENTRY + 4096)), **options))
-        return opened[-1]
+        caches.append(PositiveCache(tmp_path / "cache", int(entries * (ENTRY + 4096)), **options))
+        return caches[-1]
 
     yield cache
-    for each in opened:
+    for each in caches:
         each.close()
 
 
 @pytest.fixture
 def entries(tmp_path):
-    """entries(): the names of what lies in the folder, locks apart."""
+    """Return entries(), which lists the entries in the folder without the lock files."""
     return lambda: {path.name for path in (tmp_path / "cache").iterdir() if path.is_dir()}
 
 
-def same(one, other):
-    return all(np.array_equal(getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
+def same(first, second):
+    return all(np.array_equal(getattr(first, part.name), getattr(second, part.name)) for part in fields(first))
 
 
-def drawn(sampler, policy=POLICY, seed=0, epoch=0):
+def sample(sampler, policy=POLICY, seed=0, epoch=0):
     return sampler.positives(np.arange(SIZE, dtype=np.int32), policy, seed, epoch)
 
 
 class Gated(SnapshotSampler):
-    """Draws one block and then waits at the gate: `inside` says it is there, `gate` lets it on."""
+    """A sampler that draws one block and then waits for `gate`. `inside` is set while it waits."""
 
     def __init__(self, graph):
         super().__init__(graph, "g")
@@ -63,10 +63,10 @@ class Gated(SnapshotSampler):
 
 
 @pytest.mark.parametrize("policy", [POLICY, Policy.of("first_order", k=2), Policy.of("second_order", pad="self")])
-def test_what_is_read_back_is_what_the_sampler_draws(cache_of, sampler, policy):
+def test_cached_sets_equal_those_of_the_sampler(cache_of, sampler, policy):
     cache = cache_of(block=700)
     built = cache.build(sampler, "g", SIZE, policy, 1, 2)
-    expected = drawn(sampler, policy, 1, 2)
+    expected = sample(sampler, policy, 1, 2)
     assert same(built, expected)
     assert same(cache.get(sampler, "g", SIZE, policy, 1, 2), expected)
     for part in fields(built):
@@ -76,12 +76,12 @@ def test_what_is_read_back_is_what_the_sampler_draws(cache_of, sampler, policy):
         assert not column.flags.writeable
 
 
-def test_no_anchors(cache_of, graph_of):
+def test_empty_generation_has_an_empty_set(cache_of, graph_of):
     sets = cache_of().build(SnapshotSampler(graph_of(0, {}), "none"), "none", 0, POLICY, 0, 0)
     assert sets.positives.shape == (0, 5)
 
 
-def test_every_part_of_the_key_has_its_own_entry(cache_of, sampler, entries):
+def test_each_key_has_its_own_entry(cache_of, sampler, entries):
     cache = cache_of(9)
     requests = [
         ("g", POLICY, 0, 0), ("h", POLICY, 0, 0), ("g", Policy.of("random_walk", q=2), 0, 0),
@@ -94,19 +94,19 @@ def test_every_part_of_the_key_has_its_own_entry(cache_of, sampler, entries):
     assert len(entries()) == len(requests)
 
 
-def test_get_builds_in_the_background_and_says_how_far_it_is(cache_of, random_graph):
+def test_get_builds_in_the_background_and_reports_progress(cache_of, random_graph):
     cache, sampler = cache_of(block=1000), Gated(random_graph)
     with pytest.raises(StoreBusy, match=r"building positive sets: (0|1000) of 3000") as busy:
         cache.get(sampler, "g", SIZE, POLICY, 0, 0)
     assert busy.value.retry_after == 1
     assert sampler.inside.wait(60)
-    for epoch in (0, 1):  # another key waits for its turn
+    for epoch in (0, 1):  # a build of another key waits
         with pytest.raises(StoreBusy, match="1000 of 3000"):
             cache.get(sampler, "g", SIZE, POLICY, 0, epoch)
     sampler.gate.set()
     first = cache.build(sampler, "g", SIZE, POLICY, 0, 0)  # waits for the background to finish
     assert same(cache.get(sampler, "g", SIZE, POLICY, 0, 0), first)
-    assert same(first, drawn(sampler))
+    assert same(first, sample(sampler))
 
 
 def test_many_threads_get_the_same_entry(cache_of, sampler, entries):
@@ -121,11 +121,11 @@ def test_many_threads_get_the_same_entry(cache_of, sampler, entries):
 
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(persist, range(16)))
-    assert all(same(sets, drawn(sampler, seed=number % 2)) for number, sets in enumerate(results))
+    assert all(same(sets, sample(sampler, seed=number % 2)) for number, sets in enumerate(results))
     assert len(entries()) == 2
 
 
-def test_a_failed_build_is_logged_and_raised_once(cache_of, sampler, entries, caplog):
+def test_failed_build_is_logged_and_raised_once(cache_of, sampler, entries, caplog):
     cache = cache_of()
 
     def outcome():
@@ -148,7 +148,7 @@ def test_a_failed_build_is_logged_and_raised_once(cache_of, sampler, entries, ca
         cache.build(sampler, "g", SIZE + 5, POLICY, 0, 0)
 
 
-def test_the_oldest_entries_make_room(cache_of, sampler, entries, tmp_path):
+def test_oldest_entries_make_room(cache_of, sampler, entries, tmp_path):
     cache = cache_of(3)
     first = cache.build(sampler, "g", SIZE, POLICY, 0, 0)
     for epoch in range(1, 6):
@@ -156,66 +156,66 @@ def test_the_oldest_entries_make_room(cache_of, sampler, entries, tmp_path):
         assert sum(file.stat().st_size for file in (tmp_path / "cache").rglob("*.*")) <= 3 * (ENTRY + 4096)
         assert len(entries()) == min(epoch + 1, 3)
     for epoch in (3, 4, 5):
-        assert same(cache.get(sampler, "g", SIZE, POLICY, 0, epoch), drawn(sampler, epoch=epoch))
+        assert same(cache.get(sampler, "g", SIZE, POLICY, 0, epoch), sample(sampler, epoch=epoch))
     with pytest.raises(StoreBusy):
         cache.get(sampler, "g", SIZE, POLICY, 0, 2)
-    assert same(first, drawn(sampler)), "sets that were handed out stay readable"
+    assert same(first, sample(sampler)), "sets that were handed out stay readable"
 
 
-def test_least_recently_used_entry_makes_room_after_a_restart(cache_of, sampler, graph_of, entries):
+def test_least_recently_used_entry_is_evicted_after_a_restart(cache_of, sampler, graph_of, entries):
     first = cache_of(2)
     for epoch in (0, 1):
         first.build(sampler, "g", SIZE, POLICY, 0, epoch)
     first.close()
-    again = cache_of(2)
-    silent = SnapshotSampler(graph_of(SIZE, {}), "g")  # would draw nothing, so what comes was kept
-    assert same(again.get(silent, "g", SIZE, POLICY, 0, 0), drawn(sampler))
+    reopened = cache_of(2)
+    silent = SnapshotSampler(graph_of(SIZE, {}), "g")  # samples nothing, so the sets come from the cache
+    assert same(reopened.get(silent, "g", SIZE, POLICY, 0, 0), sample(sampler))
     before = entries()
-    again.build(sampler, "g", SIZE, POLICY, 0, 2)
+    reopened.build(sampler, "g", SIZE, POLICY, 0, 2)
     assert len(entries() & before) == 1
-    assert same(again.get(silent, "g", SIZE, POLICY, 0, 0), drawn(sampler))
+    assert same(reopened.get(silent, "g", SIZE, POLICY, 0, 0), sample(sampler))
 
 
-def test_a_smaller_bound_evicts_at_start(cache_of, sampler, entries):
+def test_smaller_bound_evicts_at_start(cache_of, sampler, entries):
     cache = cache_of(3)
     for epoch in range(3):
         cache.build(sampler, "g", SIZE, POLICY, 0, epoch)
     smaller = cache_of(1.5)
     assert len(entries()) == 1
-    assert same(smaller.get(sampler, "g", SIZE, POLICY, 0, 2), drawn(sampler, epoch=2))
+    assert same(smaller.get(sampler, "g", SIZE, POLICY, 0, 2), sample(sampler, epoch=2))
     cache_of(0.5)
     assert entries() == set()
 
 
 @pytest.mark.parametrize("victim", ["key.json", "positives.npy", "anchors.npy"])
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut"])
-def test_a_damaged_entry_is_built_again(cache_of, sampler, tmp_path, victim, damage):
+def test_damaged_entry_is_rebuilt(cache_of, sampler, tmp_path, victim, damage):
     cache_of().build(sampler, "g", SIZE, POLICY, 0, 0)
     (path,) = (tmp_path / "cache").glob(f"*/{victim}")
     if damage == "missing":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else path.stat().st_size // 2])
-    assert same(cache_of().build(sampler, "g", SIZE, POLICY, 0, 0), drawn(sampler))
+    assert same(cache_of().build(sampler, "g", SIZE, POLICY, 0, 0), sample(sampler))
 
 
 @pytest.mark.parametrize("column", ["anchors", "counts", "isolated", "positives", "visits"])
-def test_an_entry_with_a_flipped_bit_is_built_again(cache_of, sampler, tmp_path, column):
+def test_entry_with_a_flipped_bit_is_rebuilt(cache_of, sampler, tmp_path, column):
     cache_of().build(sampler, "g", SIZE, POLICY, 0, 0)
     (path,) = (tmp_path / "cache").glob(f"*/{column}.npy")
     data = bytearray(path.read_bytes())
     data[-100] ^= 1
     path.write_bytes(data)
     cache = cache_of()
-    assert same(cache.build(sampler, "g", SIZE, POLICY, 0, 0), drawn(sampler))
-    assert same(cache.get(sampler, "g", SIZE, POLICY, 0, 0), drawn(sampler))
+    assert same(cache.build(sampler, "g", SIZE, POLICY, 0, 0), sample(sampler))
+    assert same(cache.get(sampler, "g", SIZE, POLICY, 0, 0), sample(sampler))
 
 
-def test_sets_that_cannot_fit_are_refused_with_the_numbers(cache_of, sampler, entries):
+def test_sets_larger_than_the_cache_are_refused(cache_of, sampler, entries):
     cache = cache_of(0.9, setting="GRAPHKIN_CACHE_BYTES")
-    for ask in (cache.get, cache.build):
-        with pytest.raises(InvalidInput) as refused:
-            ask(sampler, "g", SIZE, POLICY, 0, 0)
+    for request in (cache.get, cache.build):
+        with pytest.raises(InvalidInput) as error:
+            request(sampler, "g", SIZE, POLICY, 0, 0)
         for word in (
             str(ENTRY + 4096),
             "3000 anchors",
@@ -223,7 +223,7 @@ def test_sets_that_cannot_fit_are_refused_with_the_numbers(cache_of, sampler, en
             str(int(0.9 * (ENTRY + 4096))),
             "GRAPHKIN_CACHE_BYTES",
         ):
-            assert word in str(refused.value)
+            assert word in str(error.value)
     assert entries() == set()
     assert cache.build(sampler, "g", SIZE, Policy.of("random_walk", k=1), 0, 0).positives.shape == (SIZE, 1)
 
@@ -231,15 +231,15 @@ def test_sets_that_cannot_fit_are_refused_with_the_numbers(cache_of, sampler, en
 def test_drop_removes_one_generation(cache_of, sampler, entries):
     cache = cache_of()
     cache.build(sampler, "g", SIZE, POLICY, 0, 0)
-    kept = entries()
+    remaining = entries()
     dropped = cache.build(sampler, "h", SIZE, POLICY, 0, 0)
     cache.drop("h")
-    assert entries() == kept
-    assert same(dropped, drawn(sampler))
+    assert entries() == remaining
+    assert same(dropped, sample(sampler))
 
 
 @pytest.mark.parametrize("block", [500, 1500], ids=["midway", "in its last block"])
-def test_drop_stops_what_is_being_built(cache_of, random_graph, entries, block):
+def test_drop_stops_a_running_build(cache_of, random_graph, entries, block):
     cache, sampler = cache_of(block=block), Gated(random_graph)
     with pytest.raises(StoreBusy):
         cache.get(sampler, "g", SIZE, POLICY, 0, 0)

@@ -25,8 +25,8 @@ POLICIES = [
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=Policy.canonical)
 
 
-def same(one, other, rows=slice(None)):
-    return all(np.array_equal(getattr(one, part.name), getattr(other, part.name)[rows]) for part in fields(one))
+def same(first, second, rows=slice(None)):
+    return all(np.array_equal(getattr(first, part.name), getattr(second, part.name)[rows]) for part in fields(first))
 
 
 @pytest.fixture(scope="module")
@@ -36,36 +36,36 @@ def sampler(random_graph):
 
 @pytest.fixture(scope="module")
 def epoch(sampler, random_graph):
-    """epoch(policy): the positive sets of every anchor, in order, for seed 11 and epoch 3."""
+    """Return epoch(policy), the positive sets of all anchors in order, for seed 11 and epoch 3."""
     anchors = np.arange(random_graph.nodes, dtype=np.int32)
-    drawn = {policy: sampler.positives(anchors, policy, 11, 3) for policy in POLICIES}
-    return drawn.__getitem__
+    samples = {policy: sampler.positives(anchors, policy, 11, 3) for policy in POLICIES}
+    return samples.__getitem__
 
 
 @settings(deadline=None)  # the first example compiles
 @given(st.sampled_from(POLICIES), st.lists(st.integers(0, 2999), max_size=40))
-def test_draws_depend_on_neither_batch_nor_order_nor_repeats(sampler, epoch, policy, ids):
+def test_samples_do_not_depend_on_batch_order_or_repeats(sampler, epoch, policy, ids):
     anchors = np.array(ids, dtype=np.int32)
     assert same(sampler.positives(anchors, policy, 11, 3), epoch(policy), anchors)
 
 
 @each_policy
 @pytest.mark.parametrize("threads", [1, 5])
-def test_draws_do_not_depend_on_threads(random_graph, epoch, policy, threads):
+def test_samples_do_not_depend_on_threads(random_graph, epoch, policy, threads):
     anchors = np.arange(random_graph.nodes, dtype=np.int32)[::-1]
-    drawn = SnapshotSampler(random_graph, "generation", threads=threads).positives(anchors, policy, 11, 3)
-    assert same(drawn, epoch(policy), anchors)
+    samples = SnapshotSampler(random_graph, "generation", threads=threads).positives(anchors, policy, 11, 3)
+    assert same(samples, epoch(policy), anchors)
 
 
-def test_draws_do_not_depend_on_who_else_is_asking(sampler, random_graph, epoch):
+def test_samples_do_not_depend_on_concurrent_callers(sampler, random_graph, epoch):
     anchors = np.arange(random_graph.nodes, dtype=np.int32)
     with ThreadPoolExecutor(6) as callers:
-        drawn = list(callers.map(lambda policy: sampler.positives(anchors, policy, 11, 3), POLICIES * 3))
-    assert all(same(sets, epoch(policy)) for sets, policy in zip(drawn, POLICIES * 3, strict=True))
+        samples = list(callers.map(lambda policy: sampler.positives(anchors, policy, 11, 3), POLICIES * 3))
+    assert all(same(sets, epoch(policy)) for sets, policy in zip(samples, POLICIES * 3, strict=True))
 
 
 @each_policy
-def test_draws_change_with_seed_epoch_and_generation(sampler, random_graph, epoch, policy):
+def test_samples_change_with_seed_epoch_and_generation(sampler, random_graph, epoch, policy):
     anchors = np.arange(random_graph.nodes, dtype=np.int32)
     for other in (
         sampler.positives(anchors, policy, 12, 3),
@@ -75,7 +75,7 @@ def test_draws_change_with_seed_epoch_and_generation(sampler, random_graph, epoc
         assert (other.positives != epoch(policy).positives).any(axis=1).sum() > 1000
 
 
-def test_draws_are_the_same_from_a_memory_map_in_another_process(tmp_path, random_graph, epoch):
+def test_samples_are_the_same_in_another_process(tmp_path, random_graph, epoch):
     for part in ("indptr", "indices", "similarity"):
         np.save(tmp_path / f"{part}.npy", getattr(random_graph, part))
     script = f"""
@@ -94,13 +94,13 @@ for policy in {[policy.model_dump() for policy in POLICIES]}:
     assert there == here
 
 
-def test_draws_of_this_release_stay_what_they_are(graph_of):
-    """A replay must outlive an upgrade; change these only together with the major version."""
+def test_samples_of_this_release_are_frozen(graph_of):
+    """A replay must survive an upgrade. Change these values only with the major version."""
     ring = {(i, i + 1): 0.5 + i / 100 for i in range(19)} | {(0, 19): 0.7} | {(i, i + 7): 0.6 for i in range(12)}
     sampler = SnapshotSampler(graph_of(20, ring), "ring")
     anchors = np.array([0, 7], dtype=np.int32)
-    drawn = [sampler.positives(anchors, policy, 1, 2).positives.tolist() for policy in [POLICIES[0], *POLICIES[2:]]]
-    assert drawn == [
+    samples = [sampler.positives(anchors, policy, 1, 2).positives.tolist() for policy in [POLICIES[0], *POLICIES[2:]]]
+    assert samples == [
         [[1, 19, 7], [8, 14, 0]],
         [[19, 8, 14, 7], [8, 15, 6, 13]],
         [[19, 1, 1, 18, 18], [13, 0, 14, 5, 6]],
@@ -112,7 +112,7 @@ def test_draws_of_this_release_stay_what_they_are(graph_of):
 
 
 @each_policy
-def test_every_anchor_gets_k_positives_unless_isolated(random_graph, epoch, policy):
+def test_each_anchor_gets_k_positives_unless_isolated(random_graph, epoch, policy):
     sets = epoch(policy)
     isolated = random_graph.degrees() == 0
     assert isolated.sum() >= 100
@@ -135,21 +135,21 @@ def test_every_anchor_gets_k_positives_unless_isolated(random_graph, epoch, poli
 
 
 @each_policy
-def test_no_anchors_no_sets(sampler, policy):
+def test_no_anchors_give_no_sets(sampler, policy):
     sets = sampler.positives(np.empty(0, np.int32), policy, 0, 0)
     assert len(sets) == 0
     assert sets.positives.shape == sets.visits.shape == (0, policy.k)
 
 
 @pytest.mark.parametrize("anchor", [-1, 3000])
-def test_an_unknown_anchor_is_named(sampler, anchor):
+def test_unknown_anchor_is_refused_by_id(sampler, anchor):
     with pytest.raises(NotFound, match=f"no item {anchor}\n.*\n.*0 to 2999"):
         sampler.positives(np.array([5, anchor], dtype=np.int32), POLICIES[0], 0, 0)
     with pytest.raises(NotFound):
         sampler.explain(anchor, POLICIES[0], 0, 0)
 
 
-def test_a_graph_without_edges(graph_of):
+def test_graph_without_edges_has_only_isolated_anchors(graph_of):
     sampler = SnapshotSampler(graph_of(3, {}), "empty")
     for policy in POLICIES:
         assert sampler.positives(np.arange(3, dtype=np.int32), policy, 0, 0).isolated.all()

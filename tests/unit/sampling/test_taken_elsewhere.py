@@ -1,4 +1,4 @@
-"""Ranking walks and draws that another engine took."""
+"""Positives from walks and samples that another engine drew."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
     [{}, {"p_end": 0.3, "rank": "top", "length": 5}, {"p_end": 0.6, "rank": "count", "pad": "self", "q": 2}],
     ids=["default", "top", "count"],
 )
-def test_walks_cut_afterwards_give_the_positives_of_walks_that_ended(random_graph, parameters):
+def test_truncated_walks_give_the_positives_of_walks_that_end(random_graph, parameters):
     policy = Policy.of("random_walk", **parameters)
     anchors = np.flatnonzero(random_graph.degrees()).astype(np.int32)
     expected = SnapshotSampler(random_graph, "g").positives(anchors, policy, 1, 2)
@@ -28,7 +28,7 @@ def test_walks_cut_afterwards_give_the_positives_of_walks_that_ended(random_grap
 
 
 @pytest.mark.parametrize(
-    ("degree", "pad_self", "begun", "draws", "expected"),
+    ("degree", "pad_self", "start", "draws", "expected"),
     [
         (9, False, [], [4, 4, 7, 4, 5, 8], [4, 7, 5]),
         (9, False, [7], [7, 4, 4, 7, 5], [7, 4, 5]),
@@ -42,8 +42,8 @@ def test_walks_cut_afterwards_give_the_positives_of_walks_that_ended(random_grap
         (3, True, [], [4, 7, 5, 8], [4, 7, 5]),
     ],
 )
-def test_the_first_distinct_draws_are_taken(degree, pad_self, begun, draws, expected):
-    positives = np.array([begun + [-1] * (3 - len(begun))], np.int32)
+def test_first_distinct_samples_become_positives(degree, pad_self, start, draws, expected):
+    positives = np.array([start + [-1] * (3 - len(start))], np.int32)
     ends, degrees, anchors = np.array([draws], np.int32), np.array([degree], np.int32), np.ones(1, np.int32)
     first_order.take(ends, degrees, anchors, pad_self, positives)
     assert positives[0].tolist() == expected

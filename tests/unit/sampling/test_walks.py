@@ -14,9 +14,9 @@ COPIES = 20_000
 
 
 def trail_law(matrix, anchor, length, p=1.0, q=1.0, p_end=0.0, restart=0.0):
-    """The exact law of one walk as a tuple of visited vertices, -1 after its end. node2vec by its definition.
+    """Return the exact distribution of one walk, as a tuple of visited vertices, with -1 after its end.
 
-    A walk that has just begun, or begun anew, has no previous vertex.
+    It follows the definition of node2vec. A walk has no previous vertex at its start and after a restart.
     """
     law: dict[tuple[tuple[int, ...], int | None], float] = {((), None): 1.0}
     for step in range(length):
@@ -47,7 +47,7 @@ def trail_law(matrix, anchor, length, p=1.0, q=1.0, p_end=0.0, restart=0.0):
 
 
 def visit_law(trails, anchor, number):
-    """The exact law of the visit counts over `number` walks, as sorted (vertex, count) pairs."""
+    """Return the exact distribution of the visits in `number` walks, as sorted (vertex, count) pairs."""
     law: defaultdict[tuple[tuple[int, int], ...], float] = defaultdict(float)
     for several in product(trails.items(), repeat=number):
         visits = Counter(vertex for trail, _ in several for vertex in trail if vertex not in (-1, anchor))
@@ -56,7 +56,7 @@ def visit_law(trails, anchor, number):
 
 
 def positive_law(visits_law, rank, k):
-    """The exact law of k positives, by the definition of each ranking."""
+    """Return the exact distribution of k positives, by the definition of each ranking."""
     law: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for visits, chance in visits_law.items():
         counts = dict(visits)
@@ -76,13 +76,13 @@ def toys(graph_of, toy):
     return SnapshotSampler(graph_of(NODES, toy, COPIES), "toys")
 
 
-def drawn(sampler, anchor, **parameters):
+def sample(sampler, anchor, **parameters):
     anchors = np.arange(anchor, NODES * COPIES, NODES, dtype=np.int32)
     return sampler.positives(anchors, Policy.of("random_walk", **parameters), 0, 0)
 
 
-def wandered(graph, anchor, number, **parameters):
-    """(number, length) walks from one anchor, many more than a policy may have."""
+def sample_walks(graph, anchor, number, **parameters):
+    """Return (number, length) walks from one anchor, many more than a policy allows."""
     walk = walks.from_policy(Policy.of("random_walk", **parameters))._replace(walks=number)
     trails = np.empty((number, walk.length), np.int32)
     walks.wander(transitions.from_graph(graph), anchor, np.uint64(2026), walk, trails)
@@ -92,15 +92,15 @@ def wandered(graph, anchor, number, **parameters):
 @pytest.mark.parametrize("anchor", range(NODES))
 def test_steps_of_1e5_walks_follow_the_powers_of_p(graph_of, toy, transitions_of, follows, anchor):
     matrix = transitions_of(NODES, toy)
-    trails = wandered(graph_of(NODES, toy), anchor, 100_000)
+    trails = sample_walks(graph_of(NODES, toy), anchor, 100_000)
     follows(trails[:, :1], {(vertex,): matrix[anchor, vertex] for vertex in range(NODES)})
     follows(trails[:, 1:], {(vertex,): (matrix @ matrix)[anchor, vertex] for vertex in range(NODES)})
     follows(trails, trail_law(matrix, anchor, 2))
 
 
 @pytest.mark.parametrize("p_end", [0.2, 0.6])
-def test_a_walk_ends_with_probability_p_end_after_each_step(graph_of, toy, transitions_of, follows, p_end):
-    trails = wandered(graph_of(NODES, toy), 0, 50_000, length=4, p_end=p_end)
+def test_walk_ends_with_probability_p_end_after_each_step(graph_of, toy, transitions_of, follows, p_end):
+    trails = sample_walks(graph_of(NODES, toy), 0, 50_000, length=4, p_end=p_end)
     follows(trails, trail_law(transitions_of(NODES, toy), 0, 4, p_end=p_end))
     lengths = (trails >= 0).sum(axis=1)
     geometric = {(steps,): p_end * (1 - p_end) ** (steps - 1) for steps in (1, 2, 3)}
@@ -110,22 +110,22 @@ def test_a_walk_ends_with_probability_p_end_after_each_step(graph_of, toy, trans
 @pytest.mark.parametrize("restart", [0.2, 0.6])
 @pytest.mark.parametrize("anchor", [0, 4])
 def test_walks_with_restart_follow_the_powers_of_their_matrix(graph_of, toy, transitions_of, follows, anchor, restart):
-    """Tong et al. (2006): after the first step the walk is moved by (1 - c) P + c 1 eᵀ, e being the anchor's."""
+    """Tong et al. (2006): after the first step the walk moves by (1 - c) P + c 1 eᵀ, with e of the anchor."""
     matrix, length = transitions_of(NODES, toy), 6
     back = np.zeros_like(matrix)
     back[:, anchor] = 1
-    trails = wandered(graph_of(NODES, toy), anchor, 50_000, length=length, restart=restart)
+    trails = sample_walks(graph_of(NODES, toy), anchor, 50_000, length=length, restart=restart)
     for step in range(length):
         powers = matrix @ np.linalg.matrix_power((1 - restart) * matrix + restart * back, step)
         follows(trails[:, step : step + 1], {(vertex,): powers[anchor, vertex] for vertex in range(NODES)})
 
 
 @pytest.mark.parametrize(("p", "q", "p_end"), [(1, 1, 0), (0.25, 4, 0), (2, 0.5, 0.3)])
-def test_restarted_walks_begin_anew(graph_of, toy, transitions_of, follows, p, q, p_end):
-    """The step after a restart is not biased by where the walk was, and an end comes before a restart."""
+def test_restarted_walks_forget_their_previous_vertex(graph_of, toy, transitions_of, follows, p, q, p_end):
+    """The step after a restart is not biased by the vertex before it. A walk ends before it restarts."""
     matrix = transitions_of(NODES, toy)
     for anchor in (0, 2):
-        trails = wandered(graph_of(NODES, toy), anchor, 40_000, length=4, p=p, q=q, p_end=p_end, restart=0.4)
+        trails = sample_walks(graph_of(NODES, toy), anchor, 40_000, length=4, p=p, q=q, p_end=p_end, restart=0.4)
         follows(trails, trail_law(matrix, anchor, 4, p, q, p_end, restart=0.4))
 
 
@@ -145,13 +145,13 @@ def test_restarted_walks_begin_anew(graph_of, toy, transitions_of, follows, p, q
 def test_biased_walks_follow_node2vec(graph_of, toy, transitions_of, follows, p, q, p_end):
     matrix = transitions_of(NODES, toy)
     for anchor in (0, 2):
-        trails = wandered(graph_of(NODES, toy), anchor, 40_000, length=3, p=p, q=q, p_end=p_end)
+        trails = sample_walks(graph_of(NODES, toy), anchor, 40_000, length=3, p=p, q=q, p_end=p_end)
         follows(trails, trail_law(matrix, anchor, 3, p, q, p_end))
 
 
-def test_a_clique_has_nowhere_far_to_go_whatever_q(graph_of, transitions_of, follows):
+def test_q_does_not_matter_in_a_clique(graph_of, transitions_of, follows):
     clique = {(i, j): 0.4 + 0.1 * j for i in range(5) for j in range(i + 1, 5)}
-    trails = wandered(graph_of(5, clique), 0, 40_000, length=2, p=3, q=1e-12)
+    trails = sample_walks(graph_of(5, clique), 0, 40_000, length=2, p=3, q=1e-12)
     follows(trails, trail_law(transitions_of(5, clique), 0, 2, 3, 1e-12))
 
 
@@ -160,17 +160,17 @@ def test_a_clique_has_nowhere_far_to_go_whatever_q(graph_of, transitions_of, fol
 def test_rankings_follow_their_definitions(toys, toy, transitions_of, follows, rank, length, number, p_end):
     trails = trail_law(transitions_of(NODES, toy), 0, length, p_end=p_end)
     visits = visit_law({trail: chance for trail, chance in trails.items() if chance}, 0, number)
-    positives = drawn(toys, 0, rank=rank, length=length, walks=number, p_end=p_end, k=2).positives
+    positives = sample(toys, 0, rank=rank, length=length, walks=number, p_end=p_end, k=2).positives
     follows(positives % NODES, positive_law(visits, rank, 2))
 
 
-def test_one_walk_of_one_step_is_one_neighbour(toys, toy, transitions_of, follows):
-    positives = drawn(toys, 2, walks=1, length=1, k=1).positives % NODES
+def test_one_walk_of_one_step_samples_one_neighbor(toys, toy, transitions_of, follows):
+    positives = sample(toys, 2, walks=1, length=1, k=1).positives % NODES
     follows(positives, {(vertex,): chance for vertex, chance in enumerate(transitions_of(NODES, toy)[2])})
 
 
 @pytest.mark.parametrize("rank", ["top", "count", "exp"])
-def test_visits_are_counted_over_all_walks_without_the_anchor(random_graph, rank):
+def test_visits_count_all_walks_and_not_the_anchor(random_graph, rank):
     policy = Policy.of("random_walk", walks=40, length=8, rank=rank, k=12, p_end=0.1, restart=0.2)
     anchors = np.arange(50, dtype=np.int32)
     sets = SnapshotSampler(random_graph, "g").positives(anchors, policy, 3, 4)
@@ -187,14 +187,14 @@ def test_visits_are_counted_over_all_walks_without_the_anchor(random_graph, rank
             assert len(set(sets.positives[row])) == 12
 
 
-def test_exp_of_many_visits_does_not_overflow(graph_of):
+def test_exp_ranking_of_many_visits_does_not_overflow(graph_of):
     sampler = SnapshotSampler(graph_of(3, {(0, 1): 1.0, (0, 2): 0.01}), "g")
     sets = sampler.positives(np.zeros(1, np.int32), Policy.of("random_walk", walks=256, length=32, k=64), 0, 0)
     assert (sets.positives == 1).all()
     assert sets.visits[0, 0] > 3500
 
 
-def test_a_short_ranking_cycles_or_is_padded_with_the_anchor(graph_of):
+def test_short_ranking_cycles_or_is_padded_with_the_anchor(graph_of):
     sampler = SnapshotSampler(graph_of(4, {(0, 1): 1.0, (0, 2): 0.5}), "g")
     anchor = np.zeros(1, np.int32)
     cycled = sampler.positives(anchor, Policy.of("random_walk", walks=50, length=1, rank="top", k=5), 0, 0)
@@ -206,7 +206,7 @@ def test_a_short_ranking_cycles_or_is_padded_with_the_anchor(graph_of):
     assert padded.visits[0].tolist() == [*padded.visits[0, :2], 0, 0, 0]
 
 
-def test_ties_are_broken_by_chance_not_by_id(graph_of, follows):
+def test_ties_are_broken_at_random(graph_of, follows):
     even = SnapshotSampler(graph_of(3, {(0, 1): 0.5, (0, 2): 0.5}, 10_000), "even")
     anchors = np.arange(0, 30_000, 3, dtype=np.int32)
     sets = even.positives(anchors, Policy.of("random_walk", walks=2, length=1, rank="top", k=2), 0, 0)
