@@ -1,4 +1,4 @@
-"""The tables of docs/chemistry.md, each line read as it says."""
+"""The tables of docs/chemistry.md match the behavior of the code, line by line."""
 
 import re
 from collections.abc import Iterator
@@ -20,32 +20,33 @@ _CELLS = re.compile(r"(?<!\\)\|")
 
 
 def _lines(first: str) -> Iterator[tuple[str, str]]:
-    """The first two cells of all lines of the tables whose first column is called so."""
+    """Yield the first two cells of each line, of the tables whose first column has this title."""
     inside = False
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if not line.startswith("|"):
             inside = False
             continue
-        given, becomes = (cell.strip().replace(r"\|", "|") for cell in _CELLS.split(line)[1:3])
-        if inside and not given.startswith("---"):
-            yield given, becomes
-        inside = inside or given == first
+        text, becomes = (cell.strip().replace(r"\|", "|") for cell in _CELLS.split(line)[1:3])
+        if inside and not text.startswith("---"):
+            yield text, becomes
+        inside = inside or text == first
 
 
 SMILES = [(given.strip("`"), becomes) for given, becomes in _lines("given")]
-DRAWN = dict(_lines("drawn"))
+DRAWINGS = dict(_lines("drawn"))
 
 
 def _v2000(atoms: tuple[str, ...] = ("C", "C", "O"), bonds: tuple[int, ...] = (1, 1), lines: str = "") -> str:
-    """Three atoms in a row, and what stands after them."""
-    placed = "".join(
-        f"{1.3 * at:10.4f}{0.7 * (at % 2):10.4f}{0:10.4f} {symbol:3} 0  0  0  0\n" for at, symbol in enumerate(atoms)
+    """Return a molblock of three atoms in a row, with extra lines."""
+    atom_lines = "".join(
+        f"{1.3 * position:10.4f}{0.7 * (position % 2):10.4f}{0:10.4f} {symbol:3} 0  0  0  0\n"
+        for position, symbol in enumerate(atoms)
     )
-    joined = "".join(f"{at:3}{at + 1:3}{kind:3}  0\n" for at, kind in enumerate(bonds, 1))
-    return f"\n  drawn\n\n  3  2  0  0  0  0            999 V2000\n{placed}{joined}{lines}M  END\n"
+    bond_lines = "".join(f"{position:3}{position + 1:3}{kind:3}  0\n" for position, kind in enumerate(bonds, 1))
+    return f"\n  drawn\n\n  3  2  0  0  0  0            999 V2000\n{atom_lines}{bond_lines}{lines}M  END\n"
 
 
-def _drawn(smiles: str) -> str:
+def _molblock(smiles: str) -> str:
     molecule = Chem.MolFromSmiles(smiles)
     rdDepictor.Compute2DCoords(molecule)
     return str(Chem.MolToMolBlock(molecule))
@@ -54,12 +55,12 @@ def _drawn(smiles: str) -> str:
 SRU = "M  STY  1   1 SRU\nM  SAL   1  1   2\nM  SBL   1  2   1   2\nM  SMT   1 n\nM  SCN  1   1 HT \n"
 ISOMER = "C[C@H](F)[C@H](O)C"
 BLOCKS = {
-    "groups STERAC, STEREL (V3000)": [_drawn(f"{ISOMER} |&1:1,3|")],
+    "groups STERAC, STEREL (V3000)": [_molblock(f"{ISOMER} |&1:1,3|")],
     "a group that names an atom without a wedge (V3000)": [
-        _drawn(f"{ISOMER} |&1:1,3|").replace("(2 2 4)", "(3 1 2 4)")
+        _molblock(f"{ISOMER} |&1:1,3|").replace("(2 2 4)", "(3 1 2 4)")
     ],
-    "group STEABS (V3000)": [_drawn(f"{ISOMER} |a:1,3|")],
-    "chiral flag 0": [_drawn(ISOMER)],
+    "group STEABS (V3000)": [_molblock(f"{ISOMER} |a:1,3|")],
+    "chiral flag 0": [_molblock(ISOMER)],
     "atom `*`": [_v2000(("C", "C", "*"))],
     "atom `R`": [_v2000(("C", "C", "R"))],
     "atom `R#`, number 1": [_v2000(("C", "C", "R#"), lines="M  RGP  1   3   1\n")],
@@ -80,7 +81,7 @@ BLOCKS = {
         _v2000(lines=f"M  STY  1   1 {kind}\nM  SAL   1  1   3\n") for kind in ("SUP", "DAT", "MUL", "GEN")
     ],
     "S-group SRU": [_v2000(lines=SRU)],
-    "a wedge at an axis": [_drawn("Cc1cccc(F)c1-c1c(C)cccc1Cl |wU:7.7|")],
+    "a wedge at an axis": [_molblock("Cc1cccc(F)c1-c1c(C)cccc1Cl |wU:7.7|")],
     "radical, isotope, charge": [_v2000(lines="M  RAD  1   1   2\nM  ISO  1   1  13\nM  CHG  1   3  -1\n")],
     "an element `Xx`": [_v2000(("C", "C", "Xx"))],
 }
@@ -100,7 +101,7 @@ def test_smiles_are_read_as_the_page_says(given: str, becomes: str) -> None:
 
 
 @pytest.mark.parametrize(("given", "becomes"), SMILES)
-def test_what_somebody_asks_about_is_read_the_same_way(given: str, becomes: str) -> None:
+def test_queries_are_read_as_the_page_says(given: str, becomes: str) -> None:
     if becomes.startswith("rejected: "):
         with pytest.raises(InvalidInput) as error:
             read_molecule(resolve(), given, "smiles")
@@ -109,11 +110,11 @@ def test_what_somebody_asks_about_is_read_the_same_way(given: str, becomes: str)
         assert f"`{read_molecule(resolve(), given, 'smiles').text}`" == becomes
 
 
-def test_every_drawing_on_the_page_is_tested() -> None:
-    assert DRAWN.keys() == BLOCKS.keys()
+def test_each_drawing_on_the_page_is_tested() -> None:
+    assert DRAWINGS.keys() == BLOCKS.keys()
     assert len(SMILES) > 40
 
 
 @pytest.mark.parametrize(("drawn", "block"), [(drawn, block) for drawn, blocks in BLOCKS.items() for block in blocks])
 def test_molfiles_are_read_as_the_page_says(drawn: str, block: str) -> None:
-    assert _outcome(block, "molblock") == DRAWN[drawn]
+    assert _outcome(block, "molblock") == DRAWINGS[drawn]

@@ -1,4 +1,4 @@
-"""Packed fingerprints against RDKit's bit vectors."""
+"""Packed fingerprints equal RDKit's bit vectors."""
 
 from typing import Any
 
@@ -20,21 +20,21 @@ def _fingerprinter(**fingerprint: Any) -> Fingerprinter:
 @pytest.mark.parametrize(
     ("name", "words"), [("morgan", 32), ("rdkit", 32), ("maccs", 3), ("atompair", 32), ("torsion", 32)]
 )
-def test_packed_bits_are_rdkits_least_significant_first(
+def test_packed_bits_equal_rdkit_with_the_least_significant_first(
     nci_molecules: list[Chem.Mol], generators: Any, packed: Any, name: str, words: int
 ) -> None:
     fingerprinter, molecules = _fingerprinter(name=name), nci_molecules[:100]
     expected = packed([generators[name](molecule) for molecule in molecules])
-    found = fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in molecules))
-    assert found.dtype == np.uint64
-    assert found.shape == (100, words)
-    assert np.array_equal(found, expected)
+    unpacked = fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in molecules))
+    assert unpacked.dtype == np.uint64
+    assert unpacked.shape == (100, words)
+    assert np.array_equal(unpacked, expected)
     assert [fingerprinter.bit_vector(molecule) for molecule in molecules] == [generators[name](m) for m in molecules]
 
 
 @pytest.mark.parametrize("bits", [64, 192, 4096])
 @pytest.mark.parametrize("name", ["morgan", "rdkit", "atompair", "torsion"])
-def test_length(name: str, bits: int) -> None:
+def test_fingerprints_have_the_length_of_the_recipe(name: str, bits: int) -> None:
     fingerprinter = _fingerprinter(name=name, bits=bits)
     molecule = Chem.MolFromSmiles("c1ccccc1CCO")
     assert len(fingerprinter.packed(molecule)) == bits // 8
@@ -42,22 +42,22 @@ def test_length(name: str, bits: int) -> None:
 
 
 @pytest.mark.parametrize("radius", [0, 1, 3])
-def test_morgan_radius(radius: int) -> None:
+def test_morgan_fingerprints_have_the_radius_of_the_recipe(radius: int) -> None:
     molecule = Chem.MolFromSmiles("c1ccccc1CCO")
     expected = rdFingerprintGenerator.GetMorganGenerator(radius=radius, fpSize=2048).GetFingerprint(molecule)
     assert _fingerprinter(radius=radius).bit_vector(molecule) == expected
 
 
 @pytest.mark.parametrize("name", ["morgan", "torsion"])
-def test_chirality_tells_mirror_images_apart(name: str) -> None:
+def test_chirality_distinguishes_mirror_images(name: str) -> None:
     left, right = (Chem.MolFromSmiles(smiles) for smiles in MIRRORED)
     plain, chiral = _fingerprinter(name=name), _fingerprinter(name=name, chirality=True)
     assert plain.packed(left) == plain.packed(right)
     assert chiral.packed(left) != chiral.packed(right)
 
 
-def test_chiral_atom_pairs_are_rdkits() -> None:
-    """Which lose chirality when they are folded to a power of two."""
+def test_chiral_atom_pairs_equal_rdkit() -> None:
+    """Folding to a power of two would lose chirality."""
     generator = rdFingerprintGenerator.GetAtomPairGenerator(fpSize=192, includeChirality=True)
     chiral = _fingerprinter(name="atompair", chirality=True, bits=192)
     for smiles in MIRRORED:
@@ -65,5 +65,5 @@ def test_chiral_atom_pairs_are_rdkits() -> None:
         assert chiral.bit_vector(molecule) == generator.GetFingerprint(molecule)
 
 
-def test_unpacking_nothing() -> None:
+def test_unpacking_no_bytes_gives_no_fingerprints() -> None:
     assert _fingerprinter().unpack(b"").shape == (0, 32)

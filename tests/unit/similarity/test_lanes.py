@@ -1,4 +1,4 @@
-"""512 bits at once against Python's integers."""
+"""Operations on 512 bits at once equal those on Python's integers."""
 
 import operator
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def _either(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
 
 
 @njit
-def _one(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+def _exclusive(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     store(c, np.uint64(0), load(a, np.uint64(0)) ^ load(b, np.uint64(0)))
 
 
@@ -53,16 +53,18 @@ def _all_set(words: np.ndarray) -> bool:
     return all_set(load(words, np.uint64(0)))
 
 
-@pytest.mark.parametrize(("compiled", "plain"), [(_both, operator.and_), (_either, operator.or_), (_one, operator.xor)])
+@pytest.mark.parametrize(
+    ("compiled", "plain"), [(_both, operator.and_), (_either, operator.or_), (_exclusive, operator.xor)]
+)
 @given(a=number, b=number)
-def test_lane_by_lane(compiled: Any, plain: Callable[[int, int], int], a: int, b: int) -> None:
+def test_operations_work_lane_by_lane(compiled: Any, plain: Callable[[int, int], int], a: int, b: int) -> None:
     result = np.zeros(WORDS, np.uint64)
     compiled(_words(a), _words(b), result)
     assert _number(result) == plain(a, b)
 
 
 @pytest.mark.parametrize("start", range(5))
-def test_any_word_may_be_the_first(start: int) -> None:
+def test_load_and_store_may_start_at_any_word(start: int) -> None:
     source = np.arange(100, 116, dtype=np.uint64)
     target = np.zeros(16, np.uint64)
     _shifted(source, start, target)
@@ -70,7 +72,7 @@ def test_any_word_may_be_the_first(start: int) -> None:
 
 
 @pytest.mark.parametrize("bit", [0, 1])
-def test_spread(bit: int) -> None:
+def test_spread_copies_a_bit_to_all_lanes(bit: int) -> None:
     result = np.full(WORDS, 7, np.uint64)
     _spread(bit, result)
     assert _number(result) == bit * (2**BITS - 1)
@@ -79,7 +81,7 @@ def test_spread(bit: int) -> None:
 @given(st.integers(0, BITS - 1))
 @example(0)
 @example(BITS - 1)
-def test_all_set(missing: int) -> None:
+def test_all_set_detects_a_missing_bit(missing: int) -> None:
     assert _all_set(_words(2**BITS - 1))
     assert not _all_set(_words(2**BITS - 1 - (1 << missing)))
     assert not _all_set(_words(1 << missing))

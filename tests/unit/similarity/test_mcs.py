@@ -1,11 +1,15 @@
-"""Pairs of MoleculeACE (Tanimoto at least 0.6) of which RDKit's FindMCS knows 2 to 6 shared atoms after 60 s."""
+"""Maximum common substructures of pairs on which RDKit's FindMCS is slow.
+
+The pairs are from MoleculeACE and have Tanimoto similarity of at least 0.6. FindMCS finds 2 to 6 shared atoms within 60
+s.
+"""
 
 import pytest
 from rdkit import Chem
 
 from graphkin.similarity.molecules.mcs import common_atoms
 
-SLOW = [  # and their common core, as a chemist reads it off; [R] is an atom of rings that differ
+SLOW = [  # with the MCS that a chemist sees; [R] is an atom of rings that differ
     (
         "N#Cc1cccc(C(=O)NC[C@@H](O)CN2CCC(Oc3ccc(Cl)c(Cl)c3)CC2)c1",
         "O=C(NC[C@@H](O)CN1CCC(Oc2ccc(Cl)c(Cl)c2)CC1)c1c[nH]c(=O)c2ccccc12",
@@ -30,7 +34,7 @@ SLOW = [  # and their common core, as a chemist reads it off; [R] is an atom of 
 
 
 @pytest.mark.parametrize(("first", "second", "core"), SLOW)
-def test_slow_pairs_share_their_common_core(first: str, second: str, core: str) -> None:
+def test_slow_pairs_have_their_known_mcs(first: str, second: str, core: str) -> None:
     one, other = Chem.MolFromSmiles(first), Chem.MolFromSmiles(second)
     pairs = common_atoms(one, other)
     assert pairs is not None
@@ -47,10 +51,10 @@ def test_slow_pairs_share_their_common_core(first: str, second: str, core: str) 
 
 def test_aromatic_ring_is_not_a_saturated_ring() -> None:
     phenyl, cyclohexyl = Chem.MolFromSmiles("OC(=O)c1ccccc1"), Chem.MolFromSmiles("OC(=O)C1CCCCC1")
-    assert {own for own, _ in common_atoms(phenyl, cyclohexyl) or []} == {0, 1, 2, 3}
+    assert {atom for atom, _ in common_atoms(phenyl, cyclohexyl) or []} == {0, 1, 2, 3}
 
 
-def test_comparison_without_a_result_in_time_is_none() -> None:
+def test_search_without_a_result_in_time_returns_none() -> None:
     """Neither search ends on condensed rings, which have thousands of equal substructures."""
     cage = "C1CC2CCC3C4CCC5CC6CCCC7CC8CCCC9CC%10CCCCC%10CC9C8CC7CC6CC5C4CCC3C2C1"
     other = "C1CC2CC3CC4CC5CC6CCCCC6CC5CC4CC3CC2CC1C1CC2CC3CC4CCCCC4CC3CC2CC1"

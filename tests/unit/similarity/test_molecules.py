@@ -1,4 +1,4 @@
-"""Molecules from text: what is kept, what is refused and with which words, what is standardised."""
+"""Molecules read from text: accepted, rejected with a reason, and standardized."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -34,28 +34,28 @@ def _reason(text: str, writing: Any = "smiles", max_atoms: int = 1000, **recipe:
     return str(error.value)
 
 
-def test_description_of_aspirin() -> None:
+def test_aspirin_is_described_by_its_canonical_smiles_and_counts() -> None:
     reader = _reader(inchikey=True)
-    described = reader.describe(reader.read("OC(=O)c1ccccc1OC(C)=O", "smiles"))
-    assert (described.smiles, described.inchikey) == (ASPIRIN, "BSYNRYMUTXBXSQ-UHFFFAOYSA-N")
-    assert (round(described.molwt, 3), described.rings, described.heavy_atoms) == (180.159, 1, 13)
+    description = reader.describe(reader.read("OC(=O)c1ccccc1OC(C)=O", "smiles"))
+    assert (description.smiles, description.inchikey) == (ASPIRIN, "BSYNRYMUTXBXSQ-UHFFFAOYSA-N")
+    assert (round(description.molwt, 3), description.rings, description.heavy_atoms) == (180.159, 1, 13)
 
 
-def test_inchikey_only_where_the_recipe_asks_and_inchi_can() -> None:
-    plain, asked = _reader(), _reader(inchikey=True)
+def test_inchikey_is_computed_if_the_recipe_asks_and_inchi_exists() -> None:
+    plain, with_inchikey = _reader(), _reader(inchikey=True)
     assert plain.describe(plain.read("C", "smiles")).inchikey is None
-    assert asked.describe(asked.read("*C", "smiles")).inchikey is None
-    assert asked.describe(asked.read("C", "smiles")).inchikey == "VNWKTOKETHGBQD-UHFFFAOYSA-N"
+    assert with_inchikey.describe(with_inchikey.read("*C", "smiles")).inchikey is None
+    assert with_inchikey.describe(with_inchikey.read("C", "smiles")).inchikey == "VNWKTOKETHGBQD-UHFFFAOYSA-N"
 
 
 @pytest.mark.parametrize("steps", [(), ("largest_fragment", "uncharge")])
-def test_rings_are_the_symmetrised_smallest_set(nci_molecules: list[Chem.Mol], steps: tuple[str, ...]) -> None:
+def test_rings_are_the_symmetrized_smallest_set(nci_molecules: list[Chem.Mol], steps: tuple[str, ...]) -> None:
     reader = _reader(standardise=steps)
     for molecule in [Chem.MolFromSmiles(CUBANE), *nci_molecules[:200]]:
-        read = reader.read(Chem.MolToSmiles(molecule), "smiles")
-        described = reader.describe(read)
-        assert described.rings == len(Chem.GetSymmSSSR(Chem.Mol(read)))
-        assert described.heavy_atoms == rdMolDescriptors.CalcNumHeavyAtoms(read)
+        parsed = reader.read(Chem.MolToSmiles(molecule), "smiles")
+        description = reader.describe(parsed)
+        assert description.rings == len(Chem.GetSymmSSSR(Chem.Mol(parsed)))
+        assert description.heavy_atoms == rdMolDescriptors.CalcNumHeavyAtoms(parsed)
     assert reader.describe(reader.read(CUBANE, "smiles")).rings == 6
 
 
@@ -74,11 +74,11 @@ def test_rings_are_the_symmetrised_smallest_set(nci_molecules: list[Chem.Mol], s
         ("C1=CC=CC=C1", "c1ccccc1"),
     ],
 )
-def test_smiles_that_are_kept(text: str, canonical: str) -> None:
+def test_valid_smiles_become_canonical(text: str, canonical: str) -> None:
     assert _canonical(text) == canonical
 
 
-def test_other_formats_mean_the_same_molecule() -> None:
+def test_molblock_and_inchi_give_the_molecule_of_the_smiles() -> None:
     molblock = Chem.MolToMolBlock(Chem.AddHs(Chem.MolFromSmiles(ASPIRIN)))
     assert _canonical(molblock, "molblock") == ASPIRIN
     assert _canonical(molblock.replace("\n", "\r\n"), "molblock") == ASPIRIN
@@ -108,7 +108,7 @@ def test_other_formats_mean_the_same_molecule() -> None:
         ("é" * 5001, "10002 bytes of smiles"),
     ],
 )
-def test_smiles_that_are_refused(text: str, reason: str) -> None:
+def test_invalid_smiles_are_rejected(text: str, reason: str) -> None:
     assert reason in _reason(text)
 
 
@@ -125,24 +125,24 @@ def test_smiles_that_are_refused(text: str, reason: str) -> None:
         ("x" * 10_001, "inchi", "10001 bytes of inchi"),
     ],
 )
-def test_other_records_that_are_refused(text: str, writing: str, reason: str) -> None:
+def test_invalid_molblocks_and_inchis_are_rejected(text: str, writing: str, reason: str) -> None:
     assert reason in _reason(text, writing)
 
 
-def test_caps_are_inclusive() -> None:
+def test_size_limits_are_inclusive() -> None:
     assert _reader(30).read("C" * 30, "smiles").GetNumAtoms() == 30
     assert _reason("C" * 31, max_atoms=30) == "31 atoms, more than 30"
     assert _reader(3).read("C" + " " * 29, "smiles").GetNumAtoms() == 1
     assert _reason("C" + " " * 30, max_atoms=3) == "31 bytes of smiles, more than 30"
 
 
-def test_a_chain_that_would_crash_the_process_is_refused_before_it_can() -> None:
-    """RDKit parses it, and overflows the stack while writing its SMILES."""
+def test_chain_that_would_overflow_the_stack_is_rejected() -> None:
+    """RDKit parses it, and overflows the stack when it writes the SMILES."""
     assert _reason("C" * 20_000, max_atoms=2_000) == "20000 atoms, more than 2000"
 
 
 @pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
-def test_reading_has_no_limit_of_its_own_below_the_cap(name: str) -> None:
+def test_molecules_up_to_the_size_limit_are_read(name: str) -> None:
     reader = _reader(fingerprint={"name": name})
     assert reader.describe(reader.read("C" * 1000, "smiles")).heavy_atoms == 1000
 
@@ -158,15 +158,15 @@ def test_rdkit_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_messages_are_those_of_the_own_thread() -> None:
-    together = Barrier(2)
+def test_messages_belong_to_their_own_thread() -> None:
+    barrier = Barrier(2)
 
     def reasons(text: str) -> set[str]:
-        found = set()
+        messages = set()
         for _ in range(30):
-            together.wait(10)
-            found.add(_reason(text))
-        return found
+            barrier.wait(10)
+            messages.add(_reason(text))
+        return messages
 
     with ThreadPoolExecutor(2) as pool:
         rings, valence = pool.map(reasons, ["C1CCCC", "C(C)(C)(C)(C)C"])
@@ -178,17 +178,17 @@ def test_messages_are_those_of_the_own_thread() -> None:
 def test_messages_end_with_the_block() -> None:
     with rdkit_messages() as messages:
         Chem.MolFromSmiles("C1CC")
-    heard = list(messages)
+    before = list(messages)
     Chem.MolFromSmiles("c1cc1")
-    assert heard
-    assert messages == heard
+    assert before
+    assert messages == before
 
 
 SALTS = ["CC(=O)[O-].[Na+]", "C[NH3+].[Cl-]", "[Na+].[Cl-]", "OCC.CCCCO", "[O-][n+]1ccccc1", "C[N+](C)(C)C", ASPIRIN]
 
 
 @pytest.mark.parametrize("text", SALTS)
-def test_standardisation_is_rdkits_in_the_given_order(text: str) -> None:
+def test_standardization_applies_rdkit_steps_in_order(text: str) -> None:
     steps = {
         "largest_fragment": rdMolStandardize.LargestFragmentChooser().choose,
         "uncharge": rdMolStandardize.Uncharger().uncharge,
@@ -200,7 +200,7 @@ def test_standardisation_is_rdkits_in_the_given_order(text: str) -> None:
         assert _canonical(text, standardise=order) == Chem.MolToSmiles(expected)
 
 
-def test_standardisation_of_sodium_acetate() -> None:
+def test_sodium_acetate_is_standardized_to_acetic_acid() -> None:
     assert _canonical(SALTS[0], standardise=("largest_fragment", "uncharge")) == "CC(=O)O"
     assert _canonical(SALTS[0]) == "CC(=O)[O-].[Na+]"
 
@@ -210,23 +210,23 @@ EPOXIDE = "C1O[CH]1COC2=C3C=CC=CC3=CC=C2"
 
 
 @pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
-def test_fingerprint_is_that_of_the_canonical_smiles(nci_smiles: list[str], name: str) -> None:
-    """Whoever reads an item's SMILES back computes its fingerprint again: search, verify, a user."""
+def test_fingerprint_equals_that_of_the_canonical_smiles(nci_smiles: list[str], name: str) -> None:
+    """Search, verification and users recompute the fingerprint of an item from its SMILES."""
     recipe = resolve(fingerprint={"name": name})
     reader, fingerprinter = MoleculeReader(recipe), Fingerprinter(recipe.fingerprint)
     for text in [EPOXIDE, *nci_smiles[:150]]:
         molecule = reader.read(text, "smiles")
-        again = Chem.MolFromSmiles(reader.describe(molecule).smiles)
-        assert fingerprinter.packed(molecule) == fingerprinter.packed(again)
+        reread = Chem.MolFromSmiles(reader.describe(molecule).smiles)
+        assert fingerprinter.packed(molecule) == fingerprinter.packed(reread)
 
 
 @pytest.mark.parametrize("atom", ["*", "R", "C"])
 @pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
-def test_fingerprint_of_a_molblock_is_that_of_the_canonical_smiles(name: str, atom: str) -> None:
-    """A dummy in a molfile is a query, and so in the fingerprints of the molecule that it was parsed to."""
+def test_fingerprint_of_a_molblock_equals_that_of_the_canonical_smiles(name: str, atom: str) -> None:
+    """A dummy atom in a molfile is a query atom, also in the fingerprints of the parsed molecule."""
     recipe = resolve(fingerprint={"name": name})
     reader, fingerprinter = MoleculeReader(recipe), Fingerprinter(recipe.fingerprint)
     molblock = Chem.MolToMolBlock(Chem.MolFromSmiles("CCOC1CC1")).replace(" O ", f" {atom} ")
     molecule = reader.read(molblock, "molblock")
-    again = Chem.MolFromSmiles(reader.describe(molecule).smiles)
-    assert fingerprinter.packed(molecule) == fingerprinter.packed(again)
+    reread = Chem.MolFromSmiles(reader.describe(molecule).smiles)
+    assert fingerprinter.packed(molecule) == fingerprinter.packed(reread)

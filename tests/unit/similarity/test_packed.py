@@ -1,4 +1,4 @@
-"""Fingerprints in hexadecimal, beside RDKit."""
+"""Fingerprints in hexadecimal, compared with RDKit."""
 
 import numpy as np
 import pytest
@@ -12,15 +12,15 @@ from graphkin.similarity.packed import packed, read_fingerprint
 
 
 @given(st.integers(1, 300).flatmap(lambda bits: st.tuples(st.just(bits), st.sets(st.integers(0, bits - 1)))))
-def test_it_is_read_as_rdkit_writes_it(drawn: tuple[int, set[int]]) -> None:
-    bits, set_bits = drawn
+def test_hexadecimal_fingerprint_of_rdkit_is_read(example: tuple[int, set[int]]) -> None:
+    bits, set_bits = example
     vector = DataStructs.ExplicitBitVect(bits)
     vector.SetBitsFromList(sorted(set_bits))
     text = DataStructs.BitVectToFPSText(vector)
     words = read_fingerprint(text.upper(), bits)
     assert words.shape == (-(-bits // 64),)
-    found = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-    assert set(found.tolist()) == set_bits
+    positions = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+    assert set(positions.tolist()) == set_bits
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_it_is_read_as_rdkit_writes_it(drawn: tuple[int, set[int]]) -> None:
         ("10", 4, "beyond"),
     ],
 )
-def test_what_is_none_says_why(text: str, bits: int, reason: str) -> None:
+def test_invalid_fingerprint_is_rejected_with_a_reason(text: str, bits: int, reason: str) -> None:
     with pytest.raises(Rejected, match=reason):
         packed(text, bits)
     with pytest.raises(InvalidInput, match=reason):

@@ -1,4 +1,4 @@
-"""Recall against brute force with RDKit."""
+"""Recall equals brute force with RDKit."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -35,22 +35,22 @@ def whole(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> G
     return generation(molecules, RECIPE)
 
 
-def _check(found: Recall, exact: np.ndarray, kept: np.ndarray) -> None:
-    """Every figure, from the true and the found adjacency of all items."""
-    assert (found.sample, found.exact_pairs, found.found_pairs) == (COUNT, exact.sum(), kept.sum())
-    assert found.recall == kept.sum() / exact.sum()
-    adjacencies: dict[Literal["exact", "found"], np.ndarray] = {"exact": exact, "found": kept}
+def _check(recall: Recall, exact: np.ndarray, stored: np.ndarray) -> None:
+    """Check all figures against the true and the stored adjacency of all items."""
+    assert (recall.sample, recall.exact_pairs, recall.found_pairs) == (COUNT, exact.sum(), stored.sum())
+    assert recall.recall == stored.sum() / exact.sum()
+    adjacencies: dict[Literal["exact", "found"], np.ndarray] = {"exact": exact, "found": stored}
     for name, adjacency in adjacencies.items():
-        assert found.mean_degree[name] == adjacency.sum() / COUNT
-        assert found.isolated_share[name] == (adjacency.sum(axis=1) == 0).mean()
+        assert recall.mean_degree[name] == adjacency.sum() / COUNT
+        assert recall.isolated_share[name] == (adjacency.sum(axis=1) == 0).mean()
 
 
 @pytest.mark.parametrize("threshold", [None, 0.4, 0.5, 0.7, 1.0])
 def test_complete_edges_have_recall_one(whole: Generation, exact: np.ndarray, threshold: float | None) -> None:
-    found = measure(whole, None, COUNT, threshold)
+    recall = measure(whole, None, COUNT, threshold)
     near = exact >= (threshold or 0.4)
-    assert (found.rule, found.threshold, found.recall) == ("stored", threshold or 0.4, 1.0)
-    _check(found, near, near)
+    assert (recall.rule, recall.threshold, recall.recall) == ("stored", threshold or 0.4, 1.0)
+    _check(recall, near, near)
 
 
 def test_missing_edges_cost_recall(
@@ -58,14 +58,14 @@ def test_missing_edges_cost_recall(
 ) -> None:
     lost = np.triu(np.random.default_rng(0).random(exact.shape) < 0.3)
     similarity = np.where(lost | lost.T, 0, exact)
-    found = measure(generation(molecules, RECIPE, similarity=similarity), None, COUNT)
-    _check(found, exact >= 0.4, similarity >= 0.4)
-    assert found.recall is not None
-    assert 0.6 < found.recall < 0.8
+    recall = measure(generation(molecules, RECIPE, similarity=similarity), None, COUNT)
+    _check(recall, exact >= 0.4, similarity >= 0.4)
+    assert recall.recall is not None
+    assert 0.6 < recall.recall < 0.8
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.4, 0.6])
-def test_window_rule(
+def test_recall_of_the_window_rule_equals_brute_force(
     whole: Generation, molecules: list[Chem.Mol], exact: np.ndarray, window_reference: Any, threshold: float
 ) -> None:
     rows = [
@@ -74,18 +74,18 @@ def test_window_rule(
     ]
     tie = [int.from_bytes(content_digest(Chem.MolToSmiles(molecule), 0)[:8], "little") for molecule in molecules]
     order = sorted(range(COUNT), key=lambda row: (rows[row][0], tie[row]))
-    kept = np.zeros_like(exact, dtype=bool)
+    accepted = np.zeros_like(exact, dtype=bool)
     for target, near in window_reference([rows[id] for id in order]).items():
-        kept[order[target], [order[other] for other in near]] = True
+        accepted[order[target], [order[other] for other in near]] = True
     near = exact >= threshold
-    found = measure(whole, "window", COUNT, threshold)
-    assert (found.rule, found.threshold) == ("window", threshold)
-    _check(found, near, (kept | kept.T) & near)
-    assert found.recall is not None
-    assert 0.1 < found.recall < 0.9
+    recall = measure(whole, "window", COUNT, threshold)
+    assert (recall.rule, recall.threshold) == ("window", threshold)
+    _check(recall, near, (accepted | accepted.T) & near)
+    assert recall.recall is not None
+    assert 0.1 < recall.recall < 0.9
 
 
-def test_a_sample_is_a_fair_share_and_repeats_itself(whole: Generation) -> None:
+def test_sample_is_unbiased_and_reproducible(whole: Generation) -> None:
     everything = measure(whole, "window", 10**6)
     assert everything.sample == COUNT
     samples = [measure(whole, "window", 100, seed=seed) for seed in range(20)]
@@ -96,22 +96,22 @@ def test_a_sample_is_a_fair_share_and_repeats_itself(whole: Generation) -> None:
     assert mean == pytest.approx(everything.mean_degree["exact"], rel=0.15)
 
 
-def test_no_similar_pair_at_all(generation: Callable[..., Generation]) -> None:
+def test_recall_without_similar_pairs_is_none(generation: Callable[..., Generation]) -> None:
     strangers = [Chem.MolFromSmiles(text) for text in ("CCO", "[U]", "c1ccccc1")]
-    found = measure(generation(strangers, resolve(threshold=0.9)), None, 10)
-    assert (found.recall, found.exact_pairs, found.isolated_share) == (None, 0, {"exact": 1.0, "found": 1.0})
-    assert found.as_dict()["recall"] is None
+    recall = measure(generation(strangers, resolve(threshold=0.9)), None, 10)
+    assert (recall.recall, recall.exact_pairs, recall.isolated_share) == (None, 0, {"exact": 1.0, "found": 1.0})
+    assert recall.as_dict()["recall"] is None
 
 
 @pytest.mark.parametrize(
     ("rule", "threshold"),
     [(None, 0.39), (None, 0.0), (None, 1.01), ("window", 0.0), ("window", -1), ("window", 1.01), (None, float("nan"))],
 )
-def test_thresholds_that_cannot_be_measured(whole: Generation, rule: Any, threshold: float) -> None:
+def test_thresholds_out_of_range_are_refused(whole: Generation, rule: Any, threshold: float) -> None:
     with pytest.raises(InvalidInput, match="cannot be measured"):
         measure(whole, rule, 10, threshold)
 
 
-def test_kinds_that_are_not_known(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
+def test_unknown_kinds_are_refused(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
     with pytest.raises(Conflict, match="not known"):
         measure(generation(molecules[:3], kind="dot"), None, 10)

@@ -1,4 +1,4 @@
-"""Presets, options over them, and recipes that are refused."""
+"""Presets, options that override them, and invalid recipes."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ PUBLISHED = {**COMMON, "fingerprint": RDKIT, "candidates": "window", "threshold"
         ("rc", {**PUBLISHED, "ties": "index"}),
     ],
 )
-def test_presets(preset: str, expected: dict[str, Any]) -> None:
+def test_presets_have_their_options(preset: str, expected: dict[str, Any]) -> None:
     assert resolve(preset).model_dump() == expected
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_explicit_options_override_and_none_does_not(preset: str) -> None:
+def test_explicit_options_override_and_none_keeps_the_preset(preset: str) -> None:
     plain = resolve(preset)
     nothing = {"name": None, "radius": None, "bits": None, "chirality": None}
     assert resolve(preset, threshold=None, top_k=None, inchikey=None, fingerprint=nothing) == plain
@@ -43,14 +43,14 @@ def test_explicit_options_override_and_none_does_not(preset: str) -> None:
     }
 
 
-def test_zero_overrides_too() -> None:
+def test_zero_overrides_the_preset() -> None:
     assert resolve(top_k=0).top_k == 0
     assert resolve(fingerprint={"radius": 0}).fingerprint.radius == 0
     assert resolve("rc", threshold=1).threshold == 1
 
 
 @pytest.mark.parametrize("preset", ["paper", "rc"])
-def test_a_named_fingerprint_starts_from_its_own_defaults(preset: str) -> None:
+def test_named_fingerprint_has_its_own_defaults(preset: str) -> None:
     assert resolve(preset, fingerprint={"name": "morgan"}).fingerprint.model_dump() == MORGAN
     assert resolve(preset, fingerprint={"name": "maccs"}).fingerprint.bits == 167
     assert resolve(preset, fingerprint={"bits": 1024}).fingerprint.model_dump() == {**RDKIT, "bits": 1024}
@@ -94,7 +94,7 @@ def test_exact_candidates_never_break_ties_by_index() -> None:
         ({"ties": "index"}, "ties by index"),
     ],
 )
-def test_recipes_that_are_refused(options: dict[str, Any], about: str) -> None:
+def test_invalid_recipes_are_refused(options: dict[str, Any], about: str) -> None:
     with pytest.raises(InvalidInput, match=about) as error:
         resolve(**options)
     assert error.value.given is not None
@@ -107,14 +107,14 @@ def test_unknown_preset_names_the_presets() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("name", ["morgan", "maccs"])
-def test_a_stored_recipe_reads_back_as_itself(preset: str, name: str) -> None:
+def test_recipe_round_trips_through_json(preset: str, name: str) -> None:
     recipe = resolve(preset, fingerprint={"name": name}, standardise=["uncharge", "largest_fragment"])
     assert MoleculeRecipe.model_validate(recipe.model_dump(mode="json")) == recipe
     assert MoleculeRecipe.model_validate_json(recipe.model_dump_json()) == recipe
 
 
 @pytest.mark.parametrize(("bits", "words"), [(64, 1), (128, 2), (2048, 32), (16384, 256)])
-def test_words(bits: int, words: int) -> None:
+def test_fingerprint_takes_one_word_per_64_bits(bits: int, words: int) -> None:
     assert FingerprintRecipe(bits=bits).words == words
 
 

@@ -1,4 +1,4 @@
-"""Queries mean what ingested records mean, and are answered as RDKit would answer them."""
+"""Queries are read like ingested records, and hits equal those of RDKit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,19 +21,19 @@ QUERIES = ["c1ccccc1C(=O)O", "CCO", "C", "CC(=O)Oc1ccccc1C(=O)O", "O=C1C=CC(=O)C
 
 @pytest.fixture(scope="module")
 def molecules(nci_molecules: list[Chem.Mol]) -> list[Chem.Mol]:
-    """Few enough for many searches, with some that MACCS keys cannot tell apart."""
+    """Return few enough molecules for many searches, some of them with equal MACCS keys."""
     return nci_molecules[:400]
 
 
 @pytest.fixture(scope="module")
-def searched(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> Generation:
-    """A collection whose 166 keys leave many ties; hardly any edge is stored."""
+def maccs_collection(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> Generation:
+    """Return a collection whose 166 keys leave many ties. Hardly any edge is stored."""
     return generation(molecules, resolve(fingerprint={"name": "maccs"}, threshold=0.95))
 
 
 @pytest.fixture(scope="module")
 def exact(molecules: list[Chem.Mol], generators: Any) -> Callable[[str], np.ndarray]:
-    """exact(smiles) -> RDKit's similarity to every item, float64."""
+    """Return exact(smiles), RDKit's float64 similarity to each item."""
     vectors = [generators["maccs"](molecule) for molecule in molecules]
     return lambda smiles: np.array(
         DataStructs.BulkTanimotoSimilarity(generators["maccs"](Chem.MolFromSmiles(smiles)), vectors)
@@ -42,12 +42,12 @@ def exact(molecules: list[Chem.Mol], generators: Any) -> Callable[[str], np.ndar
 
 @pytest.mark.parametrize("smiles", QUERIES)
 @pytest.mark.parametrize("threshold", [None, 0.3, 0.5, 0.7, 1.0])
-def test_hits_are_rdkits(searched: Generation, exact: Any, smiles: str, threshold: float | None) -> None:
+def test_hits_equal_rdkit(maccs_collection: Generation, exact: Any, smiles: str, threshold: float | None) -> None:
     similarity = exact(smiles).astype(np.float32)
     passing = [id for id in range(400) if similarity[id] >= np.float32(threshold or 0)]
     ranked = sorted(passing, key=lambda item: (-similarity[item], item))
     for limit in (1, 2, 5, 10, 37, 399, 400, 1000):
-        hits = MoleculeSearch(searched).search(read_structure(MACCS, smiles=smiles), threshold, limit)
+        hits = MoleculeSearch(maccs_collection).search(read_structure(MACCS, smiles=smiles), threshold, limit)
         assert hits.ids.dtype == np.int32
         assert hits.similarity.dtype == np.float32
         assert hits.ids.tolist() == ranked[:limit]
@@ -56,46 +56,46 @@ def test_hits_are_rdkits(searched: Generation, exact: Any, smiles: str, threshol
 
 
 @pytest.mark.parametrize("smiles", QUERIES)
-def test_similarities_to_a_structure_are_rdkits(searched: Generation, exact: Any, smiles: str) -> None:
-    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles=smiles)
+def test_similarities_to_a_structure_equal_rdkit(maccs_collection: Generation, exact: Any, smiles: str) -> None:
+    search, query = MoleculeSearch(maccs_collection), read_structure(MACCS, smiles=smiles)
     assert search.similarities(query).tolist() == exact(smiles).tolist()
     ids = np.array([7, 399, 0, 7], np.int32)
     assert search.similarities(query, ids).tolist() == exact(smiles)[ids].tolist()
 
 
-def test_every_limit_cuts_ties_by_id(searched: Generation, exact: Any) -> None:
+def test_each_limit_cuts_ties_by_id(maccs_collection: Generation, exact: Any) -> None:
     similarity = exact("CCO").astype(np.float32)
     ranked = sorted(range(400), key=lambda item: (-similarity[item], item))
     assert len(np.unique(similarity)) < 200
-    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles="CCO")
+    search, query = MoleculeSearch(maccs_collection), read_structure(MACCS, smiles="CCO")
     for limit in range(1, 401):
         assert search.search(query, None, limit).ids.tolist() == ranked[:limit]
 
 
-def test_thresholds_are_compared_as_float32(searched: Generation, exact: Any) -> None:
-    """A threshold printed from a hit finds that hit again."""
-    search, query = MoleculeSearch(searched), read_structure(MACCS, smiles="CCO")
+def test_thresholds_are_compared_as_float32(maccs_collection: Generation, exact: Any) -> None:
+    """A threshold that was printed for a hit finds this hit again."""
+    search, query = MoleculeSearch(maccs_collection), read_structure(MACCS, smiles="CCO")
     for similarity in np.unique(exact("CCO"))[1:]:
         stored = np.float32(similarity)
         for threshold in (float(similarity), float(stored), float(str(stored))):
             assert search.search(query, threshold, 400).similarity.min() == stored
 
 
-def test_an_item_finds_itself_first(searched: Generation, molecules: list[Chem.Mol]) -> None:
-    search = MoleculeSearch(searched)
+def test_item_is_its_own_hit(maccs_collection: Generation, molecules: list[Chem.Mol]) -> None:
+    search = MoleculeSearch(maccs_collection)
     for id in range(0, 400, 20):
         hits = search.search(read_structure(MACCS, smiles=Chem.MolToSmiles(molecules[id])), 1.0, 400)
         assert id in hits.ids.tolist()
         assert (hits.similarity == 1).all()
 
 
-def test_no_hit(searched: Generation) -> None:
-    hits = MoleculeSearch(searched).search(read_structure(MACCS, smiles="[U]"), 1.0, 10)
+def test_search_without_hits_returns_none(maccs_collection: Generation) -> None:
+    hits = MoleculeSearch(maccs_collection).search(read_structure(MACCS, smiles="[U]"), 1.0, 10)
     assert (len(hits.ids), hits.total) == (0, 0)
 
 
 @pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
-def test_a_query_in_any_format_is_the_ingested_record(name: str) -> None:
+def test_query_in_any_format_equals_the_ingested_record(name: str) -> None:
     recipe = resolve(fingerprint={"name": name}, standardise=["largest_fragment", "uncharge"])
     molecule = Chem.MolFromSmiles("[Na+].[O-]C(=O)c1ccccc1OC1CO1")
     ways: dict[str, Callable[[Chem.Mol], str]] = {
@@ -112,7 +112,7 @@ def test_a_query_in_any_format_is_the_ingested_record(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("query", "reason"),
     [
         ({}, "exactly one of"),
         ({"smiles": "C", "inchi": "InChI=1S/CH4/h1H4"}, "exactly one of"),
@@ -129,19 +129,19 @@ def test_a_query_in_any_format_is_the_ingested_record(name: str) -> None:
         ({"molblock": "é" * 500_001}, "more than 1000000"),
     ],
 )
-def test_queries_that_are_refused(given: dict[str, str], reason: str) -> None:
+def test_invalid_queries_are_refused(query: dict[str, str], reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason) as error:
-        read_structure(resolve(), **given)
+        read_structure(resolve(), **query)
     assert len(str(error.value).encode()) < 2_000
 
 
-def test_molecules_are_not_written_as_graphs() -> None:
+def test_graph_query_of_molecules_is_refused() -> None:
     with pytest.raises(Conflict, match="molecules") as error:
         read_structure(resolve(), graph="{}")
     assert error.value.expected == "one of smiles, inchi, molblock, fingerprint"
 
 
-def test_another_rdkit_may_search_what_it_would_have_built(
+def test_other_rdkit_version_may_search_equal_fingerprints(
     generation: Callable[..., Generation], molecules: list[Chem.Mol]
 ) -> None:
     old = generation(molecules[:50], rdkit="2020.03.1")
@@ -149,7 +149,7 @@ def test_another_rdkit_may_search_what_it_would_have_built(
     assert 7 in hits.ids
 
 
-def test_another_rdkit_may_not_search_what_differs(
+def test_other_rdkit_version_may_not_search_different_fingerprints(
     generation: Callable[..., Generation], molecules: list[Chem.Mol], packed: Any, generators: Any
 ) -> None:
     words = packed([generators["morgan"](molecule) for molecule in molecules[:50]]) ^ np.uint64(1)

@@ -1,4 +1,4 @@
-"""Stereo groups against an oracle that knows nothing of them: isomers written out by turning `@` in the text."""
+"""Stereo groups, compared with an independent oracle that enumerates isomers by flipping `@` in the text."""
 
 import random
 import re
@@ -46,56 +46,56 @@ def _parsed(text: str) -> tuple[str, Groups]:
     return smiles, groups
 
 
-def _turned(smiles: str, atoms: set[int]) -> str:
-    """Its mirror image at these atoms."""
+def _inverted(smiles: str, atoms: set[int]) -> str:
+    """Return the SMILES with the chirality of these atoms inverted."""
     number = iter(range(len(smiles)))
 
-    def turn(found: re.Match[str]) -> str:
-        atom = found[0]
+    def invert(match: re.Match[str]) -> str:
+        atom = match[0]
         if next(number) not in atoms or "@" not in atom:
             return atom
         return atom.replace("@@", "@") if "@@" in atom else atom.replace("@", "@@")
 
-    return ATOM.sub(turn, smiles)
+    return ATOM.sub(invert, smiles)
 
 
 def _meaning(text: str) -> frozenset[frozenset[str]]:
-    """What it may be: sets of the isomers that are there together."""
+    """Return the meaning of a text: sets of isomers that occur together."""
     smiles, groups = _parsed(text)
     ors, ands = ([set(atoms) for name, atoms in groups.items() if name[0] == sign] for sign in "o&")
     return frozenset(
-        frozenset(Chem.CanonSmiles(_turned(smiles, one | other)) for other in _combinations(ands))
+        frozenset(Chem.CanonSmiles(_inverted(smiles, one | other)) for other in _combinations(ands))
         for one in _combinations(ors)
     )
 
 
 def _combinations(groups: list[set[int]]) -> Iterator[set[int]]:
-    for chosen in product((False, True), repeat=len(groups)):
-        yield set().union(*(group for group, turn in zip(groups, chosen, strict=True) if turn))
+    for flags in product((False, True), repeat=len(groups)):
+        yield set().union(*(group for group, flag in zip(groups, flags, strict=True) if flag))
 
 
 def _rewritten(text: str, rng: random.Random) -> str:
-    """The same with other orders of atoms, other numbers, and any isomer of the groups drawn."""
+    """Return the same meaning with other orders of atoms, other group numbers, and a random isomer of each group."""
     smiles, groups = _parsed(text)
     molecule = Chem.MolFromSmiles(smiles)
     order = list(range(molecule.GetNumAtoms()))
     rng.shuffle(order)
     shuffled = Chem.RenumberAtoms(molecule, order)
-    written = Chem.MolToSmiles(shuffled, canonical=False)
+    random_smiles = Chem.MolToSmiles(shuffled, canonical=False)
     output = list(shuffled.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
-    place = {order[index]: at for at, index in enumerate(output)}
+    place = {order[index]: position for position, index in enumerate(output)}
     numbers = rng.sample(range(1, 20), 9)
-    fields, turned = [], set()
+    fields, inverted = [], set()
     for name, atoms in rng.sample(list(groups.items()), len(groups)):
-        placed = [place[atom] for atom in atoms]
-        rng.shuffle(placed)
+        positions = [place[atom] for atom in atoms]
+        rng.shuffle(positions)
         if name == "a":
-            fields.append(_field("a", placed))
+            fields.append(_field("a", positions))
             continue
         if rng.random() < 0.5:
-            turned |= set(placed)
-        fields.append(_field(f"{name[0]}{numbers.pop()}", placed))
-    return f"{_turned(written, turned)} |{','.join(fields)}|"
+            inverted |= set(positions)
+        fields.append(_field(f"{name[0]}{numbers.pop()}", positions))
+    return f"{_inverted(random_smiles, inverted)} |{','.join(fields)}|"
 
 
 def _canonical(text: str, writing: str = "smiles") -> str:
@@ -104,9 +104,9 @@ def _canonical(text: str, writing: str = "smiles") -> str:
 
 def _grouped(base: str, rng: random.Random) -> str:
     groups: Groups = {}
-    for at, found in enumerate(ATOM.finditer(base)):
-        if "@" in found[0]:
-            groups.setdefault(rng.choice(["a", "&1", "&1", "&2", "o1", "o1", "o2"]), []).append(at)
+    for position, match in enumerate(ATOM.finditer(base)):
+        if "@" in match[0]:
+            groups.setdefault(rng.choice(["a", "&1", "&1", "&2", "o1", "o1", "o2"]), []).append(position)
     return f"{base} |{','.join(_field(name, atoms) for name, atoms in groups.items())}|"
 
 
@@ -115,30 +115,30 @@ def _field(name: str, atoms: list[int]) -> str:
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_one_text_for_one_meaning_and_another_for_another(base: str) -> None:
+def test_canonical_text_is_unique_for_each_meaning(base: str) -> None:
     rng = random.Random(base)
     texts: dict[frozenset[frozenset[str]], set[str]] = {}
     for _ in range(6):
-        given = _grouped(base, rng)
-        meaning = _meaning(given)
-        for same in [given, *(_rewritten(given, rng) for _ in range(3))]:
+        source = _grouped(base, rng)
+        meaning = _meaning(source)
+        for same in [source, *(_rewritten(source, rng) for _ in range(3))]:
             assert _meaning(same) == meaning
             text = _canonical(same)
             assert _meaning(text) == meaning
             assert _canonical(text) == text
             texts.setdefault(meaning, set()).add(text)
-    assert [found for found in texts.values() if len(found) > 1] == []
+    assert [variants for variants in texts.values() if len(variants) > 1] == []
     assert len(set().union(*texts.values())) == len(texts)
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_a_v3000_molfile_says_the_same(base: str) -> None:
+def test_v3000_molfile_gives_the_text_of_the_smiles(base: str) -> None:
     rng = random.Random(base)
     for _ in range(3):
-        given = _grouped(base, rng)
-        molecule = Chem.MolFromSmiles(given)
+        source = _grouped(base, rng)
+        molecule = Chem.MolFromSmiles(source)
         rdDepictor.Compute2DCoords(molecule)
-        assert _canonical(Chem.MolToV3KMolBlock(molecule), "molblock") == _canonical(given)
+        assert _canonical(Chem.MolToV3KMolBlock(molecule), "molblock") == _canonical(source)
 
 
 RACEMATE = "C[C@H](O)[C@H](F)C |&1:1,3|"
@@ -148,14 +148,14 @@ def test_racemate_relative_enantiomers_and_diastereomers_are_different_items() -
     isomers = ["C[C@H](O)[C@H](F)C", "C[C@@H](O)[C@@H](F)C", "C[C@H](O)[C@@H](F)C", "C[C@@H](O)[C@H](F)C"]
     groups = ["", " |&1:1,3|", " |o1:1,3|", " |&1:1,&2:3|", " |o1:1,o2:3|", " |o1:1,&1:3|", " |&1:1|", " |&1:3|"]
     texts = {group: {_canonical(isomer + group) for isomer in isomers} for group in groups}
-    assert [len(found) for found in texts.values()] == [4, 2, 2, 1, 1, 1, 2, 2]
+    assert [len(variants) for variants in texts.values()] == [4, 2, 2, 1, 1, 1, 2, 2]
     assert len(set().union(*texts.values())) == 15
 
 
-def test_more_groups_than_can_be_tried() -> None:
-    centre = "[C@H](F)C"
+def test_too_many_stereo_groups_are_rejected() -> None:
+    center = "[C@H](F)C"
     for groups in (MAX_GROUPS, MAX_GROUPS + 1):
-        smiles = "C" + centre.removesuffix("C") * groups + "Cl"
+        smiles = "C" + center.removesuffix("C") * groups + "Cl"
         fields = ",".join(f"&{number + 1}:{1 + 2 * number}" for number in range(groups))
         if groups == MAX_GROUPS:
             assert _canonical(f"{smiles} |{fields}|").count("&") == groups
@@ -176,14 +176,14 @@ SALT = "[Na+].C[C@H](F)[C@H](O)C([O-])=O |&1:2,4|"
         (("largest_fragment", "uncharge"), "C[C@H](F)[C@H](O)C(O)=O |&1:1,3|"),
     ],
 )
-def test_standardisation_keeps_the_groups_of_what_it_keeps(steps: tuple[str, ...], same: str) -> None:
+def test_standardization_keeps_the_groups_of_remaining_atoms(steps: tuple[str, ...], same: str) -> None:
     assert read_molecule(resolve(standardise=steps), SALT, "smiles").text == _canonical(same)
-    gone = "C[C@H](F)Cl.Br[C@H](F)CCCCC |&1:1,&2:5|"
-    kept = read_molecule(resolve(standardise=["largest_fragment"]), gone, "smiles").text
-    assert kept == _canonical("Br[C@H](F)CCCCC |&1:1|")
+    mixture = "C[C@H](F)Cl.Br[C@H](F)CCCCC |&1:1,&2:5|"
+    fragment = read_molecule(resolve(standardise=["largest_fragment"]), mixture, "smiles").text
+    assert fragment == _canonical("Br[C@H](F)CCCCC |&1:1|")
 
 
-def test_no_inchikey_for_what_inchi_cannot_say() -> None:
+def test_inchikey_is_missing_if_inchi_cannot_express_the_groups() -> None:
     reader = MoleculeReader(resolve(inchikey=True))
     keys = {text: reader.describe(reader.read(text, "smiles")).inchikey for text in (RACEMATE, RACEMATE.split()[0])}
     assert [key is None for key in keys.values()] == [True, False]
@@ -192,15 +192,15 @@ def test_no_inchikey_for_what_inchi_cannot_say() -> None:
 
 
 @pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair", "torsion"])
-def test_the_fingerprint_is_that_of_the_text(name: str) -> None:
-    """Also where it sees chirality: then of the isomer that the text draws, whichever was given."""
+def test_fingerprint_equals_that_of_the_canonical_text(name: str) -> None:
+    """With chirality, it is the fingerprint of the isomer that the text shows, whichever isomer was read."""
     chirality = name in ("morgan", "atompair", "torsion")
     recipe = resolve(fingerprint={"name": name, "chirality": chirality})
     queries = [read_molecule(recipe, text, "smiles") for text in (RACEMATE, "C[C@@H](O)[C@@H](F)C |&4:1,3|")]
-    drawn = read_molecule(recipe, queries[0].text.split()[0], "smiles")
+    isomer = read_molecule(recipe, queries[0].text.split()[0], "smiles")
     assert queries[0].text == queries[1].text
     assert (queries[0].arrays[0] == queries[1].arrays[0]).all()
-    assert (queries[0].arrays[0] == drawn.arrays[0]).all()
+    assert (queries[0].arrays[0] == isomer.arrays[0]).all()
 
 
 @pytest.mark.parametrize(
@@ -212,6 +212,6 @@ def test_the_fingerprint_is_that_of_the_text(name: str) -> None:
         "C[C@H](F)C(C[C@H](C)F)[C@@H](C)F |&1:1,o1:5|",
     ],
 )
-def test_centres_that_come_and_go_with_a_group_are_refused(text: str) -> None:
+def test_centers_that_depend_on_a_group_are_rejected(text: str) -> None:
     with pytest.raises(Rejected, match="stereocentre"):
         MoleculeReader(resolve()).read(text, "smiles")

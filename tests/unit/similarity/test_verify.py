@@ -1,4 +1,4 @@
-"""Verification finds what was tampered with, and nothing else."""
+"""Verification finds all tampered values and no others."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def exact(molecules: list[Chem.Mol], generators: Any, similarities: Any) -> np.n
 
 @pytest.mark.parametrize("name", ["morgan", "rdkit", "maccs", "atompair"])
 @pytest.mark.parametrize("sample", [1, 50, EVERYTHING])
-def test_what_rdkit_computed_is_sound(
+def test_generation_of_rdkit_values_has_no_problems(
     generation: Callable[..., Generation], molecules: list[Chem.Mol], name: str, sample: int
 ) -> None:
     whole = generation(molecules, resolve(fingerprint={"name": name}, threshold=0.3))
@@ -37,12 +37,14 @@ def test_what_rdkit_computed_is_sound(
     assert verify(whole, sample) == []
 
 
-def test_without_edges(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
+def test_generation_without_edges_has_no_problems(
+    generation: Callable[..., Generation], molecules: list[Chem.Mol]
+) -> None:
     assert verify(generation(molecules[:5], resolve(threshold=1.0)), EVERYTHING) == []
 
 
 @pytest.mark.parametrize("error", [2e-6, -2e-6, 0.3])
-def test_a_tampered_similarity_is_found(
+def test_tampered_similarity_is_reported(
     generation: Callable[..., Generation], molecules: list[Chem.Mol], exact: np.ndarray, error: float
 ) -> None:
     a, b = (int(ends[3]) for ends in np.nonzero(np.triu(exact, 1) >= 0.3))
@@ -52,17 +54,17 @@ def test_a_tampered_similarity_is_found(
     assert [problem.partition(":")[0] for problem in problems] == [f"edge {a}-{b}"]
 
 
-def test_edges_below_the_threshold_are_found(
+def test_edges_below_the_threshold_are_reported(
     generation: Callable[..., Generation], molecules: list[Chem.Mol], exact: np.ndarray
 ) -> None:
-    """Their similarities are right, but they should not be there."""
+    """Their similarities are right, but the edges must not exist."""
     below = np.argwhere((np.triu(exact, 1) >= 0.29) & (exact < 0.3)).tolist()
     problems = verify(generation(molecules, resolve(threshold=0.3), least=0.29), EVERYTHING)
     assert [problem.partition(":")[0] for problem in problems] == [f"edge {a}-{b}" for a, b in below]
     assert below
 
 
-def test_a_tampered_fingerprint_is_found(
+def test_tampered_fingerprint_is_reported(
     generation: Callable[..., Generation], molecules: list[Chem.Mol], packed: Any, generators: Any
 ) -> None:
     words = packed([generators["morgan"](molecule) for molecule in molecules])
@@ -71,18 +73,18 @@ def test_a_tampered_fingerprint_is_found(
     assert [problem.partition(":")[0] for problem in problems] == ["item 5", "item 70"]
 
 
-def test_a_sample_finds_what_is_everywhere_and_repeats_itself(
+def test_sample_reports_its_items_and_is_reproducible(
     generation: Callable[..., Generation], molecules: list[Chem.Mol], packed: Any, generators: Any
 ) -> None:
     words = packed([generators["morgan"](molecule) for molecule in molecules]) ^ np.uint64(1)
     wrong = generation(molecules, resolve(), words=words)
-    found = verify(wrong, 10, seed=1)
-    assert len(found) == 10
-    assert found == verify(wrong, 10, seed=1)
-    assert found != verify(wrong, 10, seed=2)
+    problems = verify(wrong, 10, seed=1)
+    assert len(problems) == 10
+    assert problems == verify(wrong, 10, seed=1)
+    assert problems != verify(wrong, 10, seed=2)
 
 
-def test_recomputed_fingerprints_in_the_order_asked_for(
+def test_recomputed_fingerprints_keep_the_order_of_ids(
     generation: Callable[..., Generation], molecules: list[Chem.Mol]
 ) -> None:
     whole = generation(molecules, resolve())
@@ -90,8 +92,6 @@ def test_recomputed_fingerprints_in_the_order_asked_for(
     assert np.array_equal(recomputed_fingerprints(whole, resolve(), ids), whole.fingerprints().words[ids])
 
 
-def test_kinds_that_are_not_known_are_not_verified(
-    generation: Callable[..., Generation], molecules: list[Chem.Mol]
-) -> None:
+def test_unknown_kinds_are_refused(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
     with pytest.raises(Conflict, match="not known"):
         verify(generation(molecules[:3], kind="dot"), 10)

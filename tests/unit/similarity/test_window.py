@@ -1,4 +1,4 @@
-"""The published candidate rule: checks against a slow reading of it (docs/method.md)."""
+"""The published candidate rule, compared with a slow implementation (docs/method.md)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,19 +22,19 @@ Row = tuple[float, int, int]
 
 
 def _window(rows: Sequence[Row]) -> Window:
-    """Of molecules without fingerprints, in the order of the file."""
+    """Return the window of molecules without fingerprints, in the order of the file."""
     molwt, rings, atoms = (np.array(column) for column in zip(*rows, strict=True))
     bits, tie = np.zeros((len(rows), 1), np.uint64), np.zeros(len(rows), np.uint64)
     return MoleculeDescriptors(resolve("rc"), bits, molwt, rings.astype(np.int32), atoms.astype(np.int32), tie).window
 
 
 def _candidates(rows: Sequence[Row], most: int = 70) -> dict[int, list[int]]:
-    """target -> candidates in the order they come; rows are sorted by weight."""
+    """Return the candidates of each target, in order. The rows are sorted by weight."""
     target, candidate = _window(rows).candidates(0, len(rows), most)
-    found: dict[int, list[int]] = {row: [] for row in range(len(rows))}
+    candidates: dict[int, list[int]] = {row: [] for row in range(len(rows))}
     for a, b in zip(target.tolist(), candidate.tolist(), strict=True):
-        found[a].append(b)
-    return found
+        candidates[a].append(b)
+    return candidates
 
 
 @pytest.mark.parametrize(
@@ -49,26 +49,26 @@ def _candidates(rows: Sequence[Row], most: int = 70) -> dict[int, list[int]]:
         (100.0, 100.0, True),
     ],
 )
-def test_weight_within_a_tenth_of_the_targets(target: float, other: float, accepted: bool) -> None:
+def test_candidates_are_within_a_tenth_of_the_target_weight(target: float, other: float, accepted: bool) -> None:
     rows = sorted([(target, 1, 10), (other, 1, 10)])
     place = rows.index((target, 1, 10))
     assert _candidates(rows)[place] == ([1 - place] if accepted else [])
 
 
 @pytest.mark.parametrize(("rings", "accepted"), [(0, False), (1, True), (2, True), (3, True), (4, False)])
-def test_rings_differ_by_one_at_most(rings: int, accepted: bool) -> None:
+def test_candidates_differ_by_at_most_one_ring(rings: int, accepted: bool) -> None:
     assert _candidates([(100.0, 2, 10), (100.0, rings, 10)])[0] == ([1] if accepted else [])
 
 
 @pytest.mark.parametrize(("atoms", "accepted"), [(12, False), (13, True), (20, True), (27, True), (28, False)])
-def test_atoms_differ_by_seven_at_most(atoms: int, accepted: bool) -> None:
+def test_candidates_differ_by_at_most_seven_atoms(atoms: int, accepted: bool) -> None:
     assert _candidates([(100.0, 2, 20), (100.0, 2, atoms)])[0] == ([1] if accepted else [])
 
 
-def test_never_itself_and_seventy_at_most() -> None:
-    found = _candidates([(100.0, 1, 10)] * 200)
-    assert all(target not in near for target, near in found.items())
-    assert {len(near) for near in found.values()} == {70}
+def test_target_has_at_most_seventy_candidates_without_itself() -> None:
+    candidates = _candidates([(100.0, 1, 10)] * 200)
+    assert all(target not in near for target, near in candidates.items())
+    assert {len(near) for near in candidates.values()} == {70}
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,16 @@ def test_never_itself_and_seventy_at_most() -> None:
         (2, 70, 1, 69),
     ],
 )
-def test_more_than_seventy_are_cut_at_both_ends(left: int, right: int, kept_left: int, kept_right: int) -> None:
-    """The nearest in weight stay: ⌊(L - 70) / 2⌋ go on the left, the rest on the right."""
+def test_more_than_seventy_candidates_are_cut_at_both_ends(
+    left: int, right: int, kept_left: int, kept_right: int
+) -> None:
+    """The nearest in weight remain: ⌊(L - 70) / 2⌋ are cut on the left, the rest on the right."""
     rows = [(100.0, 1, 10)] * (left + 1 + right)
     expected = [*range(left - kept_left, left), *range(left + 1, left + 1 + kept_right)]
     assert _candidates(rows)[left] == expected
 
 
-def test_a_misfit_is_skipped_and_the_scan_goes_on() -> None:
+def test_scan_skips_a_misfit_and_continues() -> None:
     rows = [(100.0, 1, 10), (101.0, 5, 10), (102.0, 1, 30), (103.0, 1, 10)]
     assert _candidates(rows)[0] == [3]
     assert _candidates(rows)[3] == [0]
@@ -111,12 +113,12 @@ rows = st.lists(
 
 @given(rows, st.integers(1, 8))
 @example([(100.0, 1, 10)] * 10, 3)
-def test_equals_the_slow_reference(window_reference: Any, rows: list[Row], most: int) -> None:
+def test_candidates_equal_the_slow_reference(window_reference: Any, rows: list[Row], most: int) -> None:
     assert _candidates(rows, most) == window_reference(rows, most)
 
 
 @given(rows, st.integers(0, 30))
-def test_targets_may_be_done_in_blocks(rows: list[Row], cut: int) -> None:
+def test_blocks_of_targets_give_the_same_candidates(rows: list[Row], cut: int) -> None:
     cut = min(cut, len(rows))
     window = _window(rows)
     whole = window.candidates(0, len(rows), 5)
@@ -127,7 +129,7 @@ def test_targets_may_be_done_in_blocks(rows: list[Row], cut: int) -> None:
 
 @pytest.fixture(scope="module")
 def real(nci_molecules: list[Chem.Mol], generators: Any, packed: Any) -> MoleculeDescriptors:
-    """RDKit's descriptors and fingerprints of real molecules."""
+    """Return RDKit's descriptors and fingerprints of real molecules."""
     smiles = [Chem.MolToSmiles(molecule) for molecule in nci_molecules]
     digests = b"".join(content_digest(text, 0) for text in smiles)
     return MoleculeDescriptors(
@@ -142,17 +144,17 @@ def real(nci_molecules: list[Chem.Mol], generators: Any, packed: Any) -> Molecul
 
 def _pairs(descriptors: MoleculeDescriptors, preset: str, threshold: float) -> dict[tuple[int, int], float]:
     recipe = resolve(preset, threshold=threshold)
-    (found,) = replace(descriptors, recipe=recipe).pairs(0, 1, lambda _: None)
-    pairs = dict(zip(zip(found.left.tolist(), found.right.tolist(), strict=True), found.similarity, strict=True))
-    assert len(pairs) == len(found)
-    assert (found.left < found.right).all()
+    (joined,) = replace(descriptors, recipe=recipe).pairs(0, 1, lambda _: None)
+    pairs = dict(zip(zip(joined.left.tolist(), joined.right.tolist(), strict=True), joined.similarity, strict=True))
+    assert len(pairs) == len(joined)
+    assert (joined.left < joined.right).all()
     return pairs
 
 
 @pytest.mark.parametrize(
     ("preset", "threshold", "least"), [("rc", 0.36, 300), ("paper", 0.36, 300), ("paper", 0.7, 30)]
 )
-def test_pairs_of_real_molecules(
+def test_pairs_of_real_molecules_equal_the_slow_reference(
     nci_molecules: list[Chem.Mol],
     real: MoleculeDescriptors,
     generators: Any,
@@ -183,8 +185,8 @@ def test_default_ties_do_not_depend_on_the_order_of_the_file(real: MoleculeDescr
     assert {tuple(sorted((order[a], order[b]))): s for (a, b), s in shuffled.items()} == _pairs(real, "paper", 0.36)
 
 
-def test_ties_among_equals_matter() -> None:
-    """300 molecules of one weight: by content whatever the order of the file, by index as they lie there."""
+def test_ties_among_equal_weights_decide_the_pairs() -> None:
+    """300 molecules have one weight. Ties by content do not depend on the order of the file. Ties by index do."""
     count = 300
     random = np.random.default_rng(0)
     same = MoleculeDescriptors(
@@ -208,7 +210,7 @@ def test_ties_among_equals_matter() -> None:
     assert not np.array_equal(same.window.order, replace(same, recipe=resolve("rc")).window.order)
 
 
-def test_empty_fingerprints_are_similar_to_nothing() -> None:
+def test_empty_fingerprints_have_no_pairs() -> None:
     empty = MoleculeDescriptors(
         recipe=resolve(),
         bits=np.zeros((3, 2), np.uint64),

@@ -1,4 +1,4 @@
-"""A small published generation of the embedded store, and what is needed to write another."""
+"""A small published generation of the embedded store, and helpers to write more."""
 
 import hashlib
 import sqlite3
@@ -47,13 +47,13 @@ def _write(draft: Draft, items: int = 5) -> Provenance:
 
 @pytest.fixture
 def write() -> Callable[..., Provenance]:
-    """write(draft, items=5) appends everything a publication needs and returns its provenance."""
+    """Return write(draft, items=5), which appends all parts of a publication and returns its provenance."""
     return _write
 
 
 @pytest.fixture
 def publish() -> Callable[..., Manifest]:
-    """publish(store, collection="c", items=5)."""
+    """Return publish(store, collection="c", items=5), which publishes a generation."""
 
     def publish(store: Store, collection: str = "c", items: int = 5) -> Manifest:
         with store.draft(collection, "molecule") as draft:
@@ -63,22 +63,22 @@ def publish() -> Callable[..., Manifest]:
 
 
 @pytest.fixture
-def altered() -> Callable[[Path], AbstractContextManager[sqlite3.Connection]]:
-    """altered(folder): a connection to its catalog, whose changes are sealed as those of a writer with a bug."""
+def edit_catalog() -> Callable[[Path], AbstractContextManager[sqlite3.Connection]]:
+    """Return edit_catalog(folder), a catalog connection whose changes are sealed like those of a faulty writer."""
 
     @contextmanager
-    def altered(folder: Path) -> Iterator[sqlite3.Connection]:
+    def edit_catalog(folder: Path) -> Iterator[sqlite3.Connection]:
         with Catalog(folder / "catalog.sqlite")._change() as database:
             database.create_function("sha256", 1, lambda text: hashlib.sha256(text.encode()).hexdigest())
             yield database
             database.execute("UPDATE generations SET digest = sha256(manifest)")
 
-    return altered
+    return edit_catalog
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the store is; nothing is there yet."""
+    """Return the path of the store, which does not exist yet."""
     return tmp_path / "store"
 
 

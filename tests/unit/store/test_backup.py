@@ -1,4 +1,4 @@
-"""All generations of a store in another, file by file; and `prune`. Of servers: tests/integration/neo4j/loading."""
+"""Copies of all generations of a store, file by file, and `prune`. tests/integration/neo4j/loading tests Neo4j."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,34 +24,39 @@ def target(tmp_path: Path) -> Iterator[Store]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """What is in the collections of a store, by path."""
-    found = (path for path in (folder / "collections").rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    """Return the content of the collections of a store, by path."""
+    paths = (path for path in (folder / "collections").rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def flip(path: Path) -> None:
-    """One bit of the last byte."""
+    """Flip one bit of the last byte."""
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
 
 
-def catalogue(store: Store) -> list[Any]:
-    """Every collection and the manifests of its generations, in their order."""
-    return [(each, [store.manifest(each.name, id) for id in each.generations]) for each in store.collections()]
+def catalog(store: Store) -> list[Any]:
+    """Return each collection with the manifests of its generations, in order."""
+    return [
+        (collection, [store.manifest(collection.name, id) for id in collection.generations])
+        for collection in store.collections()
+    ]
 
 
-def test_all_is_copied_as_it_is(store: Store, folder: Path, target: Store, publish: Any, graphs: Any) -> None:
+def test_backup_copies_all_generations_unchanged(
+    store: Store, folder: Path, target: Store, publish: Any, graphs: Any
+) -> None:
     first, second = publish(store).generation, publish(store, items=4).generation
     other = graphs.publish(store, "g").generation
     assert copy_all(store, target) == Copied([("c", first), ("c", second), ("g", other)], [], [])
-    assert catalogue(target) == catalogue(store)
+    assert catalog(target) == catalog(store)
     assert files(folder.with_name("target")) == files(folder)
     with target.open("c", first) as copy:
         assert copy.check() == []
 
 
-def test_only_what_is_new_is_copied(store: Store, target: Store, publish: Any) -> None:
+def test_backup_copies_only_new_generations(store: Store, target: Store, publish: Any) -> None:
     first = publish(store).generation
     copy_all(store, target)
     second = publish(store, items=4).generation
@@ -61,7 +66,7 @@ def test_only_what_is_new_is_copied(store: Store, target: Store, publish: Any) -
     assert copy_all(store, target) == Copied([], [("c", second)], [])
 
 
-def test_the_same_one_becomes_current(store: Store, target: Store, publish: Any) -> None:
+def test_backup_has_the_current_generation_of_the_store(store: Store, target: Store, publish: Any) -> None:
     first, second = publish(store).generation, publish(store, items=4).generation
     copy_all(store, target)
     publish(store)
@@ -69,21 +74,21 @@ def test_the_same_one_becomes_current(store: Store, target: Store, publish: Any)
     assert target.collection("c").current == store.collection("c").current == first
 
 
-def test_fragments_that_generations_share_are_copied_once(store: Store, folder: Path, target: Store) -> None:
+def test_shared_fragments_are_copied_once(store: Store, folder: Path, target: Store) -> None:
     rows: list[dict[str, Any]] = [
         {"smiles": "C" * n, "inchikey": None, "names": [], "properties": {}} for n in (1, 2, 3)
     ]
     before = Hierarchy(rows[:2], {(0, 1): 0.5}, [], dropped=[0, 0])
     after = Hierarchy(rows, {(0, 1): 0.5, (1, 2): 0.5}, [], dropped=[0, 0, 0])
     generations = [before.publish(store, "c").generation, after.grow(store, "c", before).generation]
-    assert copy_all(store, target).new == [("c", each) for each in generations]
+    assert copy_all(store, target).new == [("c", generation) for generation in generations]
     assert files(folder.with_name("target")) == files(folder)
     assert sum(path.endswith("/fingerprints.npy") for path in files(folder)) == 1
     with target.open("c") as copy:
         assert copy.check() == []
 
 
-def test_keys_are_copied_and_revoked_but_never_restored_to_use(store: Store, target: Store) -> None:
+def test_keys_are_copied_and_revocations_are_kept(store: Store, target: Store) -> None:
     keys = [made(name, ["read"])[1] for name in ("first", "second", "third")]
     for key in keys[:2]:
         store.keys().add(key)
@@ -97,7 +102,7 @@ def test_keys_are_copied_and_revoked_but_never_restored_to_use(store: Store, tar
     assert [key.state(now) for key in target.keys().all()] == ["revoked", "revoked", "valid"]
 
 
-def test_what_is_deleted_before_its_turn_is_told(store: Store, target: Store, publish: Any) -> None:
+def test_generation_deleted_during_a_backup_is_reported(store: Store, target: Store, publish: Any) -> None:
     first, second = publish(store).generation, publish(store, items=4).generation
 
     @contextmanager
@@ -109,7 +114,7 @@ def test_what_is_deleted_before_its_turn_is_told(store: Store, target: Store, pu
     assert copy_all(store, target, stage) == Copied([("c", second)], [], [("c", first)])
 
 
-def test_a_damaged_file_is_not_passed_on(store: Store, folder: Path, target: Store, publish: Any) -> None:
+def test_damaged_file_is_not_copied(store: Store, folder: Path, target: Store, publish: Any) -> None:
     path = folder / "collections" / "c" / publish(store).generation / "similarity.npy"
     flip(path)
     with pytest.raises(StoreDamaged, match="SHA-256"):
@@ -119,21 +124,19 @@ def test_a_damaged_file_is_not_passed_on(store: Store, folder: Path, target: Sto
     assert files(folder.with_name("target")) == {}
 
 
-def test_there_and_back(store: Store, folder: Path, tmp_path: Path, publish: Any, capfd: Any) -> None:
+def test_backup_and_restore_round_trip(store: Store, folder: Path, tmp_path: Path, publish: Any, capfd: Any) -> None:
     generation = publish(store).generation
-    backup, again = tmp_path / "backup", tmp_path / "again"
+    backup, restored = tmp_path / "backup", tmp_path / "again"
     assert run(["backup", "--store", str(folder), "--to", str(backup)]) == 0
     assert capfd.readouterr().out == f"saved c {generation}\n1 generations saved, 0 there already\n"
-    assert run(["restore", "--from", str(backup), "--to", str(again)]) == 0
+    assert run(["restore", "--from", str(backup), "--to", str(restored)]) == 0
     assert capfd.readouterr().out == f"restored c {generation}\n1 generations restored, 0 there already\n"
-    assert files(again) == files(folder)
-    assert run(["restore", "--from", str(backup), "--to", str(again)]) == 0
+    assert files(restored) == files(folder)
+    assert run(["restore", "--from", str(backup), "--to", str(restored)]) == 0
     assert capfd.readouterr().out == "0 generations restored, 1 there already\n"
 
 
-def test_a_restore_that_fails_leaves_no_store(
-    store: Store, folder: Path, tmp_path: Path, publish: Any, capfd: Any
-) -> None:
+def test_failed_restore_leaves_no_store(store: Store, folder: Path, tmp_path: Path, publish: Any, capfd: Any) -> None:
     publish(store)
     path = folder / "collections" / "c" / publish(store, items=4).generation / "indices.npy"
     flip(path)
@@ -142,7 +145,7 @@ def test_a_restore_that_fails_leaves_no_store(
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
-def test_the_newest_and_the_current_are_kept(store: Store, publish: Any, graphs: Any) -> None:
+def test_prune_keeps_the_newest_and_the_current_generation(store: Store, publish: Any, graphs: Any) -> None:
     first, second, third = (publish(store, items=items).generation for items in (3, 4, 5))
     publish(store, items=3)
     graphs.publish(store, "g")
@@ -150,11 +153,11 @@ def test_the_newest_and_the_current_are_kept(store: Store, publish: Any, graphs:
     assert store.collection("c").generations == (first, third)
 
 
-def test_prune_tells_what_it_deletes(store: Store, folder: Path, publish: Any, capfd: Any) -> None:
+def test_prune_reports_deleted_generations(store: Store, folder: Path, publish: Any, capfd: Any) -> None:
     first, _ = publish(store).generation, publish(store, items=4)
-    where = ("--store", str(folder), "--keep", "1")
-    assert run(["prune", *where]) == 0
+    options = ("--store", str(folder), "--keep", "1")
+    assert run(["prune", *options]) == 0
     assert capfd.readouterr().out == f"deleted c {first}\n"
-    assert run(["prune", *where]) == 0
+    assert run(["prune", *options]) == 0
     assert capfd.readouterr().out == "nothing to delete\n"
-    assert run(["prune", *where, "--collection", "nothing"]) == 3
+    assert run(["prune", *options, "--collection", "nothing"]) == 3

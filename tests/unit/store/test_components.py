@@ -1,4 +1,4 @@
-"""Components at every threshold and how they fall apart, against networkx."""
+"""Components at all thresholds, and how they split, compared with networkx."""
 
 import networkx as nx
 import numpy as np
@@ -14,7 +14,7 @@ LEVELS = np.array([0.4, 0.5, 0.6, 0.7, 0.9], np.float32)
 
 @pytest.fixture(scope="module", params=[1, 2, 3])
 def network(request: pytest.FixtureRequest) -> nx.Graph:
-    """A sparse random graph of many components, with few distinct similarities."""
+    """Return a sparse random graph of many components, with few distinct similarities."""
     random = np.random.default_rng(request.param)
     network = nx.gnm_random_graph(NODES, 180, seed=request.param)
     for _, _, data in network.edges(data=True):
@@ -33,10 +33,10 @@ def _at(network: nx.Graph, threshold: float) -> Components:
     return Components.at(graph, _edges(sorted(forest, key=lambda edge: -edge[2])), np.float32(threshold))
 
 
-def _kept(network: nx.Graph, threshold: float) -> nx.Graph:
-    kept = nx.Graph((a, b, d) for a, b, d in network.edges(data=True) if d["weight"] >= np.float32(threshold))
-    kept.add_nodes_from(network)
-    return kept
+def _thresholded(network: nx.Graph, threshold: float) -> nx.Graph:
+    graph = nx.Graph((a, b, d) for a, b, d in network.edges(data=True) if d["weight"] >= np.float32(threshold))
+    graph.add_nodes_from(network)
+    return graph
 
 
 def _medoid(network: nx.Graph, members: list[int]) -> int:
@@ -45,53 +45,61 @@ def _medoid(network: nx.Graph, members: list[int]) -> int:
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.4, 0.45, 0.7, 0.9, 1.0])
-def test_components_are_networkx(network: nx.Graph, threshold: float) -> None:
-    found = _at(network, threshold)
-    expected = {min(each): sorted(each) for each in nx.connected_components(_kept(network, threshold))}
-    assert set(np.unique(found.label).tolist()) == set(expected)
+def test_components_equal_networkx(network: nx.Graph, threshold: float) -> None:
+    components = _at(network, threshold)
+    expected = {min(each): sorted(each) for each in nx.connected_components(_thresholded(network, threshold))}
+    assert set(np.unique(components.label).tolist()) == set(expected)
     ranked = sorted(expected, key=lambda each: (-len(expected[each]), each))
     for least in (1, 2, 5):
-        assert found.ranked(least).tolist() == [id for id in ranked if len(expected[id]) >= least]
-    assert found.singletons == sum(len(each) == 1 for each in expected.values())
+        assert components.ranked(least).tolist() == [id for id in ranked if len(expected[id]) >= least]
+    assert components.singletons == sum(len(each) == 1 for each in expected.values())
     for id, members in expected.items():
-        assert found.members(id).tolist() == members
-        assert found.sizes[id] == len(members)
-        assert found.medoids(np.array([id], np.int32)).tolist() == [_medoid(network, members)]
-    for some in (ranked, ranked[1::2], []):
-        assert found.medoids(np.array(some, np.int32)).tolist() == [_medoid(network, expected[id]) for id in some]
+        assert components.members(id).tolist() == members
+        assert components.sizes[id] == len(members)
+        assert components.medoids(np.array([id], np.int32)).tolist() == [_medoid(network, members)]
+    for selection in (ranked, ranked[1::2], []):
+        assert components.medoids(np.array(selection, np.int32)).tolist() == [
+            _medoid(network, expected[id]) for id in selection
+        ]
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 0.9])
-def test_a_component_holds_together_up_to_its_weakest_similarity(network: nx.Graph, threshold: float) -> None:
-    found = _at(network, threshold)
-    for id in found.ranked(1).tolist():
-        members = found.members(id).tolist()
-        parts, ids = found.children(id)
+def test_component_splits_above_its_weakest_similarity(network: nx.Graph, threshold: float) -> None:
+    components = _at(network, threshold)
+    for id in components.ranked(1).tolist():
+        members = components.members(id).tolist()
+        parts, ids = components.children(id)
         if len(members) == 1:
-            assert np.isinf(found.weakest[id])
+            assert np.isinf(components.weakest[id])
             assert ids.tolist() == []
             continue
-        weakest = found.weakest[id]
-        assert nx.is_connected(_kept(network, weakest).subgraph(members))
-        above = _kept(network, np.nextafter(weakest, np.float32(2))).subgraph(members)
+        weakest = components.weakest[id]
+        assert nx.is_connected(_thresholded(network, weakest).subgraph(members))
+        above = _thresholded(network, np.nextafter(weakest, np.float32(2))).subgraph(members)
         expected = sorted(map(sorted, nx.connected_components(above)), key=lambda each: (-len(each), each[0]))
         assert len(expected) > 1
         assert [parts.members(part).tolist() for part in ids.tolist()] == expected
         assert parts.sizes[ids].tolist() == [len(each) for each in expected]
         assert parts.medoids(ids).tolist() == [_medoid(network, each) for each in expected]
-        raised = _at(network, np.nextafter(weakest, np.float32(2)))
-        assert parts.weakest[ids].tolist() == raised.weakest[ids].tolist()
-        for name in ("label", "weakest", "sizes"):  # of all others, as they were
-            assert np.array_equal(np.delete(getattr(parts, name), members), np.delete(getattr(found, name), members))
+        split = _at(network, np.nextafter(weakest, np.float32(2)))
+        assert parts.weakest[ids].tolist() == split.weakest[ids].tolist()
+        for name in ("label", "weakest", "sizes"):  # other components are unchanged
+            assert np.array_equal(
+                np.delete(getattr(parts, name), members), np.delete(getattr(components, name), members)
+            )
     for name in ("label", "weakest", "sizes"):
-        assert np.array_equal(getattr(found, name), getattr(_at(network, threshold), name))
+        assert np.array_equal(getattr(components, name), getattr(_at(network, threshold), name))
 
 
-def test_without_edges() -> None:
+def test_graph_without_edges_has_only_singletons() -> None:
     graph = csr.build(Edges.concatenate([]), 3)
-    found = Components.at(graph, Edges.concatenate([]), np.float32(0.5))
-    assert found.ranked(2).tolist() == []
-    assert (found.ranked(1).tolist(), found.singletons, found.medoids(found.ranked(1)).tolist()) == (
+    components = Components.at(graph, Edges.concatenate([]), np.float32(0.5))
+    assert components.ranked(2).tolist() == []
+    assert (
+        components.ranked(1).tolist(),
+        components.singletons,
+        components.medoids(components.ranked(1)).tolist(),
+    ) == (
         [0, 1, 2],
         3,
         [0, 1, 2],

@@ -1,4 +1,4 @@
-"""CSR arrays against dense matrices."""
+"""CSR arrays, compared with dense matrices."""
 
 from itertools import combinations
 
@@ -29,7 +29,7 @@ def _dense(pairs: dict[tuple[int, int], float]) -> np.ndarray:
 
 
 @given(pairs)
-def test_build(pairs: dict[tuple[int, int], float]) -> None:
+def test_build_equals_the_dense_matrix(pairs: dict[tuple[int, int], float]) -> None:
     graph, dense = csr.build(_edges(pairs), SIZE), _dense(pairs)
     assert graph.indptr.dtype == np.int64
     assert graph.indices.dtype == np.int32
@@ -41,22 +41,22 @@ def test_build(pairs: dict[tuple[int, int], float]) -> None:
     assert (graph.nodes, graph.edges) == (SIZE, len(pairs))
 
 
-def test_build_without_nodes_or_edges() -> None:
+def test_build_accepts_no_nodes_and_no_edges() -> None:
     assert csr.build(_edges({}), 0).indptr.tolist() == [0]
     assert csr.build(_edges({}), 3).indptr.tolist() == [0, 0, 0, 0]
 
 
 @given(pairs, st.lists(st.integers(0, SIZE - 1), max_size=10), st.floats(0, 1, width=32))
-def test_rows(pairs: dict[tuple[int, int], float], ids: list[int], threshold: float) -> None:
+def test_rows_equal_the_dense_matrix(pairs: dict[tuple[int, int], float], ids: list[int], threshold: float) -> None:
     graph, dense = csr.build(_edges(pairs), SIZE), _dense(pairs)
-    owner, neighbour, similarity = csr.rows(graph, np.array(ids, np.int32), np.float32(threshold))
+    owner, neighbor, similarity = csr.rows(graph, np.array(ids, np.int32), np.float32(threshold))
     expected = [(a, b, dense[a, b]) for a in ids for b in range(SIZE) if dense[a, b] and dense[a, b] >= threshold]
-    assert list(zip(owner, neighbour, similarity, strict=True)) == expected
+    assert list(zip(owner, neighbor, similarity, strict=True)) == expected
 
 
 @given(pairs, st.sets(st.integers(0, SIZE - 1)))
-def test_among(pairs: dict[tuple[int, int], float], chosen: set[int]) -> None:
-    nodes = np.array(sorted(chosen), np.int32)
+def test_induced_subgraph_equals_the_dense_matrix(pairs: dict[tuple[int, int], float], node_set: set[int]) -> None:
+    nodes = np.array(sorted(node_set), np.int32)
     graph, dense = csr.induced_subgraph(csr.build(_edges(pairs), SIZE), nodes), _dense(pairs)[np.ix_(nodes, nodes)]
     rows, columns = np.nonzero(dense)
     assert graph.indptr.dtype == np.int64
@@ -68,14 +68,14 @@ def test_among(pairs: dict[tuple[int, int], float], chosen: set[int]) -> None:
 
 
 @given(pairs, st.floats(0, 1, width=32))
-def test_edge_blocks(pairs: dict[tuple[int, int], float], threshold: float) -> None:
+def test_edge_blocks_list_edges_in_order(pairs: dict[tuple[int, int], float], threshold: float) -> None:
     blocks = csr.edge_blocks(csr.build(_edges(pairs), SIZE), np.float32(threshold))
-    found = [row for e in blocks for row in zip(e.source, e.target, e.similarity, strict=True)]
-    assert found == [(a, b, np.float32(s)) for (a, b), s in sorted(pairs.items()) if s >= threshold]
+    edges = [row for e in blocks for row in zip(e.source, e.target, e.similarity, strict=True)]
+    assert edges == [(a, b, np.float32(s)) for (a, b), s in sorted(pairs.items()) if s >= threshold]
 
 
 @pytest.mark.parametrize("nodes", [1448, 1449, 1600])  # 2^20 / 1448 / 1447 = 0.5: around a block's end
-def test_edge_blocks_of_a_graph_of_several_blocks(nodes: int) -> None:
+def test_edge_blocks_cover_a_large_graph(nodes: int) -> None:
     source, target = (ends.astype(np.int32) for ends in np.triu_indices(nodes, 1))
     similarity = np.random.default_rng(nodes).random(len(source), np.float32)
     shuffled = np.random.default_rng(0).permutation(len(source))
@@ -87,7 +87,7 @@ def test_edge_blocks_of_a_graph_of_several_blocks(nodes: int) -> None:
     assert np.array_equal(np.concatenate([block.similarity for block in blocks]), similarity)
 
 
-def test_edge_blocks_of_a_row_longer_than_a_block() -> None:
+def test_edge_blocks_cover_a_row_longer_than_a_block() -> None:
     nodes = (1 << 20) + 5
     leaves = np.arange(1, nodes, dtype=np.int32)
     star = Edges(np.zeros(nodes - 1, np.int32), leaves, np.full(nodes - 1, 0.5, np.float32))
@@ -106,8 +106,8 @@ TRIANGLE = ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0.5, 1.0, 0.5, 0.75, 1.0, 0.75])
         (2, 0, -0.5), (2, 5, np.nan), (2, 2, np.inf), (2, 1, 1.5),
     ],
 )  # fmt: skip
-def test_a_graph_that_kernels_must_not_read_is_told(part: int, place: int, value: float) -> None:
-    parts = [np.array(each, dtype) for each, dtype in zip(TRIANGLE, (np.int64, np.int32, np.float32), strict=True)]
+def test_flaw_reports_an_invalid_graph(part: int, place: int, value: float) -> None:
+    parts = [np.array(values, dtype) for values, dtype in zip(TRIANGLE, (np.int64, np.int32, np.float32), strict=True)]
     assert csr.flaw(Graph(*parts)) is None
     parts[part][place] = value
     flaw = csr.flaw(Graph(*parts))
@@ -115,7 +115,7 @@ def test_a_graph_that_kernels_must_not_read_is_told(part: int, place: int, value
     assert flaw[0] == ("indptr", "indices", "similarity")[part]
 
 
-def test_a_neighbour_without_neighbours_is_a_flaw() -> None:
+def test_flaw_reports_a_neighbor_without_neighbors() -> None:
     graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32), np.array([0.5], np.float32))
     assert csr.flaw(graph) == ("indices", "its rows are not sorted neighbours that have neighbours themselves")
     assert csr.flaw(Graph(np.array([0]), np.empty(0, np.int32), np.empty(0, np.float32))) is None
@@ -125,7 +125,7 @@ def test_a_neighbour_without_neighbours_is_a_flaw() -> None:
     ("part", "place", "value"),
     [("source", 0, -1), ("source", 0, 1), ("target", 1, 3), ("similarity", 1, 0.9), ("similarity", 0, np.nan)],
 )
-def test_a_forest_that_kernels_must_not_read_is_told(part: str, place: int, value: float) -> None:
+def test_forest_flaw_reports_an_invalid_forest(part: str, place: int, value: float) -> None:
     forest = Edges(np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([0.8, 0.5], np.float32))
     assert csr.forest_flaw(forest, 3) is None
     getattr(forest, part)[place] = value

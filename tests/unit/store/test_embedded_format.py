@@ -1,4 +1,4 @@
-"""Folders and files that are not, or no longer, what the embedded store writes."""
+"""Folders and files that differ from those that the embedded store writes."""
 
 import shutil
 import sqlite3
@@ -23,18 +23,18 @@ NO_ID = "the hashes of the blocks of its items do not make the generation id"
 
 
 def _generation(folder: Path) -> Path:
-    (found,) = (folder / "collections" / "c").iterdir()
-    return found
+    (path,) = (folder / "collections" / "c").iterdir()
+    return path
 
 
 @pytest.fixture
 def whole(store: Store, folder: Path, publish: Callable[..., Manifest]) -> Path:
-    """The folder of a published generation."""
+    """Return the folder of a published generation."""
     publish(store)
     return _generation(folder)
 
 
-def test_missing_store(folder: Path) -> None:
+def test_missing_store_is_not_found(folder: Path) -> None:
     with pytest.raises(NotFound, match="no store"):
         open_store(folder)
     folder.mkdir()
@@ -43,7 +43,7 @@ def test_missing_store(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_create_makes_missing_parents_and_opens_what_is_there(tmp_path: Path, publish: Callable[..., Manifest]) -> None:
+def test_create_makes_parents_and_opens_an_existing_store(tmp_path: Path, publish: Callable[..., Manifest]) -> None:
     folder = tmp_path / "a" / "b"
     with open_store(folder, create=True) as store:
         manifest = publish(store)
@@ -53,7 +53,7 @@ def test_create_makes_missing_parents_and_opens_what_is_there(tmp_path: Path, pu
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_folder_of_something_else(folder: Path, create: bool) -> None:
+def test_foreign_folder_is_refused(folder: Path, create: bool) -> None:
     folder.mkdir()
     (folder / "thesis.tex").write_text("precious")
     with pytest.raises(StoreFormat, match="no graphkin store"):
@@ -62,7 +62,7 @@ def test_folder_of_something_else(folder: Path, create: bool) -> None:
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_catalog_that_is_no_database(folder: Path, create: bool) -> None:
+def test_catalog_that_is_not_a_database_is_refused(folder: Path, create: bool) -> None:
     folder.mkdir()
     (folder / "catalog.sqlite").write_bytes(b"not a database\n" * 500)
     with pytest.raises(StoreFormat, match="not a graphkin store"):
@@ -71,7 +71,7 @@ def test_catalog_that_is_no_database(folder: Path, create: bool) -> None:
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_database_of_something_else(folder: Path, create: bool) -> None:
+def test_foreign_database_is_refused(folder: Path, create: bool) -> None:
     folder.mkdir()
     with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
         database.execute("CREATE TABLE collections (title TEXT)")
@@ -86,7 +86,7 @@ def test_database_of_something_else(folder: Path, create: bool) -> None:
     ("version", "hint"),
     [(SCHEMA_VERSION + 1, "upgrade graphkin"), (SCHEMA_VERSION - 1, OLDER)],
 )
-def test_another_schema(whole: Path, folder: Path, create: bool, version: int, hint: str) -> None:
+def test_other_schema_version_is_refused(whole: Path, folder: Path, create: bool, version: int, hint: str) -> None:
     with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
         database.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(StoreFormat, match=f"schema version {version}") as error:
@@ -94,7 +94,7 @@ def test_another_schema(whole: Path, folder: Path, create: bool, version: int, h
     assert error.value.hint == hint
 
 
-def test_store_that_crashed_while_being_made_is_made_again(folder: Path, publish: Callable[..., Manifest]) -> None:
+def test_store_that_crashed_at_creation_is_created_again(folder: Path, publish: Callable[..., Manifest]) -> None:
     folder.mkdir()
     (folder / "catalog.sqlite").touch()
     (folder / "catalog.sqlite-journal").touch()
@@ -104,29 +104,29 @@ def test_store_that_crashed_while_being_made_is_made_again(folder: Path, publish
 
 
 @pytest.mark.parametrize("damage", ["corrupt", "remove"])
-def test_catalog_damaged_while_the_store_is_open(store: Store, whole: Path, folder: Path, damage: str) -> None:
+def test_catalog_damaged_while_the_store_is_open_is_an_error(
+    store: Store, whole: Path, folder: Path, damage: str
+) -> None:
     catalog = folder / "catalog.sqlite"
     if damage == "remove":
         catalog.unlink()
     else:
         data = catalog.read_bytes()
         catalog.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
-    for ask in (store.collections, lambda: store.open("c"), lambda: store.open("c", whole.name)):
+    for call in (store.collections, lambda: store.open("c"), lambda: store.open("c", whole.name)):
         with pytest.raises(StoreError):
-            ask()
+            call()
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_file_in_the_place_of_the_store(folder: Path, create: bool) -> None:
+def test_file_at_the_path_of_the_store_is_refused(folder: Path, create: bool) -> None:
     folder.write_text("a file")
-    for place in (folder, folder / "below"):
+    for path in (folder, folder / "below"):
         with pytest.raises((StoreError, NotFound)):
-            open_store(place, create=create)
+            open_store(path, create=create)
 
 
-def test_unwritable_place_is_said_with_nothing_published(
-    store: Store, folder: Path, publish: Callable[..., Manifest]
-) -> None:
+def test_unwritable_folder_publishes_nothing(store: Store, folder: Path, publish: Callable[..., Manifest]) -> None:
     (folder / "collections").write_text("a file in the way")
     with pytest.raises(StoreError, match="cannot write the store"):
         publish(store)
@@ -173,15 +173,15 @@ def test_arrays_of_the_wrong_length_are_damage_at_opening(store: Store, whole: P
             store.open("c")
 
 
-def test_any_byte_that_changes_is_found(store: Store, whole: Path) -> None:
-    """At opening or by check(), whichever file and place it is in."""
+def test_any_changed_byte_is_reported(store: Store, whole: Path) -> None:
+    """It is reported at opening or by check(), in any file and at any position."""
     random = np.random.default_rng(0)
     for path in sorted(whole.iterdir()):
         data = path.read_bytes()
-        places = {*random.integers(0, len(data), 15).tolist(), *random.integers(0, min(len(data), 128), 10).tolist()}
-        for place in places:
+        offsets = {*random.integers(0, len(data), 15).tolist(), *random.integers(0, min(len(data), 128), 10).tolist()}
+        for offset in offsets:
             changed = bytearray(data)
-            changed[place] ^= int(random.integers(1, 256))
+            changed[offset] ^= int(random.integers(1, 256))
             path.write_bytes(changed)
             with suppress(StoreDamaged), store.open("c") as generation:
                 assert any(path.name in problem for problem in generation.check())
@@ -193,19 +193,19 @@ def test_any_byte_that_changes_is_found(store: Store, whole: Path) -> None:
         assert generation.check() == []
 
 
-def test_file_lost_while_reading_is_found_by_check(store: Store, whole: Path) -> None:
+def test_file_lost_while_reading_is_reported_by_check(store: Store, whole: Path) -> None:
     with store.open("c") as generation:
         (whole / "dropped.npy").unlink()
         assert any("dropped.npy" in problem for problem in generation.check())
 
 
-def test_items_that_are_not_what_the_id_says_are_found(
-    store: Store, whole: Path, folder: Path, altered: Callable[[Path], AbstractContextManager[sqlite3.Connection]]
+def test_items_of_another_id_are_reported(
+    store: Store, whole: Path, folder: Path, edit_catalog: Callable[[Path], AbstractContextManager[sqlite3.Connection]]
 ) -> None:
     """Files and checksums agree, but belong to other content."""
     other = "f" * 64
     whole.rename(whole.with_name(other))
-    with altered(folder) as database:
+    with edit_catalog(folder) as database:
         database.execute(
             "UPDATE generations SET generation = ?, manifest = replace(manifest, ?, ?)", (other, whole.name, other)
         )
@@ -215,14 +215,14 @@ def test_items_that_are_not_what_the_id_says_are_found(
         assert any("content hash" in problem for problem in generation.check())
 
 
-def test_hashes_of_blocks_that_do_not_make_the_id_are_found_and_not_built_on(
-    store: Store, whole: Path, folder: Path, altered: Callable[[Path], AbstractContextManager[sqlite3.Connection]]
+def test_block_hashes_of_another_id_are_reported_and_not_extended(
+    store: Store, whole: Path, folder: Path, edit_catalog: Callable[[Path], AbstractContextManager[sqlite3.Connection]]
 ) -> None:
-    """As a writer with a bug would leave them: what comes after would have an id that its items do not."""
+    """A faulty writer could leave them. The next generation would get an id that does not match its items."""
     path = whole / "blocks.npy"
     before = files.sha256_at(path)
     np.save(path, np.load(path) ^ np.uint8(1))
-    with altered(folder) as database:
+    with edit_catalog(folder) as database:
         database.execute("UPDATE generations SET manifest = replace(manifest, ?, ?)", (before, files.sha256_at(path)))
     with store.open("c") as generation:
         assert generation.check() == [f"blocks.npy: {NO_ID}"]
@@ -231,7 +231,7 @@ def test_hashes_of_blocks_that_do_not_make_the_id_are_found_and_not_built_on(
 
 
 def test_damaged_generation_can_be_replaced(store: Store, whole: Path, publish: Callable[..., Manifest]) -> None:
-    """As the error hints: delete it, then ingest again."""
+    """The hint of the error says how: delete it, then ingest again."""
     (whole / "indices.npy").unlink()
     with pytest.raises(StoreFormat) as error:
         store.open("c")

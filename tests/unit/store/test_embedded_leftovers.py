@@ -1,4 +1,4 @@
-"""What writers that died, and deletions, leave in the embedded store's folder."""
+"""Files that killed writers and deletions leave in the folder of the embedded store."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ def _entries(folder: Path) -> set[str]:
     return {entry.name for entry in (folder / "collections" / "c").iterdir()}
 
 
-def test_publication_leaves_one_folder_with_exactly_the_files_of_the_manifest(
+def test_publication_leaves_one_folder_with_the_files_of_the_manifest(
     store: Store, folder: Path, publish: Callable[..., Manifest]
 ) -> None:
     manifest = publish(store)
@@ -43,19 +43,19 @@ def test_discarded_draft_leaves_nothing(store: Store, folder: Path, write: Calla
     assert _entries(folder) == set()
 
 
-def test_same_content_again_leaves_one_folder(store: Store, folder: Path, publish: Callable[..., Manifest]) -> None:
-    first, again = publish(store), publish(store)
-    assert first == again
+def test_repeated_publication_leaves_one_folder(store: Store, folder: Path, publish: Callable[..., Manifest]) -> None:
+    first, second = publish(store), publish(store)
+    assert first == second
     assert _entries(folder) == {first.generation}
 
 
 def test_deletion_removes_the_folder(store: Store, folder: Path, publish: Callable[..., Manifest]) -> None:
-    gone, kept = publish(store).generation, publish(store, items=6).generation
-    store.delete("c", gone)
-    assert _entries(folder) == {kept}
+    deleted, remaining = publish(store).generation, publish(store, items=6).generation
+    store.delete("c", deleted)
+    assert _entries(folder) == {remaining}
 
 
-def test_deletion_of_what_is_not_there_leaves_no_trace(store: Store, folder: Path) -> None:
+def test_deletion_of_a_missing_generation_changes_nothing(store: Store, folder: Path) -> None:
     before = sorted(folder.parent.rglob("*"))
     for name in ("c", "../../outside"):
         with pytest.raises(NotFound):
@@ -70,7 +70,7 @@ def test_deletion_needs_the_writers_lock(store: Store, publish: Callable[..., Ma
     store.delete("c", manifest.generation)
 
 
-def test_next_writer_sweeps_what_a_dead_one_left(
+def test_next_writer_removes_the_files_of_a_killed_writer(
     store: Store, folder: Path, write: Callable[..., Any], publish: Callable[..., Manifest]
 ) -> None:
     before = publish(store, items=6)
@@ -84,10 +84,10 @@ def test_next_writer_sweeps_what_a_dead_one_left(
     assert _entries(folder) == {before.generation, after.generation}
 
 
-def test_crash_between_rename_and_commit(
+def test_crash_between_rename_and_commit_publishes_nothing(
     store: Store, folder: Path, tmp_path: Path, publish: Callable[..., Manifest]
 ) -> None:
-    """The folder is there, complete, and no row says so: it was not published."""
+    """The folder is complete, but no row of the catalog names it: the generation was not published."""
     with open_store(tmp_path / "elsewhere", create=True) as elsewhere:
         orphan = publish(elsewhere).generation
     shutil.copytree(tmp_path / "elsewhere/collections", folder / "collections")
@@ -97,21 +97,21 @@ def test_crash_between_rename_and_commit(
     with store.draft("c", "molecule"):
         assert orphan not in _entries(folder)
     shutil.copytree(tmp_path / "elsewhere/collections/c", folder / "collections/c", dirs_exist_ok=True)
-    (folder / "collections/c" / orphan / "indptr.npy").unlink()  # the same content is written anew, whatever lies there
+    (folder / "collections/c" / orphan / "indptr.npy").unlink()  # a repeated publication replaces the damaged folder
     assert publish(store).generation == orphan
     with store.open("c") as generation:
         assert generation.check() == []
 
 
-def test_crash_between_deletion_and_unlinking(
+def test_crash_between_deletion_and_unlinking_is_cleaned_up(
     store: Store, folder: Path, tmp_path: Path, publish: Callable[..., Manifest]
 ) -> None:
-    gone = publish(store).generation
-    shutil.copytree(folder / "collections/c" / gone, tmp_path / "copy")
-    store.delete("c", gone)
-    (tmp_path / "copy").rename(folder / "collections/c" / gone)
-    kept = publish(store, items=6).generation
-    assert _entries(folder) == {kept}
+    deleted = publish(store).generation
+    shutil.copytree(folder / "collections/c" / deleted, tmp_path / "copy")
+    store.delete("c", deleted)
+    (tmp_path / "copy").rename(folder / "collections/c" / deleted)
+    remaining = publish(store, items=6).generation
+    assert _entries(folder) == {remaining}
 
 
 def test_failing_publication_publishes_nothing(

@@ -1,4 +1,4 @@
-"""The content hash against a plain restatement of it, and the properties that make it an identity."""
+"""The content hash equals a plain reference implementation, and identifies the content."""
 
 import hashlib
 import json
@@ -50,8 +50,8 @@ def _row(
 
 
 def _table(rows: list[Row]) -> pa.RecordBatch:
-    written = [{**row, "x": row["x"] and {"number": float(row["x"]), "text": row["x"]}} for row in rows]
-    return pa.RecordBatch.from_pylist(written, schema=SCHEMA)
+    content = [{**row, "x": row["x"] and {"number": float(row["x"]), "text": row["x"]}} for row in rows]
+    return pa.RecordBatch.from_pylist(content, schema=SCHEMA)
 
 
 def _provenance(recipe: dict[str, Any] | None = None, libraries: dict[str, str] | None = None) -> Provenance:
@@ -84,19 +84,26 @@ def _id(*batches: pa.RecordBatch, recipe: dict[str, Any] | None = None, librarie
 
 def _streams(values: list[str | None]) -> list[bytes]:
     encoded = [None if value is None else value.encode() for value in values]
-    lengths = [-1 if each is None else len(each) for each in encoded]
-    return [struct.pack(f"<{len(lengths)}i", *lengths), b"".join(each for each in encoded if each is not None)]
+    lengths = [-1 if value_bytes is None else len(value_bytes) for value_bytes in encoded]
+    return [
+        struct.pack(f"<{len(lengths)}i", *lengths),
+        b"".join(value_bytes for value_bytes in encoded if value_bytes is not None),
+    ]
 
 
 def _block(rows: list[Row]) -> bytes:
-    """The number of rows, then of each column by name that holds anything: the hashes of lengths as little-endian int32
-    (-1: null) and of UTF-8 bytes, before those of names how many each row has, and of its name."""
+    """Return the hash of a block, by the definition.
+
+    The block is the number of rows, then, for each column with a value, by name: the hashes of the lengths as
+    little-endian int32 (-1 is null), of the UTF-8 bytes, and of the name. The column names begins with the hash of its
+    number of names per row.
+    """
     block = len(rows).to_bytes(8, "little")
     for column in sorted(SCHEMA.names):
         values = [row[column] for row in rows]
         if all(value is None for value in values):
             continue
-        streams = _streams([name for own in values for name in own] if column == "names" else values)
+        streams = _streams([name for names in values for name in names] if column == "names" else values)
         if column == "names":
             streams.insert(0, struct.pack(f"<{len(values)}i", *map(len, values)))
         block += b"".join(hashlib.sha256(stream).digest() for stream in (*streams, column.encode()))
@@ -104,7 +111,7 @@ def _block(rows: list[Row]) -> bytes:
 
 
 @given(rows)
-def test_equals_the_reference(rows: list[Row]) -> None:
+def test_generation_id_equals_the_reference(rows: list[Row]) -> None:
     blocks = [_block(rows)] if rows else []
     assert _blocks(_table(rows)) == blocks
     content = {
@@ -118,27 +125,27 @@ def test_equals_the_reference(rows: list[Row]) -> None:
 
 
 @given(rows, st.lists(st.integers(0, 6), max_size=4))
-def test_does_not_depend_on_batches(rows: list[Row], cuts: list[int]) -> None:
+def test_generation_id_does_not_depend_on_batches(rows: list[Row], cuts: list[int]) -> None:
     table = _table(rows)
     bounds = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    slices = [table.slice(begin, end - begin) for begin, end in pairwise(bounds)]
+    slices = [table.slice(start, end - start) for start, end in pairwise(bounds)]
     copies = [pa.RecordBatch.from_pylist(part.to_pylist(), schema=SCHEMA) for part in slices]
     assert _id(*slices) == _id(*copies) == _id(table)
 
 
-def test_parts_are_hashed_apart_and_appended() -> None:
+def test_blocks_are_hashed_separately() -> None:
     rows = [_row(f"C{n}", (f"n{n}",) * (n % 3)) for n in range(2 * BLOCK + 5)]
     noted = [_row(f"N{n}", note=f"{n}") for n in range(BLOCK)]
     table = _table(rows)
     whole = _blocks(table)
     assert whole == [_block(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK)]
     assert _blocks(table.slice(0, BLOCK)) + _blocks(table.slice(BLOCK)) == whole
-    assert _blocks(table.drop_columns(["x", "note"])) == whole  # columns that nobody has a value of
+    assert _blocks(table.drop_columns(["x", "note"])) == whole  # columns without values
     assert _blocks(table, _table(noted))[:2] == whole[:2]
 
 
 @given(rows, rows)
-def test_different_tables_differ(some: list[Row], others: list[Row]) -> None:
+def test_different_tables_have_different_ids(some: list[Row], others: list[Row]) -> None:
     assert (_id(_table(some)) == _id(_table(others))) == (some == others)
 
 
@@ -163,15 +170,15 @@ def test_different_tables_differ(some: list[Row], others: list[Row]) -> None:
         ([_row(note="")], [_row()]),
     ],
 )
-def test_tables_that_are_easily_confused(some: list[Row], others: list[Row]) -> None:
+def test_similar_tables_have_different_ids(some: list[Row], others: list[Row]) -> None:
     assert _id(_table(some)) != _id(_table(others))
 
 
-def test_recipe_and_libraries_are_part_of_it() -> None:
+def test_generation_id_depends_on_recipe_and_libraries() -> None:
     table = _table([_row("C")])
     recipes = [{"threshold": 0.4}, {"threshold": 0.5}, {"threshold": 0.4, "top_k": 1}, {}]
     libraries: tuple[dict[str, str], ...] = ({"rdkit": "1"}, {"rdkit": "2"}, {"grakel": "1"}, {})
-    assert len({_id(table, recipe=recipe, libraries=each) for recipe in recipes for each in libraries}) == 16
+    assert len({_id(table, recipe=recipe, libraries=versions) for recipe in recipes for versions in libraries}) == 16
     assert _id(table, recipe={"a": 1, "b": 2}) == _id(table, recipe={"b": 2, "a": 1})
 
 
@@ -182,6 +189,6 @@ def test_content_digest_is_seeded_and_fixed() -> None:
     assert len(digests) == 9
 
 
-def test_another_seed_is_another_order() -> None:
+def test_seeds_of_the_digest_give_different_orders() -> None:
     orders = [np.argsort([content_digest("C" * n, seed) for n in range(1, 50)]).tolist() for seed in (0, 1)]
     assert orders[0] != orders[1]

@@ -64,13 +64,13 @@ def test_generation_of_another_format_is_refused_beside_one_of_this_format(
     store: Store,
     folder: Path,
     publish: Callable[..., Manifest],
-    altered: Callable[[Path], AbstractContextManager[Connection]],
+    edit_catalog: Callable[[Path], AbstractContextManager[Connection]],
     written: int | None,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     publish(store, "older")
     readable = publish(store, "c")
-    with altered(folder) as catalog:
+    with edit_catalog(folder) as catalog:
         (text,) = catalog.execute("SELECT manifest FROM generations WHERE collection = 'older'").fetchone()
         values: dict[str, Any] = {key: value for key, value in json.loads(text).items() if key != "format"}
         rewritten = json.dumps(values if written is None else {**values, "format": written})

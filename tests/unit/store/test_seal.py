@@ -136,9 +136,9 @@ def test_a_sealed_text_that_is_no_manifest_is_damage(
     store: Store,
     folder: Path,
     listing: list[Collection],
-    altered: Callable[[Path], AbstractContextManager[sqlite3.Connection]],
+    edit_catalog: Callable[[Path], AbstractContextManager[sqlite3.Connection]],
 ) -> None:
-    with altered(folder) as catalog:
+    with edit_catalog(folder) as catalog:
         catalog.execute("UPDATE generations SET manifest = 'x' WHERE collection = 'd'")
     assert store.collections() == listing
     with pytest.raises(StoreDamaged, match="a manifest cannot be read"):

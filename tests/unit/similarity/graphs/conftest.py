@@ -1,4 +1,4 @@
-"""Random graphs, and what GraKeL alone says of them."""
+"""Random graphs, and reference similarities that GraKeL computes."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ def _content(graph: nx.Graph, letters: str | None = None) -> Content:
 
 
 def _various(letters: str | None = None) -> list[Content]:
-    """Trees, cycles, random and disconnected graphs, isolated nodes, single ones, and some twice."""
+    """Return trees, cycles, random and disconnected graphs, isolated nodes and single nodes, some of them twice."""
     graphs = [nx.empty_graph(1), nx.empty_graph(5), nx.path_graph(2), nx.star_graph(6), nx.cycle_graph(7)]
     graphs += [nx.disjoint_union(nx.cycle_graph(3), nx.empty_graph(2)), nx.complete_graph(6), nx.empty_graph(1)]
     graphs += [nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(4)), nx.cycle_graph(7)]
@@ -53,7 +53,7 @@ def _grakel(contents: Sequence[Content], mode: str, iterations: int) -> np.ndarr
 
 
 def _pairs(contents: Sequence[Content], closeness: int = 10) -> set[tuple[int, int]]:
-    """The pairs that are compared (docs/method.md): those of which either member as target accepts the other."""
+    """Return the compared pairs (docs/method.md): either member, as the target, accepts the other."""
 
     def accepts(target: Content, other: Content) -> bool:
         (nodes, edges), (others, their) = ((c["num_nodes"], len(c["edges"])) for c in (target, other))
@@ -67,23 +67,23 @@ def _pairs(contents: Sequence[Content], closeness: int = 10) -> set[tuple[int, i
 
 @pytest.fixture(scope="session")
 def content() -> Callable[..., Content]:
-    """content(networkx graph, letters=None): as JSON, its nodes labelled with some of the letters."""
+    """Return content(networkx graph, letters=None), its JSON, with nodes labeled by random letters."""
     return _content
 
 
 @pytest.fixture(scope="session")
 def various() -> Callable[..., list[Content]]:
-    """various(letters=None): 24 graphs of all sorts."""
+    """Return various(letters=None), 24 graphs of all sorts."""
     return _various
 
 
 @pytest.fixture(scope="session")
 def grakel() -> Callable[[Sequence[Content], str, int], np.ndarray]:
-    """grakel(contents, labels, iterations): (N, N) normalised Weisfeiler-Lehman similarities."""
+    """Return grakel(contents, labels, iterations), the (N, N) normalized Weisfeiler-Lehman similarities."""
     return _grakel
 
 
 @pytest.fixture(scope="session")
 def slow_pairs() -> Callable[..., set[tuple[int, int]]]:
-    """slow_pairs(contents, closeness=10): the exact candidates, by comparing all with all."""
+    """Return slow_pairs(contents, closeness=10), the exact candidates by brute force."""
     return _pairs

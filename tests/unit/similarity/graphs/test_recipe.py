@@ -1,4 +1,4 @@
-"""Recipes of graphs: presets, options over them, and what does not fit."""
+"""Recipes of graphs: presets, options that override them, and invalid options."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
         ("rc", {"candidates": "window", "top_k": 0, "ties": "index", "labels": "index", "closeness": 5}),
     ],
 )
-def test_presets(preset: str, expected: dict[str, Any]) -> None:
+def test_presets_have_their_options(preset: str, expected: dict[str, Any]) -> None:
     default = {
         "schema_version": 1, "candidates": "exact", "ties": "hash", "tie_seed": 0, "threshold": 0.0, "top_k": 70,
         "labels": "degree", "iterations": 3, "closeness": 10, "kernel": "wl",
@@ -31,7 +31,7 @@ def test_options_override_a_preset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("options", "reason"),
     [
         ({"labels": "colour"}, "labels"),
         ({"iterations": -1}, "iterations"),
@@ -46,17 +46,17 @@ def test_options_override_a_preset() -> None:
         ({"fingerprint": {}}, "fingerprint"),
     ],
 )
-def test_what_does_not_fit(given: dict[str, Any], reason: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
-        resolve_graphs(**given)
+        resolve_graphs(**options)
 
 
-def test_a_preset_that_is_none() -> None:
+def test_unknown_preset_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no such preset") as error:
         resolve_graphs("best")
     assert error.value.expected == "one of default, paper, rc"
 
 
-def test_a_recipe_survives_its_manifest() -> None:
+def test_recipe_round_trips_through_the_manifest() -> None:
     recipe = resolve_graphs("rc", threshold=0.25)
     assert GraphRecipe.model_validate(recipe.model_dump(mode="json")) == recipe

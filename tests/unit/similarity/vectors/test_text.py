@@ -1,4 +1,4 @@
-"""Vectors as JSON: what is kept, and what is refused."""
+"""Vectors as JSON: accepted and rejected ones."""
 
 import json
 
@@ -16,7 +16,7 @@ from graphkin.similarity.vectors.text import format_vector, length, read_vector
         lambda row: max(map(abs, row)) > 1e-20
     )
 )
-def test_what_is_written_is_read_as_the_same(row: list[float]) -> None:
+def test_written_vector_is_read_back(row: list[float]) -> None:
     vector = read_vector(json.dumps(row), len(row))
     assert vector.tolist() == row
     assert read_vector(format_vector(vector), len(row)).tobytes() == vector.tobytes()
@@ -47,6 +47,6 @@ def test_numbers_are_rounded_to_float32() -> None:
         ("[1e35, 0]", "length"),
     ],
 )
-def test_what_is_no_vector_says_why(text: str, reason: str) -> None:
+def test_invalid_vector_is_rejected_with_a_reason(text: str, reason: str) -> None:
     with pytest.raises(Rejected, match=reason):
         read_vector(text, 2)
