@@ -49,7 +49,7 @@ class FileSearch:
     unreadable: int = 0
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield the tables of `beside`, with query_name after query.
+        """Yield the tables of `join_items`, with query_name after query.
 
         The columns of items are those of exports, with the prefix item_ where the name is taken.
         """
