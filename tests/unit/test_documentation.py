@@ -1,4 +1,4 @@
-"""The documentation tells the truth about commands, targets, settings, files and packages."""
+"""The documentation matches the commands, targets, settings, files and packages."""
 
 import importlib
 import os
@@ -15,40 +15,44 @@ import yaml
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_command_page_is_what_the_commands_say() -> None:
+def test_command_page_is_generated_from_the_commands() -> None:
     regenerate = runpy.run_path(str(ROOT / "docs" / "regenerate.py"))
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == regenerate["page"](), "run `make docs`"
 
 
-def test_make_without_a_target_says_every_target() -> None:
-    told = subprocess.run(["make", "--silent"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+def test_make_without_a_target_lists_all_targets() -> None:
+    output = subprocess.run(["make", "--silent"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     (phony,) = re.findall(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(re.findall(r"^make (\S+) +\S", told, re.MULTILINE)) == sorted(phony.split())
+    assert sorted(re.findall(r"^make (\S+) +\S", output, re.MULTILINE)) == sorted(phony.split())
 
 
-def test_the_hook_calls_make_lint_and_nothing_else() -> None:
+def test_hook_calls_only_make_lint() -> None:
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     assert repository["repo"] == "local"
     assert [(hook["language"], hook["entry"]) for hook in repository["hooks"]] == [("system", "make lint")]
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/extending.md"])
-def test_files_and_names_that_contributors_are_sent_to_exist(page: str) -> None:
-    """Every file that the page names, and the names that a point of its lists says are in them."""
+def test_files_and_names_in_contributor_pages_exist(page: str) -> None:
+    """Each file that the page names exists, and holds the names that the list item mentions."""
     missing = []
     for point in re.split(r"\n\n|\n(?=- )", (ROOT / page).read_text(encoding="utf-8")):
-        named = re.findall(r"`(?!\.\./)([^`\s]+)`", point)  # but not beside the repository
-        places = [ROOT / each for each in named if "/" in each or each.endswith((".md", ".toml", ".yaml", ".yml"))]
-        missing += [place for place in places if not place.exists()]
+        references = re.findall(r"`(?!\.\./)([^`\s]+)`", point)  # files outside of the repository are not checked
+        paths = [
+            ROOT / reference
+            for reference in references
+            if "/" in reference or reference.endswith((".md", ".toml", ".yaml", ".yml"))
+        ]
+        missing += [path for path in paths if not path.exists()]
         if point.startswith("- "):
-            files = [file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])]
+            files = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
             text = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
-            names = [part for each in named if ROOT / each not in places for part in each.split(".")]
+            names = [part for reference in references if ROOT / reference not in paths for part in reference.split(".")]
             missing += [name for name in names if name not in text]
     assert missing == []
 
 
-def test_every_setting_is_documented() -> None:
+def test_each_setting_is_documented() -> None:
     from graphkin.api.settings import Settings
 
     guide = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
@@ -56,23 +60,23 @@ def test_every_setting_is_documented() -> None:
     assert missing == []
 
 
-def test_links_between_pages_lead_somewhere() -> None:
+def test_links_between_pages_exist() -> None:
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        text = re.sub(r"`[^`\n]+`", "", page.read_text(encoding="utf-8"))  # in code, brackets are of SMILES
+        text = re.sub(r"`[^`\n]+`", "", page.read_text(encoding="utf-8"))  # brackets in code are SMILES
         for target in re.findall(r"\]\((?!http)([^)#]+)", text):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 @pytest.mark.parametrize("package", [each.parent.name for each in (ROOT / "graphkin").glob("*/__init__.py")])
-def test_imported_packages_are_this_repositorys(package: str) -> None:
-    """And images are built of all of them."""
+def test_imported_packages_belong_to_this_repository(package: str) -> None:
+    """Images are built from all of them."""
     folder = (ROOT / "graphkin" / package).resolve()
     assert Path(importlib.import_module(f"graphkin.{package}").__file__ or "").resolve().parent == folder
     assert f"!{folder.relative_to(ROOT).parts[0]}" in (ROOT / ".dockerignore").read_text().splitlines()
 
 
 def test_help_takes_less_than_half_a_second() -> None:
-    """Rooms are imported lazily. Of processor time: the machine may be busy."""
+    """Packages are imported lazily. The test measures processor time, because the machine may be busy."""
     command = [str(Path(sys.executable).with_name("graphkin")), "--help"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True)
@@ -81,15 +85,17 @@ def test_help_takes_less_than_half_a_second() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes_commands_as_it_is_told(shell: str) -> None:
-    """By what the page says to run, and by what that then asks."""
-    told = f"_GRAPHKIN_COMPLETE={shell}_source"
-    assert told in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+def test_shell_completes_commands(shell: str) -> None:
+    """It runs the command of the page, and then the command that the shell runs."""
+    variable = f"_GRAPHKIN_COMPLETE={shell}_source"
+    assert variable in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     command = [str(Path(sys.executable).with_name("graphkin"))]
 
-    def said(**environment: str) -> str:
+    def output(**environment: str) -> str:
         return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}).stdout
 
-    assert "_GRAPHKIN_COMPLETE" in said(_GRAPHKIN_COMPLETE=f"{shell}_source")
+    assert "_GRAPHKIN_COMPLETE" in output(_GRAPHKIN_COMPLETE=f"{shell}_source")
     current = "neigh" if shell == "fish" else "1"
-    assert "neighbors" in said(_GRAPHKIN_COMPLETE=f"{shell}_complete", COMP_WORDS="graphkin neigh", COMP_CWORD=current)
+    assert "neighbors" in output(
+        _GRAPHKIN_COMPLETE=f"{shell}_complete", COMP_WORDS="graphkin neigh", COMP_CWORD=current
+    )

@@ -8,7 +8,7 @@ import grimp
 PACKAGE = Path(__file__).parents[2] / "graphkin"
 
 
-def test_folders_are_the_modules_that_grimp_sees() -> None:
+def test_folders_equal_the_modules_of_grimp() -> None:
     files = (
         Path(folder, name).relative_to(PACKAGE.parent)
         for folder, _, names in os.walk(PACKAGE, followlinks=True)
@@ -19,6 +19,6 @@ def test_folders_are_the_modules_that_grimp_sees() -> None:
     assert grimp.build_graph("graphkin", cache_dir=None).modules == modules
 
 
-def test_only_the_folders_at_the_top_are_linked() -> None:
-    links = {each.name: str(each.readlink()) for each in PACKAGE.rglob("*") if each.is_symlink()}
+def test_only_top_level_folders_are_links() -> None:
+    links = {path.name: str(path.readlink()) for path in PACKAGE.rglob("*") if path.is_symlink()}
     assert links == {"api": "../api", "ingest": "../ingest", "trainer": "../trainer"}

@@ -1,4 +1,4 @@
-"""The library, the commands, the API and both clients answer the questions of an open collection, and no others."""
+"""The library, the commands, the API and both clients offer the same operations of an open collection."""
 
 import inspect
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ PREFIX = "/v1/collections/{c}"
 
 @dataclass(frozen=True)
 class Question:
-    """One question: the methods of `OpenCollection` that answer it, and its names on every surface."""
+    """One operation: the methods of `OpenCollection` that implement it, and its names on each surface."""
 
     methods: set[str]
     library: set[str] = field(default_factory=set)
@@ -92,7 +92,7 @@ MISSING = {
         "hops": "an analysis of the paper, which `python -m studies.report hops` writes",
     },
 }
-"""The questions that a surface does not answer, and why."""
+"""The operations that a surface lacks, with the reason."""
 
 OTHERS = {
     "library": {"close", "to_pyg"},
@@ -110,7 +110,7 @@ OTHERS = {
         *("depiction", "structure_depiction"),
     },
 }
-"""Names that ask nothing of an open collection: files, pictures, other generations, building and learning."""
+"""Names that are no operation of an open collection: files, depictions, other generations, ingest and training."""
 
 
 def public_methods(kind: type) -> set[str]:
@@ -118,7 +118,7 @@ def public_methods(kind: type) -> set[str]:
 
 
 def routes() -> set[str]:
-    """The paths below a collection."""
+    """Return the paths below a collection."""
     paths = [route.path for subject in _SUBJECTS for route in subject.router.routes if isinstance(route, APIRoute)]
     return {path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX)}
 
@@ -131,20 +131,20 @@ SURFACES = {
 }
 
 
-def test_each_method_of_an_open_collection_answers_one_question() -> None:
+def test_each_method_of_an_open_collection_has_one_entry() -> None:
     methods = [name for question in QUESTIONS for name in sorted(question.methods)]
     assert sorted(methods) == sorted(public_methods(OpenCollection))
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-def test_a_surface_answers_these_questions_and_no_others(surface: str) -> None:
+def test_surface_offers_the_operations_of_the_table(surface: str) -> None:
     names = set().union(*(getattr(question, surface) for question in QUESTIONS))
     assert not names & OTHERS[surface]
     assert names | OTHERS[surface] == SURFACES[surface]
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-def test_a_question_that_a_surface_lacks_has_a_reason(surface: str) -> None:
+def test_missing_operation_has_a_reason(surface: str) -> None:
     lacking = {name for question in QUESTIONS if not getattr(question, surface) for name in question.methods}
     assert {*MISSING.get(surface, {})} == lacking - {"read"}
 

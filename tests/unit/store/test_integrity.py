@@ -1,4 +1,4 @@
-"""Damaged files of a generation: found before they are used, named, and never read out of bounds."""
+"""Damaged files of a generation are detected before use, named, and never read out of bounds."""
 
 import shutil
 import subprocess
@@ -41,31 +41,31 @@ USES: dict[str, Callable[[Generation], object]] = {
 
 @pytest.fixture
 def whole(store: Store, folder: Path, publish: Callable[..., Manifest]) -> Path:
-    """The folder of a published generation."""
+    """Return the folder of a published generation."""
     return folder / "collections" / "c" / publish(store).generation
 
 
-def flip(path: Path, place: int, bit: int = 0) -> None:
+def flip(path: Path, offset: int, bit: int = 0) -> None:
     data = bytearray(path.read_bytes())
-    data[place] ^= 1 << bit
+    data[offset] ^= 1 << bit
     path.write_bytes(data)
 
 
 @pytest.mark.parametrize("name", USES)
-def test_a_flipped_bit_is_found_before_the_file_is_used(store: Store, whole: Path, name: str) -> None:
+def test_flipped_bit_is_detected_before_the_file_is_used(store: Store, whole: Path, name: str) -> None:
     data = (whole / name).read_bytes()
     body = len(data) - np.load(whole / name).nbytes if name.endswith("npy") else len(data) // 2
-    for place in range(body, len(data), max(1, (len(data) - body) // 7)):
-        flip(whole / name, place, place % 8)
+    for offset in range(body, len(data), max(1, (len(data) - body) // 7)):
+        flip(whole / name, offset, offset % 8)
         with store.open("c") as generation:
-            for _ in range(2):  # it stays so
+            for _ in range(2):  # the generation stays damaged
                 with pytest.raises(StoreDamaged) as error:
                     USES[name](generation)
-                found = error.value.damage
-                assert (found.file, found.collection, found.generation) == (name, "c", whole.name)
+                damage = error.value.damage
+                assert (damage.file, damage.collection, damage.generation) == (name, "c", whole.name)
                 assert name in error.value.detail
                 assert whole.name[:12] in error.value.detail
-            assert generation.damage == found
+            assert generation.damage == damage
             assert any(problem.startswith(f"{name}: ") for problem in generation.check())
         assert store.damage("c") is not None
         (whole / name).write_bytes(data)
@@ -74,7 +74,7 @@ def test_a_flipped_bit_is_found_before_the_file_is_used(store: Store, whole: Pat
         assert generation.damage is None
 
 
-def test_what_is_whole_is_answered_beside_what_is_damaged(store: Store, whole: Path) -> None:
+def test_intact_files_are_readable_beside_a_damaged_file(store: Store, whole: Path) -> None:
     flip(whole / "fingerprints.npy", -1)
     with store.open("c") as generation:
         assert generation.neighbors(0).total == 1
@@ -85,7 +85,7 @@ def test_what_is_whole_is_answered_beside_what_is_damaged(store: Store, whole: P
         assert generation.damage.file == "fingerprints.npy"
 
 
-def test_a_scrub_reads_again_only_if_told_to(store: Store, whole: Path) -> None:
+def test_scrub_rereads_files_only_with_again(store: Store, whole: Path) -> None:
     with store.open("c") as generation:
         assert len([*generation.scrub()]) == len(USES)
         flip(whole / "indptr.npy", -8)
@@ -96,7 +96,7 @@ def test_a_scrub_reads_again_only_if_told_to(store: Store, whole: Path) -> None:
         assert generation.damage.file == "indptr.npy"
 
 
-def test_all_of_a_deleted_generation_can_still_be_read_for_the_first_time(store: Store, whole: Path) -> None:
+def test_open_generation_is_readable_after_its_deletion(store: Store, whole: Path) -> None:
     with store.open("c") as generation:
         store.delete("c", whole.name)
         assert not whole.exists()
@@ -108,9 +108,7 @@ def test_all_of_a_deleted_generation_can_still_be_read_for_the_first_time(store:
         store.damage("c", whole.name)
 
 
-def test_threads_that_need_a_file_at_once_read_it_once(
-    store: Store, whole: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_threads_verify_a_file_once(store: Store, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
     def sha256(file: BufferedReader) -> str:
@@ -142,7 +140,7 @@ def test_threads_that_need_a_file_at_once_read_it_once(
         ("blocks", lambda array: array[:, :-1]),
     ],
 )
-def test_another_type_or_shape_is_found_at_opening(
+def test_other_dtype_or_shape_is_damage_at_opening(
     store: Store, whole: Path, name: str, wrong: Callable[[np.ndarray], np.ndarray]
 ) -> None:
     path = whole / f"{name}.npy"
@@ -153,12 +151,12 @@ def test_another_type_or_shape_is_found_at_opening(
 
 
 @pytest.mark.parametrize("name", [*USES])
-def test_a_file_that_is_missing_cut_or_unreadable_is_named_at_opening(store: Store, whole: Path, name: str) -> None:
+def test_missing_truncated_or_unreadable_file_is_named_at_opening(store: Store, whole: Path, name: str) -> None:
     path = whole / name
     data = path.read_bytes()
     for keep in (0, 1, 60, len(data) - 1):
         path.write_bytes(data[:keep])
-        if name.endswith(".npy"):  # a table is opened when it is used
+        if name.endswith(".npy"):  # tables are opened on first use
             with pytest.raises(StoreDamaged):
                 store.open("c")
         damage = store.damage("c")
@@ -173,7 +171,7 @@ def test_a_file_that_is_missing_cut_or_unreadable_is_named_at_opening(store: Sto
         store.open("c")
 
 
-def test_running_out_of_file_descriptors_is_no_damage(whole: Path, folder: Path) -> None:
+def test_exhausted_file_descriptors_are_not_damage(whole: Path, folder: Path) -> None:
     program = f"""
 import resource
 from graphkin.protocol.errors import StoreDamaged, StoreError
@@ -188,13 +186,13 @@ with open_store({str(folder)!r}) as store:
     except StoreError as error:
         print(error.detail)
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert "cannot" in ended.stdout
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert "cannot" in completed.stdout
 
 
 def test_no_kernel_reads_out_of_bounds(whole: Path, folder: Path) -> None:
-    """The damage that used to end the process: offsets and ids far outside of the arrays."""
+    """Offsets and ids far outside of the arrays used to crash the process."""
     program = f"""
 import sys
 from pathlib import Path
@@ -230,23 +228,23 @@ for name in sys.argv[1:]:
     path.write_bytes(data)
 """
     used = {"indptr.npy": 3, "indices.npy": 3, "forest.source.npy": 1}
-    ended = subprocess.run([sys.executable, "-c", program, *used], capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.split() == [name for name, times in used.items() for _ in range(times)]
+    completed = subprocess.run([sys.executable, "-c", program, *used], capture_output=True, text=True)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout.split() == [name for name, times in used.items() for _ in range(times)]
 
 
-def test_a_generation_is_told_of_although_it_cannot_be_opened(store: Store, whole: Path) -> None:
+def test_manifest_of_a_damaged_generation_is_readable(store: Store, whole: Path) -> None:
     shutil.rmtree(whole)
     assert store.manifest("c").generation == whole.name
     damage = store.damage("c")
     assert damage is not None
     assert damage.problem == "it is missing"
-    with open_store(whole.parents[2]) as again, pytest.raises(StoreError):
-        again.open("c")
+    with open_store(whole.parents[2]) as reopened, pytest.raises(StoreError):
+        reopened.open("c")
 
 
-def test_the_size_of_a_generation_is_told_after_it_was_closed(store: Store, whole: Path) -> None:
-    """By whoever counts what is open meanwhile."""
+def test_size_of_a_generation_is_known_after_close(store: Store, whole: Path) -> None:
+    """A metric may count open generations while one closes."""
     with store.open("c") as generation:
         pass
     assert generation.file_bytes == sum(path.stat().st_size for path in whole.iterdir())

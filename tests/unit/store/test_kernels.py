@@ -1,4 +1,4 @@
-"""The folder of compiled kernels, and what happens where it cannot be used."""
+"""The cache of compiled kernels, and its fallback if the folder is unusable."""
 
 import logging
 import os
@@ -18,27 +18,27 @@ def double(number: int) -> int:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that the environment names for kernels, which everybody may enter."""
+    """Return the cache folder that the environment names. Every user may enter it."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "kernels"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     (tmp_path / "kernels").mkdir()
     return tmp_path / "kernels"
 
 
-def test_kernels_are_for_their_owner_alone(folder: Path) -> None:
+def test_kernels_are_private_to_their_owner(folder: Path) -> None:
     assert kernel(double)(4) == 8
     files = [*folder.glob("*/*.nb?")]
     assert len(files) == 2
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-    assert [stat.S_IMODE(each.stat().st_mode) for each in folder.iterdir()] == [0o700]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()] == [0o700]
 
 
-def test_folder_that_others_can_enter_is_closed(folder: Path) -> None:
+def test_folder_open_to_others_is_closed(folder: Path) -> None:
     kernel(double)
-    (own,) = folder.iterdir()
-    own.chmod(0o777)
+    (kernel_folder,) = folder.iterdir()
+    kernel_folder.chmod(0o777)
     kernel(double)
-    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    assert stat.S_IMODE(kernel_folder.stat().st_mode) == 0o700
 
 
 def test_folder_of_another_user_is_not_used(
@@ -56,7 +56,7 @@ def test_folder_of_another_user_is_not_used(
 @pytest.mark.parametrize(
     "harm", [lambda content: content[:-1], lambda content: b"", lambda content: b"x" + content[1:]]
 )
-def test_damaged_file_is_compiled_again(
+def test_damaged_kernel_is_recompiled(
     folder: Path, caplog: pytest.LogCaptureFixture, ending: str, harm: Callable[[bytes], bytes]
 ) -> None:
     kernel(double)(4)
@@ -67,26 +67,26 @@ def test_damaged_file_is_compiled_again(
     assert len(loaded.stats.cache_hits) == 1
     file.write_bytes(harm(whole))
     with caplog.at_level(logging.WARNING):
-        again = kernel(double)
-        assert again(4) == 8
-    assert len(again.stats.cache_hits) == 0
+        recompiled = kernel(double)
+        assert recompiled(4) == 8
+    assert len(recompiled.stats.cache_hits) == 0
     assert f"{file} is damaged" in caplog.text
-    once_more = kernel(double)
-    assert once_more(4) == 8
-    assert len(once_more.stats.cache_hits) == 1
+    reloaded = kernel(double)
+    assert reloaded(4) == 8
+    assert len(reloaded.stats.cache_hits) == 1
 
 
-def test_cache_that_cannot_be_written_ends_no_run(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_unwritable_cache_does_not_stop_a_kernel(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     compiled = kernel(double)
-    (own,) = folder.iterdir()
-    own.rmdir()
-    own.touch()
+    (kernel_folder,) = folder.iterdir()
+    kernel_folder.rmdir()
+    kernel_folder.touch()
     assert compiled(4) == 8
     assert "cannot be read or written" in caplog.text
 
 
-def test_code_of_another_source_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that was killed between index and code leaves the new index over the old code."""
+def test_code_of_other_source_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was killed between index and code leaves the new index with the old code."""
     _SealedFiles(str(tmp_path), "double", "old source").save("signature", "old code")
     files = _SealedFiles(str(tmp_path), "double", "new source")
     with monkeypatch.context() as patch:

@@ -24,7 +24,7 @@ def keys(tmp_path: Path) -> Keys:
     return EmbeddedStore(tmp_path, create=True).keys()
 
 
-def test_file_of_keys_is_for_its_owner_alone_and_holds_no_secret(keys: Keys, file: Path) -> None:
+def test_key_file_is_private_and_holds_no_secret(keys: Keys, file: Path) -> None:
     keys.version()
     assert not file.exists()
     secret, key = made("a", ["read"])
@@ -35,7 +35,7 @@ def test_file_of_keys_is_for_its_owner_alone_and_holds_no_secret(keys: Keys, fil
     assert [*file.parent.glob("*partial*")] == []
 
 
-def test_database_without_rows_guards_the_store(keys: Keys, file: Path) -> None:
+def test_emptied_database_keeps_the_store_closed(keys: Keys, file: Path) -> None:
     keys.add(made("a", ["read"])[1])
     for change in ("DELETE FROM keys", "DROP TABLE seal"):
         with closing(sqlite3.connect(file)) as database, database:
@@ -44,7 +44,7 @@ def test_database_without_rows_guards_the_store(keys: Keys, file: Path) -> None:
             keys.version()
 
 
-def test_lost_database_keeps_the_store_closed_until_there_is_a_new_key(keys: Keys, file: Path) -> None:
+def test_lost_database_keeps_the_store_closed_until_a_key_is_created(keys: Keys, file: Path) -> None:
     keys.add(made("a", ["read"])[1])
     file.unlink()
     for read in (keys.version, keys.all):
@@ -55,9 +55,9 @@ def test_lost_database_keeps_the_store_closed_until_there_is_a_new_key(keys: Key
     assert keys.all() == [key]
 
 
-def test_file_that_a_killed_process_left_blocks_no_key(keys: Keys, file: Path) -> None:
-    for left in (f".keys.sqlite.{os.getpid()}.partial", ".keys.sqlite.1.partial", ".keys.sqlite.1.partial-journal"):
-        (file.parent / left).touch()
+def test_leftover_of_a_killed_process_blocks_no_key(keys: Keys, file: Path) -> None:
+    for leftover in (f".keys.sqlite.{os.getpid()}.partial", ".keys.sqlite.1.partial", ".keys.sqlite.1.partial-journal"):
+        (file.parent / leftover).touch()
     keys.add(made("a", ["read"])[1])
     assert len(keys.all()) == 1
     assert [*file.parent.glob(".keys*")] == []
@@ -71,7 +71,7 @@ def test_no_flipped_bit_opens_the_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["empty", "cut", "no database", "row", "all rows", "expiry", "table"])
-def test_damaged_keys_are_damage_and_never_none(keys: Keys, file: Path, how: str) -> None:
+def test_damaged_keys_raise_store_damaged(keys: Keys, file: Path, how: str) -> None:
     keys.add(made("a", ["read"], ["one"])[1])
     content = file.read_bytes()
     if how in ("empty", "cut", "no database"):
@@ -110,7 +110,7 @@ def test_keys_of_another_version_are_refused(keys: Keys, file: Path, version: in
             read()
 
 
-def test_lake_keeps_no_keys_and_says_where_they_go(tmp_path: Path) -> None:
+def test_lake_refuses_keys_with_a_hint(tmp_path: Path) -> None:
     with open_lake(f"file://{tmp_path}", create=True) as lake:
         assert (lake.keys().version(), lake.keys().all()) == (0, [])
         with pytest.raises(Conflict, match="graphkin load"):

@@ -1,4 +1,4 @@
-"""Stores and generations of other formats: refused with an error that says what to do, never read, never changed."""
+"""Stores and generations of other formats are refused with a hint, never read and never changed."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ def older(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_store_of_schema_version_3_is_refused_and_left_as_it_is(older: Path, create: bool) -> None:
+def test_store_of_schema_version_3_is_refused_unchanged(older: Path, create: bool) -> None:
     with pytest.raises(StoreFormat, match="an older graphkin") as error:
         open_store(older, create=create)
     assert not isinstance(error.value, StoreDamaged)
@@ -59,13 +59,13 @@ def test_commands_refuse_a_store_of_schema_version_3(
     assert capfd.readouterr().err == SCHEMA_ERROR
 
 
-@pytest.mark.parametrize("written", [None, 1, 3])
-def test_generation_of_another_format_is_refused_beside_one_of_this_format(
+@pytest.mark.parametrize("format_version", [None, 1, 3])
+def test_generation_of_another_format_is_refused(
     store: Store,
     folder: Path,
     publish: Callable[..., Manifest],
     edit_catalog: Callable[[Path], AbstractContextManager[Connection]],
-    written: int | None,
+    format_version: int | None,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     publish(store, "older")
@@ -73,24 +73,24 @@ def test_generation_of_another_format_is_refused_beside_one_of_this_format(
     with edit_catalog(folder) as catalog:
         (text,) = catalog.execute("SELECT manifest FROM generations WHERE collection = 'older'").fetchone()
         values: dict[str, Any] = {key: value for key, value in json.loads(text).items() if key != "format"}
-        rewritten = json.dumps(values if written is None else {**values, "format": written})
+        rewritten = json.dumps(values if format_version is None else {**values, "format": format_version})
         catalog.execute("UPDATE generations SET manifest = ? WHERE collection = 'older'", (rewritten,))
     files = _files(folder)
-    with open_store(folder) as again:
+    with open_store(folder) as reopened:
         for request in (
-            lambda: again.manifest("older"),
-            lambda: again.open("older"),
-            lambda: again.delete("older", again.collection("older").current),
-            lambda: again.growth("older"),
-            lambda: publish(again, "older", 6),
+            lambda: reopened.manifest("older"),
+            lambda: reopened.open("older"),
+            lambda: reopened.delete("older", reopened.collection("older").current),
+            lambda: reopened.growth("older"),
+            lambda: publish(reopened, "older", 6),
         ):
-            with pytest.raises(StoreFormat, match=f"given: format {written or 1}\n") as error:
+            with pytest.raises(StoreFormat, match=f"given: format {format_version or 1}\n") as error:
                 request()
             assert not isinstance(error.value, StoreDamaged)
-        assert again.manifest("c") == readable
+        assert reopened.manifest("c") == readable
     assert _files(folder) == files
     assert run(["info", "--store", str(folder), "--collection", "older"]) == 4
-    assert capfd.readouterr().err == FORMAT_ERROR.replace("format 1\n", f"format {written or 1}\n", 1)
+    assert capfd.readouterr().err == FORMAT_ERROR.replace("format 1\n", f"format {format_version or 1}\n", 1)
 
 
 def _files(folder: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Similarities as text, and thresholds as stored similarities are compared with them."""
+"""Similarities as text, and thresholds compared with stored similarities."""
 
 from itertools import pairwise
 
@@ -20,27 +20,27 @@ def test_shortest_text_reads_back_as_the_same_float32(values: list[float]) -> No
 
 
 @given(unit)
-def test_shortest_is_the_number_that_numpy_prints(value: float) -> None:
+def test_shortest_equals_the_text_of_numpy(value: float) -> None:
     assert shortest(np.array([value], np.float32)) == [float(str(np.float32(value)))]
 
 
 @given(st.lists(st.one_of(unit, st.sampled_from([0.1, 0.30000001, 1 / 3, 0.45, 0.7])), min_size=1, max_size=5))
-def test_shortest_orders_as_float32_does(values: list[float]) -> None:
-    """Each with its two neighbours, where an order is lost first."""
+def test_shortest_keeps_the_order_of_float32(values: list[float]) -> None:
+    """Each number is tested with its two neighbors, where the order would be lost first."""
     here = np.array(values, np.float32)
-    ordered = np.unique(np.concatenate([np.nextafter(here, np.float32(towards)) for towards in (0, here, 1)]))
+    ordered = np.unique(np.concatenate([np.nextafter(here, np.float32(limit)) for limit in (0, here, 1)]))
     numbers = shortest(ordered)
-    assert all(one < other for one, other in pairwise(numbers))
+    assert all(first < second for first, second in pairwise(numbers))
 
 
-def test_shortest_of_familiar_numbers() -> None:
+def test_shortest_of_familiar_numbers_is_known() -> None:
     assert shortest(np.array([0.7, 1 / 3, 1, 0.4], np.float32)) == [0.7, 0.33333334, 1.0, 0.4]
 
 
 @given(st.floats(0, 1))
-def test_a_stored_similarity_passes_its_own_threshold(similarity: float) -> None:
+def test_stored_similarity_passes_its_own_threshold(similarity: float) -> None:
     assert np.float32(similarity) >= rounded(similarity)
 
 
-def test_no_threshold_passes_all() -> None:
+def test_missing_threshold_passes_all() -> None:
     assert rounded(None) == 0

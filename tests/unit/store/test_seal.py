@@ -1,4 +1,4 @@
-"""The catalogue: any damage to it is said, none is taken for a listing."""
+"""Damage to the catalog is always reported, and never read as another listing."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ Publish = Callable[..., Manifest]
 
 @pytest.fixture
 def listing(store: Store, publish: Publish) -> list[Collection]:
-    """What is published: two collections, one of three generations, of which one was deleted."""
+    """Publish two collections, one of three generations of which one is deleted, and return the listing."""
     for items in (4, 5, 6):
         publish(store, "c", items)
     publish(store, "d")
@@ -30,7 +30,7 @@ def listing(store: Store, publish: Publish) -> list[Collection]:
 
 
 def manifests(store: Store, listing: list[Collection]) -> list[Manifest]:
-    return [store.manifest(each.name, id) for each in listing for id in each.generations]
+    return [store.manifest(collection.name, id) for collection in listing for id in collection.generations]
 
 
 def change(folder: Path, sql: str) -> None:
@@ -57,12 +57,12 @@ def change(folder: Path, sql: str) -> None:
         "DROP TABLE generations",
     ],
 )
-def test_rows_that_are_not_those_that_were_sealed(
+def test_changed_rows_are_damage_in_each_operation(
     store: Store, folder: Path, listing: list[Collection], publish: Publish, sql: str
 ) -> None:
     change(folder, sql)
     before = (folder / "catalog.sqlite").read_bytes()
-    for ask in (
+    for operation in (
         store.collections,
         lambda: store.open("c"),
         lambda: store.manifest("c", listing[0].current),
@@ -72,52 +72,54 @@ def test_rows_that_are_not_those_that_were_sealed(
         lambda: open_store(folder, create=True),
     ):
         with pytest.raises(StoreDamaged) as error:
-            ask()
+            operation()
         assert (error.value.damage.file, error.value.damage.generation) == ("catalog.sqlite", None)
     assert (folder / "catalog.sqlite").read_bytes() == before
 
 
-def test_a_manifest_that_is_not_the_one_that_was_sealed(store: Store, folder: Path, listing: list[Collection]) -> None:
+def test_changed_manifest_is_damage(store: Store, folder: Path, listing: list[Collection]) -> None:
     change(folder, "UPDATE generations SET manifest = replace(manifest, '\"edges\":2', '\"edges\":3')")
     assert store.collections() == listing
     with pytest.raises(StoreDamaged, match="the manifest of generation"):
         store.open("c")
 
 
-def test_no_byte_changes_what_is_listed(store: Store, folder: Path, listing: list[Collection]) -> None:
-    """Flipped, or cut: the listing and every manifest are as before, or an error says that they cannot be read."""
-    told = manifests(store, listing)
+def test_changed_bytes_never_change_the_listing(store: Store, folder: Path, listing: list[Collection]) -> None:
+    """After a flipped bit or a cut, the listing and all manifests are unchanged, or an error is raised."""
+    expected = manifests(store, listing)
     catalog = folder / "catalog.sqlite"
     data = catalog.read_bytes()
     random = np.random.default_rng(0)
-    places = [*range(100), *random.integers(100, len(data), 150).tolist()]
-    damaged = [data[:place] + bytes([data[place] ^ 1 << random.integers(8)]) + data[place + 1 :] for place in places]
+    offsets = [*range(100), *random.integers(100, len(data), 150).tolist()]
+    damaged = [
+        data[:offset] + bytes([data[offset] ^ 1 << random.integers(8)]) + data[offset + 1 :] for offset in offsets
+    ]
     damaged += [data[:keep] for keep in (0, 1, 99, 100, 4095, 4096, len(data) - 4096, len(data) - 1)]
     read = 0
     for content in damaged:
         catalog.write_bytes(content)
-        with suppress(StoreFormat), open_store(folder) as again:
-            assert (again.collections(), manifests(again, listing)) == (listing, told)
+        with suppress(StoreFormat), open_store(folder) as reopened:
+            assert (reopened.collections(), manifests(reopened, listing)) == (listing, expected)
             read += 1
     assert 0 < read < len(damaged) - 20
 
 
 @pytest.mark.parametrize("keep", [0, 1, 100, 5000, -1])
-def test_verify_reports_a_catalogue_that_is_cut_short(
+def test_verify_reports_a_truncated_catalog(
     listing: list[Collection], folder: Path, keep: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     os.truncate(folder / "catalog.sqlite", keep % (folder / "catalog.sqlite").stat().st_size)
     assert run(["verify", "--store", str(folder)]) == 1
-    said = capfd.readouterr()
-    assert said.out.startswith("the store: 1 problems\n  catalog.sqlite: ")
-    assert said.err == ""
+    captured = capfd.readouterr()
+    assert captured.out.startswith("the store: 1 problems\n  catalog.sqlite: ")
+    assert captured.err == ""
     assert run(["verify", "--store", str(folder), "--json"]) == 1
     assert run(["info", "--store", str(folder)]) == 4
     assert run(["serve", "--store", str(folder), "--port", "0"]) == 4
     assert capfd.readouterr().err.count("error: catalog.sqlite: ") == 2
 
 
-def test_a_store_that_is_away_is_not_called_damaged(store: Store, folder: Path, listing: list[Collection]) -> None:
+def test_missing_folder_is_not_damage(store: Store, folder: Path, listing: list[Collection]) -> None:
     folder.rename(folder.with_name("elsewhere"))
     with pytest.raises(StoreError) as error:
         store.collections()
@@ -125,14 +127,14 @@ def test_a_store_that_is_away_is_not_called_damaged(store: Store, folder: Path, 
     assert not folder.exists()
 
 
-def test_generations_without_a_catalogue_are_not_taken_for_a_new_store(listing: list[Collection], folder: Path) -> None:
+def test_generations_without_a_catalog_are_damage(listing: list[Collection], folder: Path) -> None:
     (folder / "catalog.sqlite").unlink()
     for create in (False, True):
         with pytest.raises(StoreDamaged, match="missing or empty"):
             open_store(folder, create=create)
 
 
-def test_a_sealed_text_that_is_no_manifest_is_damage(
+def test_sealed_text_that_is_not_a_manifest_is_damage(
     store: Store,
     folder: Path,
     listing: list[Collection],
@@ -145,7 +147,7 @@ def test_a_sealed_text_that_is_no_manifest_is_damage(
         store.open("d")
 
 
-def test_a_damaged_index_that_no_reader_uses_stops_the_next_change(
+def test_damaged_index_stops_the_next_change(
     store: Store, folder: Path, listing: list[Collection], publish: Publish
 ) -> None:
     catalog = folder / "catalog.sqlite"
@@ -156,15 +158,15 @@ def test_a_damaged_index_that_no_reader_uses_stops_the_next_change(
         ).fetchone()
         (size,) = database.execute("PRAGMA page_size").fetchone()
     page = range((root - 1) * size, root * size)
-    place = data.index(listing[1].current.encode(), page.start, page.stop)
-    catalog.write_bytes(data[:place] + b"g" + data[place + 1 :])
+    offset = data.index(listing[1].current.encode(), page.start, page.stop)
+    catalog.write_bytes(data[:offset] + b"g" + data[offset + 1 :])
     assert store.collections() == listing
     assert store.manifest("d").generation == listing[1].current
     with pytest.raises(StoreDamaged):
         publish(store, "e")
 
 
-def test_other_folders_are_left_alone(tmp_path: Path, listing: list[Collection], folder: Path) -> None:
+def test_folder_name_with_special_characters_is_opened(tmp_path: Path, listing: list[Collection], folder: Path) -> None:
     copy = Path(shutil.copytree(folder, tmp_path / "space in its name?#%41"))
     with open_store(copy) as store:
         assert store.collections() == listing

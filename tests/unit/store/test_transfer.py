@@ -1,4 +1,4 @@
-"""Copying a generation between stores, where it goes wrong and what it says on the way. See also `graphkin load`."""
+"""Copies of a generation between stores: progress, errors and optional parts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ def target(tmp_path: Path) -> Store:
     return open_store(tmp_path / "target", create=True)
 
 
-def test_every_item_is_announced_once(store: Store, target: Store, molecules: Any) -> None:
+def test_progress_counts_each_item_once(store: Store, target: Store, molecules: Any) -> None:
     molecules.publish(store, "c")
     announced: dict[str, int | None] = {}
     done: Counter[str] = Counter()
@@ -36,7 +36,7 @@ def test_every_item_is_announced_once(store: Store, target: Store, molecules: An
     assert done == announced
 
 
-def test_damaged_items_are_not_passed_on(store: Store, folder: Path, target: Store, molecules: Any) -> None:
+def test_damaged_items_are_not_copied(store: Store, folder: Path, target: Store, molecules: Any) -> None:
     manifest = molecules.publish(store, "c")
     items = folder / "collections" / "c" / manifest.generation / "items.arrow"
     items.write_bytes(items.read_bytes().replace(b"OCCO", b"NCCO"))
@@ -46,16 +46,16 @@ def test_damaged_items_are_not_passed_on(store: Store, folder: Path, target: Sto
     target.draft("c", "molecule").discard()  # the writer's lock is free
 
 
-def test_a_collection_of_another_kind_stays(store: Store, target: Store, molecules: Any, graphs: Any) -> None:
+def test_collection_of_another_kind_is_not_replaced(store: Store, target: Store, molecules: Any, graphs: Any) -> None:
     molecules.publish(store, "c")
-    there = graphs.publish(target, "c")
+    existing = graphs.publish(target, "c")
     with store.open("c") as source, pytest.raises(Conflict, match="graph"):
         copy_generation(source, target)
-    assert target.collection("c").generations == (there.generation,)
+    assert target.collection("c").generations == (existing.generation,)
 
 
-def test_what_was_left_out_stays_out(store: Store, target: Store, graphs: Any) -> None:
-    """No fingerprints, no dropped counts, no forest."""
+def test_optional_parts_stay_missing(store: Store, target: Store, graphs: Any) -> None:
+    """The generation has no fingerprints, no dropped counts and no forest."""
     with store.draft("c", "graph") as draft:
         draft.append_items(graphs.items)
         draft.append_edges(graphs.edges)

@@ -1,4 +1,4 @@
-"""The graphs of the trainer's tests."""
+"""Fixtures with the graphs of the trainer's tests."""
 
 from tests.unit.trainer.conftest import assembler, corpus, random_corpus, smiles
 

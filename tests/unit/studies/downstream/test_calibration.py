@@ -1,4 +1,4 @@
-"""Calibrated running statistics are those of the population."""
+"""Calibrated running statistics equal those of the population."""
 
 from copy import deepcopy
 
@@ -32,26 +32,24 @@ def encoder(request: pytest.FixtureRequest) -> Encoder:
     return Encoder(request.param, layers=3, width=12).double()
 
 
-def test_they_are_the_moments_of_what_each_layer_is_given(
+def test_statistics_are_the_moments_of_the_inputs_of_each_layer(
     encoder: Encoder, molecules: Corpus, everyone: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embed, "_ATOMS", 100)  # many batches
     calibrate(encoder, molecules)
     assert not encoder.training
-    given: list[Tensor] = []
+    layer_inputs: list[Tensor] = []
     for norm in encoder.norms:
-        norm.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
+        norm.register_forward_pre_hook(lambda _, inputs: layer_inputs.append(inputs[0]))
     with torch.no_grad():
         encoder(everyone)
-    for norm, values in zip(encoder.norms, given, strict=True):
+    for norm, values in zip(encoder.norms, layer_inputs, strict=True):
         assert_close(norm.running_mean, values.mean(0), rtol=1e-9, atol=1e-12)
         assert_close(norm.running_var, values.var(0), rtol=1e-9, atol=1e-12)
 
 
-def test_evaluation_is_then_as_training_on_a_batch_of_everyone(
-    encoder: Encoder, molecules: Corpus, everyone: Batch
-) -> None:
-    """But for the variance, which over n atoms is (n - 1) / n of ours there."""
+def test_evaluation_equals_training_on_the_whole_batch(encoder: Encoder, molecules: Corpus, everyone: Batch) -> None:
+    """The variance differs: over n atoms, the one of training is (n - 1) / n of the calibrated one."""
     expected = deepcopy(encoder).train()(everyone)
     calibrate(encoder, molecules)
     assert_close(encoder(everyone), expected, rtol=0, atol=0.02)

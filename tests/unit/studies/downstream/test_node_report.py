@@ -1,4 +1,4 @@
-"""The report on nodes: every arm with its differences, nulls included, and the published rows."""
+"""The report on nodes: each arm with its differences, null models, and the published rows."""
 
 from collections.abc import Sequence
 
@@ -17,47 +17,47 @@ def accuracy(arm: str, seed: int, fold: int) -> float:
 
 
 def results(seeds: Sequence[int]) -> NodeResults:
-    spent = {"seconds": 60.0, "processor_seconds": 120.0}
-    made = NodeResults(100, 5, [*seeds], data={"nodes": 1190, "classes": 4, "edges": 13_599})
-    made.ingest.update({"nodes": 76_219, "edges": 1_000_000, "links": 725_809, "seconds": 60.0})
+    times = {"seconds": 60.0, "processor_seconds": 120.0}
+    synthetic = NodeResults(100, 5, [*seeds], data={"nodes": 1190, "classes": 4, "edges": 13_599})
+    synthetic.ingest.update({"nodes": 76_219, "edges": 1_000_000, "links": 725_809, "seconds": 60.0})
     for arm in NULLS:
-        made.frozen[arm, 0] = {"scores": [accuracy(arm, 0, fold) for fold in FOLDS], **spent}
+        synthetic.frozen[arm, 0] = {"scores": [accuracy(arm, 0, fold) for fold in FOLDS], **times}
     for seed in seeds:
         for strategy in PRETRAINED:
-            made.pretraining[strategy, seed] = spent
+            synthetic.pretraining[strategy, seed] = times
         for arm in ENCODERS:
-            made.frozen[arm, seed] = {"scores": [accuracy(arm, seed, fold) for fold in FOLDS], **spent}
+            synthetic.frozen[arm, seed] = {"scores": [accuracy(arm, seed, fold) for fold in FOLDS], **times}
             for fold in FOLDS:
-                made.finetuning[arm, seed, fold] = {"accuracy": 0.1 + accuracy(arm, seed, fold), **spent}
-    return made
+                synthetic.finetuning[arm, seed, fold] = {"accuracy": 0.1 + accuracy(arm, seed, fold), **times}
+    return synthetic
 
 
-def row(text: str, *wanted: str, place: int = 0) -> list[str]:
-    """Scores come first, times at the end."""
+def row(text: str, *prefix: str, place: int = 0) -> list[str]:
+    """Return a row of the report. Scores come first, times at the end."""
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
-    return [each for each in cells if each[: len(wanted)] == [*wanted]][place]
+    return [each for each in cells if each[: len(prefix)] == [*prefix]][place]
 
 
 @pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
-def test_every_arm_with_its_differences(seeds: Sequence[int]) -> None:
-    made = results(seeds)
-    text = report(made)
-    for how, finetuned in (("frozen", False), ("fine-tuned", True)):
-        scores = {arm: made.scores(arm, finetuned) for arm in ARMS}
+def test_report_has_each_arm_with_its_differences(seeds: Sequence[int]) -> None:
+    synthetic = results(seeds)
+    text = report(synthetic)
+    for label, finetuned in (("frozen", False), ("fine-tuned", True)):
+        scores = {arm: synthetic.scores(arm, finetuned) for arm in ARMS}
         assert scores["hgc-ho"].shape == scores["degree"].shape == (len(seeds), 10)
-        found = row(text, how, "HGC(HO)")
-        assert found[2].startswith(f"{scores['hgc-ho'].mean():.4f} ± ")
+        cells = row(text, label, "HGC(HO)")
+        assert cells[2].startswith(f"{scores['hgc-ho'].mean():.4f} ± ")
         others = ["degree", "random", "gcc", "hgc-fo"]
-        assert found[3:7] == [str(over_splits(scores["hgc-ho"] - scores[other], 1 / 9)) for other in others]
-        assert found[7] == f"{scores['hgc-ho'][:, 0].mean():.4f}"
-        assert row(text, how, "GCC")[5:7] == ["", ""]
+        assert cells[3:7] == [str(over_splits(scores["hgc-ho"] - scores[other], 1 / 9)) for other in others]
+        assert cells[7] == f"{scores['hgc-ho'][:, 0].mean():.4f}"
+        assert row(text, label, "GCC")[5:7] == ["", ""]
     assert row(text, "frozen", "most frequent class")[3:7] == [""] * 4
-    assert row(text, "frozen", "degrees")[2].startswith(f"{np.mean(made.frozen['degree', 0]['scores']):.4f}")
+    assert row(text, "frozen", "degrees")[2].startswith(f"{np.mean(synthetic.frozen['degree', 0]['scores']):.4f}")
     assert "of these 20 intervals" in text
     assert "nan" not in text
 
 
-def test_published_rows_and_times_stand_beside() -> None:
+def test_report_has_published_rows_and_times() -> None:
     text = report(results([0, 1]))
     assert row(text, "GIN HGC, pre-trained on AP_NF (T3)")[1] == ".706"
     assert row(text, "Struc2vec (T3)")[1] == ".662"

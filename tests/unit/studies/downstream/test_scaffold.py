@@ -18,7 +18,7 @@ def parts_of(scaffolds: list[str], seed: int) -> list[Counter[str]]:
 
 
 @given(names, st.integers(0, 5))
-def test_every_molecule_is_in_one_part_and_every_scaffold_too(scaffolds: list[str], seed: int) -> None:
+def test_each_molecule_and_each_scaffold_is_in_one_part(scaffolds: list[str], seed: int) -> None:
     split = random_scaffold_split(scaffolds, seed)
     assert sorted(np.concatenate(split).tolist()) == list(range(len(scaffolds)))
     assert all((np.diff(part) > 0).all() for part in split)
@@ -27,14 +27,14 @@ def test_every_molecule_is_in_one_part_and_every_scaffold_too(scaffolds: list[st
 
 
 @given(names, st.randoms(use_true_random=False))
-def test_the_order_does_not_matter(scaffolds: list[str], random: object) -> None:
+def test_split_does_not_depend_on_the_order_of_molecules(scaffolds: list[str], random: object) -> None:
     shuffled = scaffolds.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert parts_of(scaffolds, 3) == parts_of(shuffled, 3)
 
 
-def test_splits_differ_by_seed_alone(nci_smiles: list[str]) -> None:
-    names = scaffolds([each for each in nci_smiles[:500] if Chem.MolFromSmiles(each)])
+def test_splits_differ_only_by_seed(nci_smiles: list[str]) -> None:
+    names = scaffolds([text for text in nci_smiles[:500] if Chem.MolFromSmiles(text)])
     tests = [tuple(random_scaffold_split(names, seed).test) for seed in range(5)]
     assert len(set(tests)) == 5
     assert tests == [tuple(random_scaffold_split(names, seed).test) for seed in range(5)]

@@ -1,4 +1,4 @@
-"""Clustered errors against their definition, and against samples of a known mean."""
+"""Clustered errors equal their definition, and cover a known mean."""
 
 import numpy as np
 import pytest
@@ -6,19 +6,19 @@ import pytest
 from studies.reports.clusters import clustered_mean
 
 
-def test_clustered_errors() -> None:
-    """With one value a cluster it is the usual standard error; copies of values add nothing."""
+def test_clustered_errors_equal_the_standard_error() -> None:
+    """One value per cluster gives the usual standard error. Copies of values change nothing."""
     values = np.array([1.0, 4.0, 2.0, 8.0, 5.0])
     mean, error = clustered_mean(values, np.arange(5, dtype=np.int32))
     assert mean == pytest.approx(4)
     assert error == pytest.approx(np.std(values, ddof=1) / np.sqrt(5))
-    again = clustered_mean(values.repeat(3), np.arange(5, dtype=np.int32).repeat(3))
-    assert again == pytest.approx((mean, error))
+    repeated = clustered_mean(values.repeat(3), np.arange(5, dtype=np.int32).repeat(3))
+    assert repeated == pytest.approx((mean, error))
     holes = np.append(values, [np.nan, np.nan])
     assert clustered_mean(holes, np.arange(7, dtype=np.int32)) == pytest.approx((mean, error))
 
 
-def test_of_one_cluster_there_is_no_error_and_of_no_value_no_mean() -> None:
+def test_one_cluster_has_no_error_and_no_values_have_no_mean() -> None:
     one = clustered_mean(np.array([1.0, 3.0]), np.zeros(2, np.int32))
     none = clustered_mean(np.full(2, np.nan), np.zeros(2, np.int32))
     assert (one, str(one)) == ((2, None), "+2.0000")
@@ -26,7 +26,7 @@ def test_of_one_cluster_there_is_no_error_and_of_no_value_no_mean() -> None:
 
 
 def test_clustered_errors_cover_the_truth() -> None:
-    """500 samples of clusters with a shared effect: the true mean lies within two errors about 95 times in 100."""
+    """In 500 samples of clusters with a shared effect, the true mean is within two errors in about 95 %."""
     random = np.random.default_rng(0)
     covered = 0
     for _ in range(500):

@@ -1,4 +1,4 @@
-"""Densities as counted, against numpy's histogram, and fitted, against the likelihood by scipy."""
+"""Counted densities equal numpy's histogram, and fitted ones have the maximum likelihood by SciPy."""
 
 import numpy as np
 import pytest
@@ -7,14 +7,14 @@ from scipy.stats import truncnorm
 from studies.reports.densities import BINS, Histogram, TruncatedNormal, counts_of
 
 
-def drawn(mean: float, deviation: float) -> np.ndarray:
+def sample(mean: float, deviation: float) -> np.ndarray:
     ends = (0 - mean) / deviation, (1 - mean) / deviation
     return truncnorm(*ends, loc=mean, scale=deviation).rvs(20_000, random_state=1)
 
 
 @pytest.mark.parametrize(("mean", "deviation"), [(0.3, 0.1), (0.1, 0.2), (0.9, 0.3), (0.5, 0.01)])
-def test_the_fit_is_the_likeliest(mean: float, deviation: float) -> None:
-    values = drawn(mean, deviation)
+def test_fit_has_the_maximum_likelihood(mean: float, deviation: float) -> None:
+    values = sample(mean, deviation)
     fit = TruncatedNormal.fitted(float(values.mean()), float(values.std()))
     assert (fit.mean, fit.deviation) == pytest.approx((mean, deviation), abs=0.02)
 
@@ -27,16 +27,16 @@ def test_the_fit_is_the_likeliest(mean: float, deviation: float) -> None:
         assert best > likelihood(fit.mean, fit.deviation * (1 + shift))
 
 
-def test_values_that_are_all_equal() -> None:
+def test_equal_values_have_a_minimum_deviation() -> None:
     fit = TruncatedNormal.fitted(0.4, 0.0)
     assert (fit.mean, fit.deviation) == pytest.approx((0.4, 0.001))
 
 
-def test_counts() -> None:
-    values = np.concatenate([drawn(0.8, 0.2), [0.0, 1.0, 1.0]])
-    counted = Histogram(counts_of(values))
+def test_counted_density_equals_numpy() -> None:
+    values = np.concatenate([sample(0.8, 0.2), [0.0, 1.0, 1.0]])
+    histogram = Histogram(counts_of(values))
     expected, _ = np.histogram(values, BINS, (0, 1), density=True)
-    np.testing.assert_allclose(counted(np.arange(BINS) / BINS + 0.003), expected)
-    assert counted(np.array(1.0)) == pytest.approx(expected[-1])
-    assert counted.mean == pytest.approx(values.mean(), abs=1e-3)
-    assert counted.deviation == pytest.approx(values.std(), abs=1e-3)
+    np.testing.assert_allclose(histogram(np.arange(BINS) / BINS + 0.003), expected)
+    assert histogram(np.array(1.0)) == pytest.approx(expected[-1])
+    assert histogram.mean == pytest.approx(values.mean(), abs=1e-3)
+    assert histogram.deviation == pytest.approx(values.std(), abs=1e-3)

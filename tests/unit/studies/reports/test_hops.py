@@ -1,4 +1,4 @@
-"""Similarity against hops, of so few molecules that every pair is compared: NetworkX's hops, RDKit's similarities."""
+"""Similarity by distance for few molecules, with all pairs compared: distances by networkx, similarities by RDKit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,33 +16,33 @@ from studies.reports import hops
 COUNT, THRESHOLD = 45, 0.25
 
 
-def test_every_figure(
+def test_report_equals_networkx_and_rdkit(
     generation: Callable[..., Generation], nci_molecules: list[Chem.Mol], generators: Any, similarities: Any
 ) -> None:
     molecules = nci_molecules[:COUNT]
     exact = similarities([generators["morgan"](molecule) for molecule in molecules])
-    made = hops.report(generation(molecules, resolve(threshold=THRESHOLD)), 1000, runs=2, seed=5, max_hops=3)
+    report = hops.report(generation(molecules, resolve(threshold=THRESHOLD)), 1000, runs=2, seed=5, max_hops=3)
 
-    joined = nx.from_numpy_array(np.triu(exact, 1) >= THRESHOLD)
+    graph = nx.from_numpy_array(np.triu(exact, 1) >= THRESHOLD)
     values: dict[int, list[float]] = {}
-    for source, distances in nx.all_pairs_shortest_path_length(joined, 3):
+    for source, distances in nx.all_pairs_shortest_path_length(graph, 3):
         for target, hop in distances.items():
             values.setdefault(hop, []).append(exact[source, target])
     expected = {hop: np.mean(values[hop]) for hop in sorted(values) if hop}
     assert len(expected) == 3
-    assert (list(made.seeds), made.measured["targets"]) == ([5, 6], COUNT)
-    assert {each["hop"]: each["mean"] for each in made.measured["hops"]} == pytest.approx(expected, abs=1e-9)
-    assert [[run["pairs"] for run in each["runs"]] for each in made.measured["hops"]] == [
+    assert (list(report.seeds), report.measured["targets"]) == ([5, 6], COUNT)
+    assert {entry["hop"]: entry["mean"] for entry in report.measured["hops"]} == pytest.approx(expected, abs=1e-9)
+    assert [[run["pairs"] for run in entry["runs"]] for entry in report.measured["hops"]] == [
         [len(values[hop])] * 2 for hop in expected
     ]
     everything = np.mean(exact[~np.eye(COUNT, dtype=bool)])
-    assert made.measured["random pairs"]["mean"] == pytest.approx(everything, abs=1e-9)
-    ((line,), (level,)) = made.charts[0].lines, made.charts[0].levels
+    assert report.measured["random pairs"]["mean"] == pytest.approx(everything, abs=1e-9)
+    ((line,), (level,)) = report.charts[0].lines, report.charts[0].levels
     assert dict(zip(line.x, line.y, strict=True)) == pytest.approx(expected, abs=1e-9)
     assert level.y == pytest.approx(everything, abs=1e-9)
-    assert line.deviation == pytest.approx([0, 0, 0], abs=1e-9)  # every run saw all
+    assert line.deviation == pytest.approx([0, 0, 0], abs=1e-9)  # each run compared all pairs
 
 
-def test_without_edges(generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]) -> None:
+def test_graph_without_edges_is_refused(generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]) -> None:
     with pytest.raises(Conflict, match="no edges"):
         hops.report(generation(nci_molecules[:3], resolve(threshold=1.0)), 10, runs=1, seed=0, max_hops=3)

@@ -1,4 +1,4 @@
-"""Recall at several thresholds: exact degrees by RDKit, the rest by one measurement after the other."""
+"""Recall at several thresholds: exact degrees by RDKit, other figures by single measurements."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,12 +21,14 @@ def whole(generation: Callable[..., Generation], nci_molecules: list[Chem.Mol]) 
     return generation(nci_molecules[:COUNT], resolve(threshold=0.35))
 
 
-def test_every_figure(whole: Generation, nci_molecules: list[Chem.Mol], generators: Any, similarities: Any) -> None:
+def test_report_equals_rdkit_and_single_measurements(
+    whole: Generation, nci_molecules: list[Chem.Mol], generators: Any, similarities: Any
+) -> None:
     exact = similarities([generators["morgan"](molecule) for molecule in nci_molecules[:COUNT]])
     np.fill_diagonal(exact, 0)
-    made = recall.report(whole, 10**6, [0.6, 0.2, 1.0], runs=2, seed=4)
-    assert [runs[0]["threshold"] for runs in made.measured["runs"]] == [0.2, 0.35, 0.6, 1.0]
-    for runs, row in zip(made.measured["runs"], made.tables[0].rows, strict=True):
+    report = recall.report(whole, 10**6, [0.6, 0.2, 1.0], runs=2, seed=4)
+    assert [runs[0]["threshold"] for runs in report.measured["runs"]] == [0.2, 0.35, 0.6, 1.0]
+    for runs, row in zip(report.measured["runs"], report.tables[0].rows, strict=True):
         threshold = runs[0]["threshold"]
         degrees = (exact >= threshold).sum(axis=1)
         for seed, run in enumerate(runs, 4):
@@ -35,8 +37,8 @@ def test_every_figure(whole: Generation, nci_molecules: list[Chem.Mol], generato
             assert run["isolated_share"]["exact"] == pytest.approx((degrees == 0).mean())
         assert row[0] == f"{threshold:g}"
         assert str(row[2]) == f"{degrees.mean():.4f} ± 0.0000"
-    assert made.measured["runs"][-1][0]["recall"] is None
-    assert list(made.charts[0].lines[0].x) == [0.2, 0.35, 0.6]  # there is no pair at 1
+    assert report.measured["runs"][-1][0]["recall"] is None
+    assert list(report.charts[0].lines[0].x) == [0.2, 0.35, 0.6]  # no pair has similarity 1
 
 
 def test_samples_differ_by_seed(whole: Generation) -> None:
@@ -45,6 +47,6 @@ def test_samples_differ_by_seed(whole: Generation) -> None:
     assert first != second
 
 
-def test_a_threshold_that_cannot_be_measured(whole: Generation) -> None:
+def test_threshold_out_of_range_is_refused(whole: Generation) -> None:
     with pytest.raises(InvalidInput, match="cannot be measured"):
         recall.report(whole, 10, [1.5], runs=1, seed=0)

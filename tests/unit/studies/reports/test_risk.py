@@ -1,5 +1,4 @@
-"""Risk and gap against scipy's quadrature and against sums over bins, the identity of H10, the intervals of B.3 against
-slopes."""
+"""Risk and gap, compared with SciPy's quadrature and sums over bins; the identity of H10; the intervals of B.3."""
 
 import numpy as np
 import pytest
@@ -25,41 +24,43 @@ def similarities(setting: tuple[float, ...]) -> Similarities:
 
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.6, 0.9])
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_risk_and_gap(setting: tuple[float, ...], threshold: float) -> None:
+def test_risk_and_gap_equal_quadrature(setting: tuple[float, ...], threshold: float) -> None:
     mean, deviation, other_mean, other_deviation, positives, negatives = setting
     f, g = reference(mean, deviation), reference(other_mean, other_deviation)
     hits = positives * quad(lambda x: x * f.pdf(x), threshold, 1)[0]
     misses = negatives * quad(lambda x: x * g.pdf(x), threshold, 1)[0]
     kink = [min(max((hits + misses) / positives, threshold), 1)]
     uneven = quad(lambda x: abs(x / (hits + misses) - 1 / positives) * f.pdf(x), threshold, 1, points=kink)[0]
-    made = similarities(setting)
-    assert made.risk(threshold) == pytest.approx(misses / (hits + misses), abs=1e-8)
-    assert made.gap(threshold) == pytest.approx(f.cdf(threshold) + positives * uneven, abs=1e-7)
+    densities = similarities(setting)
+    assert densities.risk(threshold) == pytest.approx(misses / (hits + misses), abs=1e-8)
+    assert densities.gap(threshold) == pytest.approx(f.cdf(threshold) + positives * uneven, abs=1e-7)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_gap_and_risk_add_up(setting: tuple[float, ...]) -> None:
-    """H10: to 1e-6 wherever τ / tot > 1 / N₊; elsewhere they need not."""
-    made, f = similarities(setting), reference(*setting[:2])
+def test_gap_and_risk_add_up_to_twice_the_missed_share(setting: tuple[float, ...]) -> None:
+    """H10 holds to 1e-6 wherever τ / tot > 1 / N₊, and not necessarily elsewhere."""
+    densities, f = similarities(setting), reference(*setting[:2])
     holds = [
-        threshold for threshold in np.linspace(0.01, 0.99, 99) if threshold / made.total(threshold) > 1 / setting[4]
+        threshold
+        for threshold in np.linspace(0.01, 0.99, 99)
+        if threshold / densities.total(threshold) > 1 / setting[4]
     ]
     assert holds
     for threshold in holds:
-        assert made.gap(threshold) + made.risk(threshold) == pytest.approx(2 * f.cdf(threshold), abs=1e-6)
+        assert densities.gap(threshold) + densities.risk(threshold) == pytest.approx(2 * f.cdf(threshold), abs=1e-6)
 
 
 def test_risk_falls_with_the_threshold() -> None:
-    """The paper's sign error."""
-    made = similarities(SETTINGS[0])
-    risks = [made.risk(threshold) for threshold in np.linspace(0, 0.95, 20)]
+    """The paper has a sign error here."""
+    densities = similarities(SETTINGS[0])
+    risks = [densities.risk(threshold) for threshold in np.linspace(0, 0.95, 20)]
     assert risks == sorted(risks, reverse=True)
-    assert made.risk(0.3) == pytest.approx(0.80, abs=0.005)
-    assert made.risk(0.6) == pytest.approx(0.44, abs=0.005)
+    assert densities.risk(0.3) == pytest.approx(0.80, abs=0.005)
+    assert densities.risk(0.6) == pytest.approx(0.44, abs=0.005)
 
 
 @pytest.mark.parametrize(("deviation", "other"), [(0.15, 0.15), (0.1, 0.25), (0.3, 0.12)])
-def test_where_the_posterior_rises(deviation: float, other: float) -> None:
+def test_rising_posterior_equals_numeric_slopes(deviation: float, other: float) -> None:
     f, g = TruncatedNormal(0.6, deviation), TruncatedNormal(0.35, other)
     low, high = rising_posterior(f, g)
     x = np.linspace(0, 1, 10_001)
@@ -79,8 +80,8 @@ def counted() -> Similarities:
 
 
 @pytest.mark.parametrize("at", [0, 13, 50, 97])
-def test_of_counts_they_are_sums_over_bins(counted: Similarities, at: int) -> None:
-    """The integral of x over a bin is the difference of the squares of its ends, halved."""
+def test_risk_and_gap_of_counts_equal_sums_over_bins(counted: Similarities, at: int) -> None:
+    """The integral of x over a bin is half the difference of the squares of its ends."""
     ends = np.arange(BINS + 1) / BINS
     f, g = (density.counts / density.counts.sum() * BINS for density in (counted.positive, counted.negative))  # type: ignore[attr-defined]
     halves = np.diff(ends**2) / 2
@@ -93,7 +94,7 @@ def test_of_counts_they_are_sums_over_bins(counted: Similarities, at: int) -> No
     assert counted.gap(at / BINS) == pytest.approx(gap, abs=1e-4)
 
 
-def test_gap_and_risk_of_counts_add_up(counted: Similarities) -> None:
+def test_gap_and_risk_of_counts_add_up_to_twice_the_missed_share(counted: Similarities) -> None:
     thresholds = np.linspace(0, 0.9, 250)
     steep = [threshold for threshold in thresholds if counted.is_steep(threshold)]
     assert 0 < len(steep) < len(thresholds)
