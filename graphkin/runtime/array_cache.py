@@ -50,16 +50,16 @@ class _Entry:
 
 
 class ArrayCache:
-    """At most `max_bytes` of arrays in a folder. The least recently used entries make room for new ones.
+    """A cache of arrays in a folder, of at most `max_bytes`. The least recently used entries make room for new ones.
 
-    Entries survive restarts. This process compares an entry with its checksums when it first opens it, and removes a
-    damaged one. Arrays are memory maps, read-only or copied on write (`mode`), and stay readable after their entry is
-    gone. Files are not synced: an entry that a power cut left incomplete is found damaged. No other user can read the
-    folder. Any process may be killed at any time.
+    Entries survive restarts. On the first open in a process, an entry is compared with its checksums, and removed if it
+    is damaged. Arrays are memory maps, read-only or copy-on-write (`mode`), and stay readable after their entry is
+    gone. Files are not synced: an entry that a power cut left incomplete is detected as damaged. No other user can read
+    the folder. Any process may be killed at any time.
 
-    A `read` function makes a value of an entry's arrays, which it takes by name. It raises `ValueError` or `TypeError`
-    for arrays that do not fit, which counts as damage. Every method raises `OSError` where the folder cannot be read
-    or written.
+    A `read` function makes a value from the arrays of an entry, which it takes by name. If it raises `ValueError` or
+    `TypeError` because the arrays do not fit, the entry counts as damaged. Each method raises `OSError` if the folder
+    cannot be read or written.
     """
 
     def __init__(self, folder: Path, max_bytes: int, mode: MapMode = "r") -> None:
@@ -75,7 +75,7 @@ class ArrayCache:
             self._make_room(0)
 
     def open(self, key: Key, read: Callable[..., T]) -> T | None:
-        """Return what `read` makes of the arrays of a key; None if there is no entry, or a damaged one was removed."""
+        """Return the value that `read` makes from an entry, or None if the entry is missing or damaged."""
         folder = self._folder / entry_name(key)
         with self._index():
             if not folder.is_dir():
@@ -93,7 +93,9 @@ class ArrayCache:
     def turn(self, timeout: float = -1) -> AbstractContextManager[Any]:
         """Return a lock to hold while writing an entry.
 
-        Acquiring it raises `filelock.Timeout` after so many seconds; -1 waits without a limit.
+        Args:
+            timeout: Seconds to wait for the lock, after which acquiring it raises `filelock.Timeout`. -1 waits without
+                a limit.
         """
         return FileLock(self._folder / ".building").acquire(timeout=timeout)
 
@@ -105,14 +107,15 @@ class ArrayCache:
         read: Callable[..., T],
         confirm: Callable[[], object] = lambda: None,
     ) -> T:
-        """Write an entry that does not exist yet and return what `read` makes of it. The caller holds `turn`.
+        """Write a new entry and return the value that `read` makes from it. The caller holds `turn`.
 
         Args:
-            key: of the entry.
-            size: bytes that the entry takes at most.
-            write: writes .npy files into the folder that it is given.
-            read: as of `open`.
-            confirm: called when all is written, before the entry is visible. Nothing is kept if it or `write` raises.
+            key: Key of the entry.
+            size: Size of the entry in bytes, at most.
+            write: Writes .npy files into the folder that it gets.
+            read: Makes a value from the arrays, as in `open`.
+            confirm: Called when all files are written, before the entry is visible. If it or `write` raises, nothing is
+                kept.
         """
         if size > self._max_bytes:
             raise OSError(f"too large for the cache: {size} bytes of {self._max_bytes}")
@@ -133,7 +136,7 @@ class ArrayCache:
                 return read(**self._arrays(folder, key))
 
     def keep(self, key: Key, arrays: Mapping[str, NDArray[Any]], read: Callable[..., T]) -> T:
-        """Write arrays as an entry, unless there is one by now, and return what `read` makes of it. Acquires `turn`."""
+        """Write arrays as an entry, unless it exists, and return the value that `read` makes. Acquires `turn`."""
         size = sum(array.nbytes + OVERHEAD for array in arrays.values()) + OVERHEAD
 
         def write(folder: Path) -> None:
@@ -184,7 +187,7 @@ class ArrayCache:
             total -= entry.bytes
 
     def _entries(self) -> list[_Entry]:
-        """The finished entries, in no order. The rest of an entry whose key cannot be read is deleted."""
+        """Return the finished entries, in no order. Entries with an unreadable key are deleted."""
         entries = []
         for folder in self._folder.iterdir():
             if not folder.is_dir() or folder.name.startswith("."):
@@ -198,7 +201,7 @@ class ArrayCache:
         return entries
 
     def _sweep(self) -> None:
-        """Remove what dead processes left, unless some process is writing now."""
+        """Remove the files of killed processes, unless another process is writing now."""
         try:
             with self.turn(timeout=0):
                 sweep(self._folder)

@@ -34,10 +34,12 @@ class CannotStart(Exception):
 
 
 class ForkServer:
-    """Starts with the first worker, and again if it has ended. Its methods block; threads may share it.
+    """A client of the fork server process, which starts with the first worker and restarts if it has ended.
+
+    Methods block. Threads may share an instance.
 
     Args:
-        tasks: the module of each task, whose function of that name does it.
+        tasks: The module of each task, by the name of the function that runs it.
         pack_error: "module:function", a `PackError` for the errors of tasks.
     """
 
@@ -49,7 +51,7 @@ class ForkServer:
 
     @property
     def pid(self) -> int | None:
-        """The number of its process, if it has one."""
+        """The process id of the fork server, if it runs."""
         return None if self._process is None else self._process.pid
 
     def fork(self, *, niceness: int, memory: int) -> tuple[int, socket.socket]:
@@ -70,7 +72,7 @@ class ForkServer:
                 raise CannotStart(str(error)) from error
 
     def kill(self, pid: int) -> None:
-        """End a worker process, unless it has ended."""
+        """End a worker process if it still runs."""
         try:
             self._order({"kill": pid})
         except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A pool of worker processes. A task that takes too long, or too much memory, costs its process and nothing else."""
+"""A pool of worker processes. A task that exceeds its time or memory limit costs only its own process."""
 
 import asyncio
 import json
@@ -31,17 +31,22 @@ class TaskFailed(Exception):
 
 
 class WorkerPool:
-    """At most `count` workers, each of which is started when it is first needed. Other requests wait for one.
+    """A pool of `count` workers, each of which starts on first use. Further requests wait for a free worker.
 
-    Raises `CannotStart`, `PoolFull`, `WorkerEnded` and `TaskFailed`. A subclass that overrides `translate` raises the
-    errors of its own package instead.
+    A subclass that overrides `translate` raises the errors of its own package instead of those below.
 
     Args:
-        fork_server: starts the processes.
-        count: of workers.
-        niceness: steps that workers give way to the server, 0 to 19.
-        memory: bytes that a worker may take beyond those it has when it starts; 0: any number.
-        idle: seconds without work after which a process is ended; None: never.
+        fork_server: Starts the processes.
+        count: Number of workers.
+        niceness: Niceness of the workers relative to the server, 0 to 19.
+        memory: Bytes that a worker may allocate beyond those it has at its start. 0 is unlimited.
+        idle: Seconds without work after which a process ends. None means never.
+
+    Raises:
+        CannotStart: If a process cannot be started.
+        PoolFull: If too many requests wait for a worker.
+        WorkerEnded: If a process ends before it has responded.
+        TaskFailed: If a task raises an error.
     """
 
     def __init__(
@@ -117,7 +122,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The number of its process, if it has one."""
+        """The process id of the worker, if it has a process."""
         return None if self._process is None else self._process.pid
 
     async def ready(self) -> None:
@@ -225,7 +230,7 @@ class _Process:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process has closed its end of the socket."""
+        """True once the process has closed its end of the socket."""
         return self.reader.at_eof()
 
     async def close(self) -> None:
