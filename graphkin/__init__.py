@@ -1,14 +1,14 @@
-"""A similarity store for molecules and graphs: the command `graphkin`, and the same for programs and notebooks.
+"""A similarity store for molecules and graphs, for the command line (`graphkin`), programs and notebooks.
 
     import graphkin
 
     graphkin.ingest("molecules.csv", store="s", collection="c", threshold=0.4)
     c = graphkin.open("s")["c"]                                       # or neo4j://HOST
     c.search("CCO", limit=5).to_pandas()                              # id, similarity, smiles, names, properties
-    graphkin.connect("http://127.0.0.1:8000")["c"]                    # the same calls, of a server
+    graphkin.connect("http://127.0.0.1:8000")["c"]                    # the same calls, over HTTP
     graphkin.similar_pairs(fingerprints, 0.5)                         # the join alone
 
-Rooms are imported when something of them is needed.
+Subpackages are imported on first use.
 """
 
 from importlib import import_module
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 __all__ = ["TruncatedPairsWarning", "connect", "ingest", "open", "similar_pairs"]
 
 
-class _Called(ModuleType):
-    """The room `graphkin.ingest`, which is a function of the library's too: Python has one name for both."""
+class _CallablePackage(ModuleType):
+    """The package `graphkin.ingest`, made callable: the library's function `ingest` has the same name."""
 
-    def __call__(self, *given: Any, **options: Any) -> Any:
-        from graphkin.library import ingest as called
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        from graphkin.library import ingest as function
 
-        return called(*given, **options)
+        return function(*arguments, **options)
 
     @property
     def __wrapped__(self) -> Any:
-        """Where `inspect.signature`, and so an editor, looks for parameters."""
-        from graphkin.library import ingest as called
+        """The function whose signature `inspect.signature`, and so an editor, shows."""
+        from graphkin.library import ingest as function
 
-        return called
+        return function
 
 
-import_module("graphkin.ingest").__class__ = _Called  # it is empty: this imports nothing else
+import_module("graphkin.ingest").__class__ = _CallablePackage  # the package is empty, so this imports nothing else
 
 
 def __getattr__(name: str) -> Any:
