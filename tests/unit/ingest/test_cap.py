@@ -1,4 +1,4 @@
-"""The cap against a slow reading of it, and the properties it promises."""
+"""The top-k selection equals a slow reference, and keeps its invariants."""
 
 from itertools import combinations, pairwise
 from random import Random
@@ -24,7 +24,7 @@ permutations = st.permutations(range(ITEMS))
 
 
 def cap(pairs: Pairs, tie: np.ndarray, top_k: int) -> tuple[Pairs, np.ndarray]:
-    """All pairs at once."""
+    """Select from all pairs at once."""
     capped = TopKSelection(tie, top_k)
     capped.add(pairs)
     return capped.finish()
@@ -42,7 +42,7 @@ def _cap(weighted: Weighted, tie: list[int], top_k: int) -> tuple[Weighted, list
 
 
 def _mixed(a: int, b: int) -> int:
-    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014) over the sum."""
+    """Return the SplitMix64 finalizer (Steele, Lea, Flood 2014) of the sum."""
     mixed = (a + b) & MASK
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & MASK
     mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & MASK
@@ -52,32 +52,34 @@ def _mixed(a: int, b: int) -> int:
 def _reference(weighted: Weighted, tie: list[int], top_k: int) -> Weighted:
     kept: Weighted = {}
     for item in range(ITEMS):
-        own = [pair for pair in weighted if item in pair]
-        own.sort(key=lambda pair: (-weighted[pair], _mixed(tie[pair[0]], tie[pair[1]])))
-        kept |= {pair: weighted[pair] for pair in own[:top_k]}
+        item_pairs = [pair for pair in weighted if item in pair]
+        item_pairs.sort(key=lambda pair: (-weighted[pair], _mixed(tie[pair[0]], tie[pair[1]])))
+        kept |= {pair: weighted[pair] for pair in item_pairs[:top_k]}
     return kept
 
 
 @pytest.mark.parametrize("short", [1 << 32, 0])
-def test_more_pairs_than_32_bits_can_place(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selection_with_64_bit_positions_equals_the_reference(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cap_module, "_SHORT", short)
     draw = Random(1)
-    drawn = {ends: draw.choice(LEVELS) for ends in combinations(range(ITEMS), 2)}
+    pairs = {ends: draw.choice(LEVELS) for ends in combinations(range(ITEMS), 2)}
     tie = [draw.getrandbits(64) for _ in range(ITEMS)]
-    kept, _ = _cap(drawn, tie, 3)
-    assert 0 < len(kept) < len(drawn)
-    assert kept == _reference(drawn, tie, 3)
+    kept, _ = _cap(pairs, tie, 3)
+    assert 0 < len(kept) < len(pairs)
+    assert kept == _reference(pairs, tie, 3)
 
 
 @given(weighted, ties, st.integers(1, 5))
-def test_equals_the_slow_reference(weighted: Weighted, tie: list[int], top_k: int) -> None:
+def test_selection_equals_the_slow_reference(weighted: Weighted, tie: list[int], top_k: int) -> None:
     kept, dropped = _cap(weighted, tie, top_k)
     assert kept == _reference(weighted, tie, top_k)
     assert dropped == [sum(item in pair for pair in weighted.keys() - kept.keys()) for item in range(ITEMS)]
 
 
 @given(weighted, ties, st.integers(1, 5), st.data())
-def test_blocks_and_sifting_change_nothing(weighted: Weighted, tie: list[int], top_k: int, data: st.DataObject) -> None:
+def test_selection_does_not_depend_on_blocks_and_sifting(
+    weighted: Weighted, tie: list[int], top_k: int, data: st.DataObject
+) -> None:
     whole = _pairs(weighted)
     bounds = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
     capped = TopKSelection(np.array(tie, np.uint64), top_k, room=data.draw(st.integers(0, 4)))
@@ -90,7 +92,7 @@ def test_blocks_and_sifting_change_nothing(weighted: Weighted, tie: list[int], t
     assert np.array_equal(dropped, expected_dropped)
 
 
-def test_a_join_is_capped_as_it_runs() -> None:
+def test_selection_during_a_join_equals_selection_after_it() -> None:
     words = np.random.default_rng(0).integers(1, 2**16, (9000, 1), dtype=np.uint64)
     tie = np.random.default_rng(1).integers(0, MASK, 9000, dtype=np.uint64)
     expected, expected_dropped = cap(Pairs.concatenate(list(similar_pairs(words, 0.7, 2))), tie, 5)
@@ -104,8 +106,8 @@ def test_a_join_is_capped_as_it_runs() -> None:
     assert dropped.any()
 
 
-def test_what_is_held_is_bounded() -> None:
-    """A million pairs of a hundred items, five of each kept: never more than half as many again, and the room."""
+def test_memory_of_the_selection_is_bounded() -> None:
+    """Five of a million pairs are kept per item: the selection holds at most half as many more, and the room."""
     rng = np.random.default_rng(0)
     capped = TopKSelection(rng.integers(0, MASK, 100, dtype=np.uint64), 5, room=1000)
     left, right = np.triu_indices(100, 1)
@@ -115,17 +117,17 @@ def test_what_is_held_is_bounded() -> None:
 
 
 @given(weighted, ties, st.integers(1, 5))
-def test_every_item_keeps_its_most_similar(weighted: Weighted, tie: list[int], top_k: int) -> None:
-    """Whatever the hash of ties: everything above an item's k-th similarity, and at least k in all if it has them."""
+def test_each_item_keeps_its_most_similar_neighbors(weighted: Weighted, tie: list[int], top_k: int) -> None:
+    """Whatever the hash of ties, an item keeps all above its k-th similarity, and at least k if it has them."""
     kept, _ = _cap(weighted, tie, top_k)
     for item in range(ITEMS):
-        own = sorted((s for pair, s in weighted.items() if item in pair), reverse=True)
-        best = own[:top_k]
+        similarities = sorted((s for pair, s in weighted.items() if item in pair), reverse=True)
+        best = similarities[:top_k]
         assert sorted((s for pair, s in kept.items() if item in pair), reverse=True)[: len(best)] == best
 
 
 @given(weighted, ties, st.integers(1, 5), permutations)
-def test_does_not_depend_on_the_order_of_the_file(
+def test_selection_does_not_depend_on_the_order_of_the_file(
     weighted: Weighted, tie: list[int], top_k: int, place: list[int]
 ) -> None:
     moved = {(min(place[a], place[b]), max(place[a], place[b])): s for (a, b), s in reversed(weighted.items())}
@@ -137,8 +139,8 @@ def test_does_not_depend_on_the_order_of_the_file(
 
 
 @given(weighted, ties, st.integers(1, 5))
-def test_a_higher_threshold_afterwards_equals_capping_at_it(weighted: Weighted, tie: list[int], top_k: int) -> None:
-    """On stored similarities, float32, as readers filter them."""
+def test_filtering_by_a_threshold_equals_selecting_at_it(weighted: Weighted, tie: list[int], top_k: int) -> None:
+    """The threshold filters stored float32 similarities, as readers do."""
     kept, _ = _cap(weighted, tie, top_k)
     for hundredths in range(40, 101):
         threshold = hundredths / 100
@@ -149,43 +151,43 @@ def test_a_higher_threshold_afterwards_equals_capping_at_it(weighted: Weighted, 
 
 @given(weighted, ties)
 @example({}, list(range(ITEMS)))
-def test_a_cap_that_nobody_reaches_drops_nothing(weighted: Weighted, tie: list[int]) -> None:
+def test_limit_above_all_degrees_drops_nothing(weighted: Weighted, tie: list[int]) -> None:
     assert _cap(weighted, tie, ITEMS) == (weighted, [0] * ITEMS)
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 3])
-def test_degrees_may_exceed_the_cap(top_k: int) -> None:
-    """A hub that every leaf keeps."""
+def test_degrees_may_exceed_the_limit(top_k: int) -> None:
+    """Each leaf keeps the hub."""
     star = {(0, leaf): 0.5 for leaf in range(1, ITEMS)}
     assert _cap(star, list(range(ITEMS)), top_k) == (star, [0] * ITEMS)
 
 
-def test_ties_are_broken_by_content_not_by_position() -> None:
-    """Among equals, other contents choose other pairs."""
-    everyone = dict.fromkeys(combinations(range(ITEMS), 2), 0.5)
-    chosen = {frozenset(_cap(everyone, [seed * 1000 + i for i in range(ITEMS)], 1)[0]) for seed in range(20)}
-    assert len(chosen) > 10
+def test_ties_are_broken_by_content() -> None:
+    """Among equal similarities, other contents select other pairs."""
+    all_pairs = dict.fromkeys(combinations(range(ITEMS), 2), 0.5)
+    selections = {frozenset(_cap(all_pairs, [seed * 1000 + i for i in range(ITEMS)], 1)[0]) for seed in range(20)}
+    assert len(selections) > 10
 
 
 @given(weighted, ties, st.integers(1, 5), st.integers(1, 4), st.randoms(use_true_random=False))
-def test_the_best_that_caps_over_some_pairs_keep_are_those_of_all(
+def test_best_of_partial_selections_equal_the_whole_selection(
     weighted: Weighted, tie: list[int], top_k: int, parts: int, random: Random
 ) -> None:
     shares: list[Weighted] = [{} for _ in range(parts)]
     for pair, similarity in weighted.items():
         shares[random.randrange(parts)][pair] = similarity
-    kept, had = [], np.zeros(ITEMS, np.int64)
+    kept, total_degrees = [], np.zeros(ITEMS, np.int64)
     for share in shares:
         capped = TopKSelection(np.array(tie, np.uint64), top_k)
         capped.add(_pairs(share))
-        own, degrees = capped.kept_partners()
-        kept.append(own)
-        had += degrees
+        partners, degrees = capped.kept_partners()
+        kept.append(partners)
+        total_degrees += degrees
     columns = ("owner", "partner", "similarity", "mixed")
-    best = KeptPartners(*(np.concatenate([getattr(each, name) for each in kept]) for name in columns)).best(top_k)
-    found = {
+    best = KeptPartners(*(np.concatenate([getattr(part, name) for part in kept]) for name in columns)).best(top_k)
+    selection = {
         (min(a, b), max(a, b)): similarity
         for a, b, similarity in zip(best.owner.tolist(), best.partner.tolist(), best.similarity.tolist(), strict=True)
     }
-    assert found == _reference(weighted, tie, top_k)
-    assert had.tolist() == [sum(item in pair for pair in weighted) for item in range(ITEMS)]
+    assert selection == _reference(weighted, tie, top_k)
+    assert total_degrees.tolist() == [sum(item in pair for pair in weighted) for item in range(ITEMS)]

@@ -1,4 +1,4 @@
-"""Pairs collected, cut off, and collected on, against the cap of all of them."""
+"""Collecting pairs, interrupted and resumed, equals one selection from all pairs."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -27,14 +27,14 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is saved at once."""
+def save_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save after each addition."""
     monkeypatch.setattr(collect, "_PERIOD", -1.0)
 
 
 @dataclass
 class Kept:
-    """Edges (E,), by source and target, and what was dropped (N,)."""
+    """Edges (E,), by source and target, and dropped counts (N,)."""
 
     edges: Edges
     dropped: np.ndarray
@@ -55,7 +55,7 @@ def blocks() -> list[Pairs]:
 
 @cache
 def expected(top_k: int) -> Kept:
-    """All pairs capped at once."""
+    """Return one selection from all pairs."""
     kept, dropped = Pairs.concatenate(blocks()), np.zeros(len(TIE), np.int32)
     if top_k:
         capped = TopKSelection(TIE, top_k)
@@ -64,15 +64,15 @@ def expected(top_k: int) -> Kept:
     return Kept(Edges(kept.left, kept.right, kept.similarity.astype(np.float32)), dropped)
 
 
-def finished(collected: Collector) -> Kept:
+def finish(collected: Collector) -> Kept:
     parts, dropped = collected.finish()
     return Kept(Edges.concatenate(list(parts)), dropped)
 
 
-@pytest.mark.usefixtures("often")
+@pytest.mark.usefixtures("save_often")
 @pytest.mark.parametrize("top_k", [0, 3])
 @pytest.mark.parametrize("cut", range(PLAN.tasks + 1))
-def test_what_was_cut_off_goes_on_where_it_was(workspace: Workspace, top_k: int, cut: int) -> None:
+def test_interrupted_collection_resumes_where_it_stopped(workspace: Workspace, top_k: int, cut: int) -> None:
     first = collector(TIE, top_k, workspace, WORDS)
     assert first.begin == 0
     for pairs in blocks()[:cut]:
@@ -81,16 +81,16 @@ def test_what_was_cut_off_goes_on_where_it_was(workspace: Workspace, top_k: int,
     assert second.begin == cut
     for pairs in PLAN.pairs(second.begin):
         second.add(pairs)
-    assert finished(second) == expected(top_k)
+    assert finish(second) == expected(top_k)
 
 
 @pytest.mark.parametrize("top_k", [0, 3])
-def test_nothing_is_saved_every_moment(workspace: Workspace, top_k: int) -> None:
+def test_short_collection_saves_nothing(workspace: Workspace, top_k: int) -> None:
     collected = collector(TIE, top_k, workspace, WORDS)
     for pairs in blocks():
         collected.add(pairs)
     assert list(workspace.folder.iterdir()) == []
-    assert finished(collected) == expected(top_k)
+    assert finish(collected) == expected(top_k)
 
 
 def test_blocks_are_bounded(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +104,9 @@ def test_blocks_are_bounded(workspace: Workspace, monkeypatch: pytest.MonkeyPatc
     assert max(sizes) == 1000
 
 
-@pytest.mark.usefixtures("often")
+@pytest.mark.usefixtures("save_often")
 @pytest.mark.parametrize("top_k", [0, 3])
-def test_another_input_begins_anew_and_so_does_what_is_damaged(workspace: Workspace, top_k: int) -> None:
+def test_other_input_and_damaged_files_start_over(workspace: Workspace, top_k: int) -> None:
     collected = collector(TIE, top_k, workspace, WORDS)
     for pairs in blocks():
         collected.add(pairs)
@@ -123,13 +123,13 @@ def test_another_input_begins_anew_and_so_does_what_is_damaged(workspace: Worksp
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3])
-def test_more_pairs_than_a_file_is_meant_for_are_all_kept(workspace: Workspace, tasks: int) -> None:
-    """Found by a hierarchy that had 2^22 edges, exactly."""
+def test_pairs_beyond_the_size_of_a_file_are_kept(workspace: Workspace, tasks: int) -> None:
+    """A collection with exactly 2^22 edges once showed the error."""
     each = 4_500_000 // tasks
     left = np.arange(tasks * each, dtype=np.int32)
     collected = collector(TIE, 0, workspace, WORDS)
     for part in np.split(left, tasks):
         collected.add(Pairs(part, part + 1, np.ones(each)))
-    edges = finished(collected).edges
+    edges = finish(collected).edges
     assert np.array_equal(edges.source, left)
     assert np.array_equal(edges.target, left + 1)

@@ -1,4 +1,4 @@
-"""The item table against dictionaries: identity, names, properties, whatever the chunks."""
+"""The item table equals a reference of dictionaries, for all chunkings."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -37,7 +37,7 @@ def parser() -> ChunkParser:
 def _finish(
     parser: ChunkParser, *chunks: Chunk, recipe: MoleculeRecipe = RECIPE
 ) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
-    """The table, the descriptors and the rows, their properties parsed."""
+    """Return the table, the descriptors and the rows with parsed properties."""
     table = ItemTable(OlderItems.none(KIND.computed))
     for chunk in chunks:
         table.add(parser.parse(chunk))
@@ -46,22 +46,24 @@ def _finish(
     for batch in batches:
         assert batch.schema.names[:4] == ITEM_SCHEMA.names
         batch.validate(full=True)
-        called = titles(table.properties.types)
+        column_names = titles(table.properties.types)
         for row in batch.to_pylist():
-            own = properties_of(list(called), [row[title] for title in called.values()], table.properties.qualifiers)
-            rows.append({**row, "properties": own})
+            properties = properties_of(
+                list(column_names), [row[title] for title in column_names.values()], table.properties.qualifiers
+            )
+            rows.append({**row, "properties": properties})
     return table, descriptors, rows
 
 
 def _own(row: dict[str, Any]) -> dict[str, Any]:
-    """The properties that came with the source."""
+    """Return the properties that came with the source."""
     return {key: value for key, value in row["properties"].items() if key not in ("molwt", "rings", "heavy_atoms")}
 
 
 def test_more_items_than_ids_are_refused(
     parser: ChunkParser, chunk: Callable[..., Chunk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Records that are the same item have one id."""
+    """Records of the same item share an id."""
     monkeypatch.setattr(items_module, "MAX_ID", 1)
     _finish(parser, chunk(["CCO", "C", "OCC"]))
     with pytest.raises(InvalidInput, match="cannot have so many items"):
@@ -80,8 +82,8 @@ def test_duplicates_collapse_into_the_first(parser: ChunkParser, chunk: Callable
 
 
 def test_properties_have_the_order_of_their_source(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
-    """Of its columns, however many cells of the first records are empty; then those that are computed."""
-    sparse = ["za", "zy", "cb", "czyx", "xb", "bad"]  # of the columns c, z, y, x, b, a and d
+    """Columns keep their order although cells of the first records are empty. Computed properties follow."""
+    sparse = ["za", "zy", "cb", "czyx", "xb", "bad"]  # cells of the columns c, z, y, x, b, a and d
     table, _, _ = _finish(
         parser, chunk(["C", "N", "O", "S", "P", "F"], properties=[dict.fromkeys(keys, "1") for keys in sparse])
     )
@@ -93,7 +95,7 @@ def test_properties_have_the_order_of_their_source(parser: ChunkParser, chunk: C
     assert "".join(name for name in further.types if len(name) == 1) == "czyxwbad"
     assert list((Properties((), further.source) & Properties((), dict.fromkeys("xc", one))).source) == [
         *further.source
-    ]  # which contradicts it
+    ]  # this order contradicts the other one
 
 
 def test_rejections_are_counted_and_take_no_id(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
@@ -117,10 +119,10 @@ def test_descriptors_are_those_of_the_first_record(
     for row, molwt, rings, heavy in zip(
         rows, descriptors.molwt, descriptors.rings, descriptors.heavy_atoms, strict=True
     ):
-        assert row["properties"] == {"heavy_atoms": heavy, "molwt": molwt, "rings": rings}  # exactly, not nearly
+        assert row["properties"] == {"heavy_atoms": heavy, "molwt": molwt, "rings": rings}  # exactly equal
 
 
-def test_fingerprints_of_the_items(chunk: Callable[..., Chunk], packed: Any, generators: Any) -> None:
+def test_fingerprints_equal_those_of_rdkit(chunk: Callable[..., Chunk], packed: Any, generators: Any) -> None:
     recipe = resolve()
     _, descriptors, _ = _finish(
         ChunkParser(MoleculeDescriber(recipe, 1000)), chunk(["CCO", "c1ccccc1", "OCC"]), chunk(["CC"]), recipe=recipe
@@ -143,7 +145,7 @@ def test_fingerprints_of_the_items(chunk: Callable[..., Chunk], packed: Any, gen
         (["0.1", "0.30000000000000004", "1e-7"], [0.1, 0.30000000000000004, 1e-7]),
     ],
 )
-def test_numeric_columns(
+def test_columns_of_numbers_are_numeric(
     parser: ChunkParser, chunk: Callable[..., Chunk], values: list[str], expected: list[float]
 ) -> None:
     table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": value} for value in values]))
@@ -151,9 +153,9 @@ def test_numeric_columns(
     assert [row["properties"]["x"] for row in rows] == expected
     whole = [value.is_integer() and abs(value) < 1e15 for value in map(float, expected)]
     assert [type(row["properties"]["x"]) is int for row in rows] == whole
-    held = [row["x"] for row in rows]
+    cells = [row["x"] for row in rows]
     assert (
-        [each["text"] for each in held] if table.properties.written else pa.array(held).cast(pa.string()).to_pylist()
+        [cell["text"] for cell in cells] if table.properties.written else pa.array(cells).cast(pa.string()).to_pylist()
     ) == values
 
 
@@ -182,7 +184,7 @@ def test_numeric_columns(
         "missing",
     ],
 )
-def test_one_value_that_is_no_finite_number_makes_text_of_a_column(
+def test_one_value_that_is_not_a_finite_number_makes_a_text_column(
     parser: ChunkParser, chunk: Callable[..., Chunk], odd: str
 ) -> None:
     table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": "1"}, {"x": odd}, {"x": " 2.50"}]))
@@ -230,7 +232,7 @@ def test_censored_numbers_keep_their_sign(
     ]
 
 
-def test_a_column_of_texts_says_how_many_numbers_it_has(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+def test_text_column_counts_its_numbers(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
     values = [{"x": "1"}, {"x": "inactive"}, {"x": "n/a"}, {"x": ">5"}, {"x": "toxic"}]
     table, _, rows = _finish(parser, chunk(["C", "N", "O", "S", "P"], properties=values))
     assert table.properties.types["x"] == "text"
@@ -238,16 +240,16 @@ def test_a_column_of_texts_says_how_many_numbers_it_has(parser: ChunkParser, chu
     assert [_own(row) for row in rows] == values
 
 
-def test_a_column_of_missing_markers_alone_is_text(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+def test_column_of_only_missing_markers_is_text(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
     table, _, rows = _finish(parser, chunk(["C", "N"], properties=[{"x": "none"}, {"x": "-"}]))
     assert table.properties.types["x"] == "text"
     assert [_own(row) for row in rows] == [{"x": "none"}, {"x": "-"}]
 
 
-def test_values_of_repeated_items_that_differ_are_counted_and_listed(
+def test_differing_values_of_repeated_items_are_counted_and_listed(
     parser: ChunkParser, chunk: Callable[..., Chunk]
 ) -> None:
-    """Against the first record of each item. The same number in another text is no other value; a marker is none."""
+    """Values are compared with the first record. Another text of one number is equal, and a marker is no value."""
     texts = ["CCO", "C", "OCC", "C(O)C", "C", "C", "N"]
     values = [
         {"x": "1.0", "class": "a"},
@@ -261,7 +263,10 @@ def test_values_of_repeated_items_that_differ_are_counted_and_listed(
     table, _, rows = _finish(parser, chunk(texts, properties=values))
     assert [_own(row) for row in rows] == [{"x": 1, "class": "a"}, {}, {"x": 7}]
     assert table.differing.counts == {"class": 1, "x": 2}
-    assert [(each.structure, each.property, each.kept, each.value) for each in table.differing.first] == [
+    assert [
+        (difference.structure, difference.property, difference.kept, difference.value)
+        for difference in table.differing.first
+    ] == [
         ("CCO", "x", "1.0", "5.0"),
         ("CCO", "class", "a", "b"),
         ("C", "x", "n/a", ">3"),
@@ -272,12 +277,12 @@ def test_first_hundred_differing_values_are_listed(parser: ChunkParser, chunk: C
     values = [{"x": str(number), "y": "a" * 1000 + str(number)} for number in range(150)]
     table, _, _ = _finish(parser, chunk(["C"] * 150, properties=values))
     assert table.differing.counts == {"x": 149, "y": 149}
-    assert [each.value for each in table.differing.first[:3:2]] == ["1", "2"]
+    assert [difference.value for difference in table.differing.first[:3:2]] == ["1", "2"]
     assert len(table.differing.first) == 100
-    assert {len(each.value) for each in table.differing.first[1::2]} == {200}
+    assert {len(difference.value) for difference in table.differing.first[1::2]} == {200}
 
 
-def test_missing_values_do_not_count(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+def test_missing_values_do_not_change_the_type(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
     table, _, rows = _finish(parser, chunk(["C", "N", "O"], properties=[{"x": "1"}, {}, {"y": "z", "x": "2"}]))
     assert [_own(row) for row in rows] == [{"x": 1}, {}, {"x": 2, "y": "z"}]
     assert table.properties.types == {
@@ -289,15 +294,15 @@ def test_missing_values_do_not_count(parser: ChunkParser, chunk: Callable[..., C
     }
 
 
-def test_only_records_that_are_kept_decide(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
-    """A duplicate's and a rejection's values are not stored, so they make no column and no type."""
+def test_only_stored_records_decide_columns_and_types(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+    """Values of duplicates and rejected records are not stored, so they decide no column and no type."""
     properties = [{"x": "1"}, {"x": "many", "y": "lost"}, {"x": "none", "z": "lost"}]
     table, _, rows = _finish(parser, chunk(["C", "C", "nonsense"], properties=properties))
     assert [_own(row) for row in rows] == [{"x": 1}]
     assert table.properties.types.keys() == {"heavy_atoms", "molwt", "rings", "x"}
 
 
-def test_text_of_any_kind_survives(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+def test_any_text_round_trips(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
     texts = ['"quoted" \\ back', "line\nbreak\ttab\r", "Zürich 東京 🧪", "{'a': [1]}", "\u2028\x1f", "null"]
     keys = ["x", 'a "key"', "ключ", "", "a.b", "line\nkey"]
     properties = [dict.fromkeys(keys, text) for text in texts]
@@ -306,7 +311,7 @@ def test_text_of_any_kind_survives(parser: ChunkParser, chunk: Callable[..., Chu
     assert [row["names"] for row in rows] == [[text] for text in texts]
 
 
-def test_properties_are_columns_by_name(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+def test_properties_are_columns_sorted_by_name(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
     table = ItemTable(OlderItems.none(KIND.computed))
     table.add(parser.parse(chunk(["C"], properties=[{"zeta": "é", "alpha": "1.50", "beta": "2.5"}])))
     _, batches = table.finish(len)
@@ -317,7 +322,7 @@ def test_properties_are_columns_by_name(parser: ChunkParser, chunk: Callable[...
     assert table.properties.written == ["alpha"]
 
 
-def test_source_columns_with_reserved_names_are_kept_beside(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+def test_source_columns_with_reserved_names_get_a_prefix(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
     properties = [{"molwt": "heavy", "rings": "2", "source.molwt": "third"}]
     table, _, (row,) = _finish(parser, chunk(["C"], properties=properties))
     assert row["properties"] == {
@@ -332,13 +337,13 @@ def test_source_columns_with_reserved_names_are_kept_beside(parser: ChunkParser,
     assert table.properties.types["source.rings"] == "number"
 
 
-def test_inchikeys_of_the_items(chunk: Callable[..., Chunk]) -> None:
+def test_inchikeys_are_stored_if_the_recipe_asks(chunk: Callable[..., Chunk]) -> None:
     recipe = resolve(inchikey=True)
     _, _, rows = _finish(ChunkParser(MoleculeDescriber(recipe, 1000)), chunk(["C", "*"]), recipe=recipe)
     assert [row["inchikey"] for row in rows] == ["VNWKTOKETHGBQD-UHFFFAOYSA-N", None]
 
 
-def test_nobody_has_a_name_or_a_property(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
+def test_items_without_names_and_properties_are_stored(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
     _, _, rows = _finish(parser, chunk(["C", "N"]))
     assert [(row["names"], _own(row)) for row in rows] == [([], {}), ([], {})]
 
@@ -356,7 +361,7 @@ records = st.lists(
 
 
 def _expected(records: Sequence[tuple[str, str | None, dict[str, str]]]) -> list[tuple[str, list[str], dict[str, str]]]:
-    """Canonical SMILES, names and first properties, by a dictionary that remembers the order."""
+    """Return canonical SMILES, names and first properties, by an ordered dictionary."""
     items: dict[str, tuple[list[str], dict[str, str]]] = {}
     for text, name, properties in records:
         if text == "nonsense":
@@ -369,13 +374,13 @@ def _expected(records: Sequence[tuple[str, str | None, dict[str, str]]]) -> list
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records=records, cuts=st.lists(st.integers(0, 25), max_size=3))
-def test_any_records_in_any_chunks(
+def test_table_equals_the_reference_for_all_chunkings(
     parser: ChunkParser, chunk: Callable[..., Chunk], records: Any, cuts: list[int]
 ) -> None:
     texts, names, properties = (list(column) for column in zip(*records, strict=True))
     whole = chunk(texts, names, properties)
     bounds = [0, *sorted(min(cut, len(records)) for cut in cuts), len(records)]
-    parts = [whole.slice(begin, end - begin) for begin, end in pairwise(bounds)]
+    parts = [whole.slice(start, end - start) for start, end in pairwise(bounds)]
     table, descriptors, rows = _finish(parser, whole)
     table_of_parts, descriptors_of_parts, rows_of_parts = _finish(parser, *parts)
     assert rows_of_parts == rows
@@ -384,11 +389,13 @@ def test_any_records_in_any_chunks(
     for name, column in vars(descriptors).items():
         assert np.array_equal(getattr(descriptors_of_parts, name), column)
     assert [(row["smiles"], row["names"]) for row in rows] == [expected[:2] for expected in _expected(records)]
-    for row, (_, _, own) in zip(rows, _expected(records), strict=True):
-        given = {"source.rings" if key == "rings" else key: value for key, value in own.items()}
-        assert _own(row).keys() == given.keys()
+    for row, (_, _, source) in zip(rows, _expected(records), strict=True):
+        expected_properties = {"source.rings" if key == "rings" else key: value for key, value in source.items()}
+        assert _own(row).keys() == expected_properties.keys()
         for key, value in _own(row).items():
-            assert value == (given[key] if table.properties.types[key] == "text" else float(given[key]))
+            assert value == (
+                expected_properties[key] if table.properties.types[key] == "text" else float(expected_properties[key])
+            )
 
 
 _MANIFEST: dict[str, Any] = {
@@ -409,23 +416,23 @@ VALUES = st.sampled_from([None, "1", "2.50", "-3e2", "x", "", "007", ">5", "n/a"
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.fixed_dictionaries({"a": VALUES, "b": VALUES, "rings": VALUES}), min_size=1, max_size=6), st.data())
-def test_parts_together_have_the_properties_of_the_whole(
+def test_properties_of_parts_combine_to_those_of_the_whole(
     parser: ChunkParser, chunk: Callable[..., Chunk], rows: list[dict[str, str | None]], data: st.DataObject
 ) -> None:
-    """And each part's table is a part of the whole one, also where none of its own items has a property."""
-    given = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    """The table of a part is a slice of the whole table, even if none of its items has a property."""
+    properties = [{name: value for name, value in row.items() if value is not None} for row in rows]
     items = pa.Table.from_batches(
-        [parser.parse(chunk(["C" * n for n in range(1, len(rows) + 1)], properties=given)).items]
+        [parser.parse(chunk(["C" * n for n in range(1, len(rows) + 1)], properties=properties)).items]
     )
     whole = Properties.from_items(KIND.computed, items)
     cut = data.draw(st.integers(0, len(rows)))
     parts = [items.slice(0, cut), items.slice(cut)]
-    together = Properties.from_items(KIND.computed, parts[0]) & Properties.from_items(KIND.computed, parts[1])
-    assert together == whole
+    combined = Properties.from_items(KIND.computed, parts[0]) & Properties.from_items(KIND.computed, parts[1])
+    assert combined == whole
     manifest = Provenance(**_MANIFEST, properties=whole.types, written=whole.written, columns=whole.columns)
     assert Properties.from_manifest(KIND.computed, manifest) == whole
 
     def table(part: pa.Table) -> pa.Table:
-        return together.table(part, pa.array([[]] * len(part), pa.list_(pa.string())))
+        return combined.table(part, pa.array([[]] * len(part), pa.list_(pa.string())))
 
     assert pa.concat_tables([table(part) for part in parts]).equals(table(items))

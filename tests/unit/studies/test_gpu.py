@@ -1,4 +1,4 @@
-"""Jobs for a GPU: what travels, what comes back, and what is left to do."""
+"""Jobs for a GPU: files to send, files that return, and the remaining work."""
 
 import gzip
 import json
@@ -53,15 +53,15 @@ def write_cell(setting: Setting, unit: str, **values: object) -> None:
     path.write_text(json.dumps({**STAMP, **values}))
 
 
-def test_page_is_what_the_list_says() -> None:
+def test_page_equals_the_list_of_jobs() -> None:
     assert readme.PAGE.read_text(encoding="utf-8") == readme.page()
     assert CliRunner().invoke(gpu, ["list"]).output in readme.page()
 
 
-def test_list_says_on_which_card_a_job_was_done_and_when(tmp_path: Path) -> None:
+def test_list_shows_card_and_date_of_a_job(tmp_path: Path) -> None:
     write_results("join", {("0.5", "join"): dict(STAMP), ("0.6", "join"): dict(STAMP)}, tmp_path)
-    found = readme.state(JOBS["join"], tmp_path)
-    assert (found.done, found.of, found.cards, found.date) == (2, 4, ["NVIDIA H100"], "2026-11-26")
+    result = readme.state(JOBS["join"], tmp_path)
+    assert (result.done, result.of, result.cards, result.date) == (2, 4, ["NVIDIA H100"], "2026-11-26")
     assert "| 2 of 4 | NVIDIA H100 | 2026-11-26 |" in readme.table(tmp_path)
 
 
@@ -78,7 +78,7 @@ def test_metrics_are_thinned_by_step(tmp_path: Path) -> None:
     assert steps == [*range(8, 1500, 8), 1500]
 
 
-def test_metrics_that_were_thinned_before_thin_to_the_same(tmp_path: Path) -> None:
+def test_thinned_metrics_thin_to_the_same(tmp_path: Path) -> None:
     path, other = tmp_path / "metrics.jsonl", tmp_path / "other.jsonl"
     write_metrics(path, 1500)
     lines = path.read_text().splitlines()
@@ -86,7 +86,7 @@ def test_metrics_that_were_thinned_before_thin_to_the_same(tmp_path: Path) -> No
     assert thin_metrics(other, 1500) == thin_metrics(path, 1500)
 
 
-def test_unfinished_run_comes_back_in_parts_and_continues(setting: Setting, tmp_path: Path) -> None:
+def test_unfinished_run_returns_in_parts_and_continues(setting: Setting, tmp_path: Path) -> None:
     tensors = write_run(setting, "exact-0", 300, 22_000_000)
     output = tmp_path / "output"
     export("dose", setting, output, tmp_path)
@@ -97,14 +97,14 @@ def test_unfinished_run_comes_back_in_parts_and_continues(setting: Setting, tmp_
     restore("dose", elsewhere, output, tmp_path)
     options = {"config": PretrainConfig.of("hgc-fo").as_json(), "generation": {"id": "g"}}
     run = Run(elsewhere.run("dose", "exact-0"), options, resume=True)
-    found = run.newest()
-    assert found is not None
-    assert found.steps == 300
-    assert torch.equal(found.model["weight"], tensors["weight"])
-    assert found.metrics_bytes == run.metrics.stat().st_size
+    result = run.newest()
+    assert result is not None
+    assert result.steps == 300
+    assert torch.equal(result.model["weight"], tensors["weight"])
+    assert result.metrics_bytes == run.metrics.stat().st_size
 
 
-def test_furthest_runs_take_the_room_there_is(setting: Setting, tmp_path: Path) -> None:
+def test_most_advanced_runs_fill_the_available_size(setting: Setting, tmp_path: Path) -> None:
     for steps in (100, 300, 200, 50):
         write_run(setting, f"run-{steps}", steps, 24_000_000)
     output = tmp_path / "output"
@@ -126,13 +126,13 @@ def test_newer_archive_replaces_the_older(setting: Setting, tmp_path: Path) -> N
     assert [path.name for path in output.glob("checkpoints-*")] == ["checkpoints-000002.0-of-1"]
 
 
-def test_archive_of_which_a_part_is_missing_is_passed_over(tmp_path: Path) -> None:
+def test_archive_with_a_missing_part_is_skipped(tmp_path: Path) -> None:
     for name in ("checkpoints-000001.0-of-1", "checkpoints-000002.0-of-2"):
         (tmp_path / name).touch()
     assert [path.name for path in archive(tmp_path)] == ["checkpoints-000001.0-of-1"]
 
 
-def test_encoders_come_back_four_to_a_file_in_float16(setting: Setting, tmp_path: Path) -> None:
+def test_encoders_return_four_per_file_in_float16(setting: Setting, tmp_path: Path) -> None:
     torch.manual_seed(0)
     encoders = {f"arm-{number}": make_encoder(SMALL) for number in range(5)}
     for unit, encoder in encoders.items():
@@ -144,11 +144,11 @@ def test_encoders_come_back_four_to_a_file_in_float16(setting: Setting, tmp_path
     elsewhere = replace(setting, work=tmp_path / "elsewhere")
     restore("dose", elsewhere, output, tmp_path)
     for unit, encoder in encoders.items():
-        found = read_encoder(
+        result = read_encoder(
             elsewhere.encoder("dose", unit), PretrainConfig.of("hgc-fo", model=SMALL).as_json()["model"]
         )
         for name, value in encoder.state_dict().items():
-            assert torch.equal(found.state_dict()[name], value.half().to(value.dtype))
+            assert torch.equal(result.state_dict()[name], value.half().to(value.dtype))
 
 
 def test_collect_merges_two_runs(setting: Setting, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_collect_merges_two_runs(setting: Setting, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("command", "problem"), [("run dose --tiny", "a tiny run"), (None, "no results of one job")])
-def test_collect_refuses_what_measures_nothing(tmp_path: Path, command: str | None, problem: str) -> None:
+def test_collect_refuses_folders_without_measurements(tmp_path: Path, command: str | None, problem: str) -> None:
     if command is not None:
         cell = {"job": "dose", "unit": "exact-0", "part": "train", "command": command}
         (tmp_path / CELLS).write_text(json.dumps(cell) + "\n")
@@ -181,13 +181,13 @@ def test_collect_refuses_what_measures_nothing(tmp_path: Path, command: str | No
         collect(tmp_path, tmp_path / "results")
 
 
-def test_pack_says_what_is_missing(tmp_path: Path) -> None:
+def test_pack_names_missing_files(tmp_path: Path) -> None:
     (tmp_path / "molecules").mkdir()
     with pytest.raises(SystemExit, match="no folder moleculenet, moleculeace"):
         payload.pack(tmp_path / "payload", tmp_path)
 
 
-def test_payload_travels_and_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_payload_is_packed_and_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = tmp_path / "shared"
     for name in ("molecules", "moleculenet", "moleculeace"):
         (shared / name).mkdir(parents=True)

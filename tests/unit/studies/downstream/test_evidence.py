@@ -1,4 +1,4 @@
-"""The experiment's measures against their definitions, and its report against the figures it is made of."""
+"""Measures of the experiment equal their definitions, and the report shows its figures."""
 
 import networkx as nx
 import numpy as np
@@ -26,7 +26,7 @@ from studies.downstream.probe import probe
 
 
 def cells(effect: float = 0.02, seeds: int = 3) -> Cells:
-    """Arm `exact` is better than others by `effect`, give or take."""
+    """Return cells in which the arm `exact` is better than others by about `effect`."""
     made = {}
     for place, arm in enumerate(ARMS):
         for seed in range(seeds):
@@ -47,11 +47,11 @@ def cells(effect: float = 0.02, seeds: int = 3) -> Cells:
     return made
 
 
-def test_a_contrast_is_the_random_effects_mean_over_sets() -> None:
-    """Weights at the heterogeneity for which Paule and Mandel's statistic is what is expected of it."""
+def test_contrast_is_the_random_effects_mean_over_sets() -> None:
+    """The weights use the heterogeneity at which Paule and Mandel's statistic equals its expectation."""
     made = cells()
-    found = pool_contrast(made, "exact", "shuffled")
-    assert found is not None
+    result = pool_contrast(made, "exact", "shuffled")
+    assert result is not None
     differences = {}
     for name in SETS:
         arms = [
@@ -59,7 +59,7 @@ def test_a_contrast_is_the_random_effects_mean_over_sets() -> None:
             for arm in ("exact", "shuffled")
         ]
         differences[name] = over_splits(np.subtract(*map(np.array, arms)), 0.125)
-        assert found.sets[name] == differences[name]
+        assert result.sets[name] == differences[name]
     means = np.array([each.mean for each in differences.values()])
     variances = np.array([each.error**2 for each in differences.values()])
 
@@ -74,14 +74,14 @@ def test_a_contrast_is_the_random_effects_mean_over_sets() -> None:
     between = low if excess(0.0) > 0 else 0.0
     weights = 1 / (variances + between)
     mean, error = np.average(means, weights=weights), 1 / np.sqrt(weights.sum())
-    assert found.mean == pytest.approx(mean, abs=1e-5)
-    assert (found.low, found.high) == pytest.approx(
+    assert result.mean == pytest.approx(mean, abs=1e-5)
+    assert (result.low, result.high) == pytest.approx(
         (mean - t.ppf(0.975, 4) * error, mean + t.ppf(0.975, 4) * error), abs=1e-5
     )
-    assert found.p == pytest.approx(2 * t.sf(mean / error, 4), rel=1e-3)
+    assert result.p == pytest.approx(2 * t.sf(mean / error, 4), rel=1e-3)
 
 
-def test_what_is_not_measured_yet_is_said() -> None:
+def test_report_names_missing_measurements() -> None:
     made = {key: cell for key, cell in cells().items() if key[0] != "window" and key != ("augmented", 2)}
     text = report(made)
     assert pool_contrast(made, "exact", "window") is None
@@ -91,22 +91,22 @@ def test_what_is_not_measured_yet_is_said() -> None:
     assert all(f"| {ARMS[other]} | 3 |" in text for _, other in CONTRASTS if other not in ("window", "augmented"))
 
 
-def test_few_labels_are_drawn_in_proportion() -> None:
+def test_few_labels_are_sampled_in_proportion() -> None:
     rng = np.random.default_rng(0)
     labels = (rng.random((1000, 1)) < 0.06).astype(np.int8)
     rows = rng.standard_normal((1000, 4)) + labels
     parts = np.split(rng.permutation(1000), [800, 900])
     split = Split(*map(np.sort, parts))
-    found = few(rows, labels, split, 3)
-    assert found.omitted == 0
-    assert found == few(rows, labels, split, 3)
-    assert found.auc != few(rows, labels, split, 4).auc
-    assert 0.6 < found.auc <= probe(rows, labels, split).auc + 0.05
+    result = few(rows, labels, split, 3)
+    assert result.omitted == 0
+    assert result == few(rows, labels, split, 3)
+    assert result.auc != few(rows, labels, split, 4).auc
+    assert 0.6 < result.auc <= probe(rows, labels, split).auc + 0.05
     assert LABELLED == 100
 
 
-def test_far_actives_are_neither_of_the_scaffold_nor_alike(nci_smiles: list[str]) -> None:
-    """By hand, from RDKit's definitions, over all actives."""
+def test_far_actives_have_another_scaffold_and_low_similarity(nci_smiles: list[str]) -> None:
+    """Computed from RDKit's definitions, over all actives."""
     smiles = nci_smiles[:150]
     molecules = [Chem.MolFromSmiles(each) for each in smiles]
     scaffolds = [MurckoScaffoldSmiles(mol=molecule) for molecule in molecules]
@@ -116,9 +116,9 @@ def test_far_actives_are_neither_of_the_scaffold_nor_alike(nci_smiles: list[str]
     embedded = rng.standard_normal((150, 8)).astype(np.float32)
     prints = [GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint(each) for each in molecules]
     actives = np.flatnonzero(labels[:, 0] == 1)
-    asked = np.random.default_rng(0).permutation(actives)[:50]
+    queries = np.random.default_rng(0).permutation(actives)[:50]
     areas = []
-    for query in asked:
+    for query in queries:
         others = [
             other
             for other in range(150)
@@ -136,13 +136,13 @@ def test_far_actives_are_neither_of_the_scaffold_nor_alike(nci_smiles: list[str]
         ]
         if wins:
             areas.append(np.mean(wins))
-    found = far(embedded, smiles, scaffolds, labels)
-    assert found["queries"] == len(areas)
-    assert found["auc"] == pytest.approx(np.mean(areas), abs=1e-12)
+    result = far(embedded, smiles, scaffolds, labels)
+    assert result["queries"] == len(areas)
+    assert result["auc"] == pytest.approx(np.mean(areas), abs=1e-12)
 
 
-def test_held_out_anchors_are_the_last_and_were_not_trained_on() -> None:
-    """Equal trees are ties, which a processor breaks by rounding: only the hits beyond rounding are certain."""
+def test_held_out_anchors_are_the_last_and_not_trained_on() -> None:
+    """Equal trees are ties, which rounding breaks: only hits beyond rounding are certain."""
     size, nodes = 200, 30
     sizes = np.full(size, nodes)
     edges = np.concatenate([np.array(nx.random_labeled_tree(nodes, seed=item).edges) for item in range(size)])
@@ -152,8 +152,8 @@ def test_held_out_anchors_are_the_last_and_were_not_trained_on() -> None:
     twins = Epoch(np.repeat(items[:, None], 3, axis=1).astype(np.int32), np.empty((0, 0), np.int32))
     torch.manual_seed(0)
     encoder = make_encoder(Model(layers=2, width=8))
-    found = measure_retrieval(encoder, MemorySource(corpus, config.draws, [twins]), config, used=100)
-    assert found["anchors"] == 96  # 25 batches of 8, of which 13 hold one of the first 100
+    result = measure_retrieval(encoder, MemorySource(corpus, config.draws, [twins]), config, used=100)
+    assert result["anchors"] == 96  # 25 batches of 8, 13 of which hold one of the first 100
     order = np.arange(size)
     np.random.default_rng((2, 0)).shuffle(order)
     margins = []
@@ -166,11 +166,11 @@ def test_held_out_anchors_are_the_last_and_were_not_trained_on() -> None:
             margins += [*(np.diag(cosines) - others)]
     certain, possible = (np.mean(np.array(margins) > rounding) for rounding in (1e-6, -1e-6))
     assert certain > 0.8
-    assert certain <= found["retrieval"] <= possible
+    assert certain <= result["retrieval"] <= possible
 
 
-def test_a_run_that_went_on_where_it_was_killed_has_no_time() -> None:
-    """Nobody has measured all of it: its arm's time is that of the others."""
+def test_resumed_run_has_no_time() -> None:
+    """Its time was not measured completely, so the time of its arm is that of the other runs."""
     made = cells()
     made["exact", 0]["pretraining"] = {}
     rows = report(made).partition("## Minutes")[2].splitlines()

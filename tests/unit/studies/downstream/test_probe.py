@@ -1,4 +1,4 @@
-"""The probe against scikit-learn used by hand, and what it must not look at."""
+"""The probe equals scikit-learn used directly, and does not use test labels."""
 
 import numpy as np
 import pytest
@@ -26,17 +26,18 @@ def features() -> NDArray[np.float32]:
 
 @pytest.fixture(scope="module")
 def labels(features: NDArray[np.float32]) -> NDArray[np.int8]:
-    """Two noisy tasks; of the second a third is missing."""
+    """Return two noisy tasks. A third of the second one is missing."""
     noise = np.random.default_rng(2).normal(size=(200, 2)) * 2
     columns = np.stack([features[:, 0] - features[:, 3], features[:, 1] / 10 + features[:, 4]], axis=1)
-    found = ((columns - columns.mean(0) + noise) > 0).astype(np.int8)
-    found[::3, 1] = -1
-    return found
+    result = ((columns - columns.mean(0) + noise) > 0).astype(np.int8)
+    result[::3, 1] = -1
+    return result
 
 
-def test_as_scikit_learn_by_hand(features: NDArray[np.float32], labels: NDArray[np.int8]) -> None:
+def test_probe_equals_scikit_learn(features: NDArray[np.float32], labels: NDArray[np.int8]) -> None:
     train, valid, test = SPLIT
-    exact = features.astype(np.float64)  # in float32, pairs a few 1e-7 apart change order from machine to machine
+    # In float32, pairs that differ by a few 1e-7 change their order between machines.
+    exact = features.astype(np.float64)
     best, expected = -1.0, 0.0
     for strength in GRID:
         areas = []
@@ -49,16 +50,16 @@ def test_as_scikit_learn_by_hand(features: NDArray[np.float32], labels: NDArray[
         _, on_valid, on_test = np.mean(areas, axis=0)
         if on_valid > best:
             best, expected = on_valid, on_test
-    found = probe(standardize(features, train), labels, SPLIT)
-    assert (found.auc, found.valid_auc) == pytest.approx((expected, best), abs=1e-6)
-    assert found.omitted == 0
+    result = probe(standardize(features, train), labels, SPLIT)
+    assert (result.auc, result.valid_auc) == pytest.approx((expected, best), abs=1e-6)
+    assert result.omitted == 0
 
 
-def test_standardised_over_the_training_rows(features: NDArray[np.float32]) -> None:
-    found = standardize(features, SPLIT.train)
-    np.testing.assert_allclose(found[:120].mean(0), 0, atol=1e-6)
-    np.testing.assert_allclose(found[:120].std(0), 1, atol=1e-6)
-    assert abs(found[120:].mean(0)).max() > 0.01
+def test_features_are_standardized_over_the_training_rows(features: NDArray[np.float32]) -> None:
+    result = standardize(features, SPLIT.train)
+    np.testing.assert_allclose(result[:120].mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(result[:120].std(0), 1, atol=1e-6)
+    assert abs(result[120:].mean(0)).max() > 0.01
 
 
 def test_test_labels_choose_nothing(features: NDArray[np.float32], labels: NDArray[np.int8]) -> None:
@@ -70,13 +71,13 @@ def test_test_labels_choose_nothing(features: NDArray[np.float32], labels: NDArr
     assert one.auc == pytest.approx(1 - two.auc)
 
 
-def test_sparse_features_are_as_dense(features: NDArray[np.float32], labels: NDArray[np.int8]) -> None:
+def test_sparse_features_equal_dense_ones(features: NDArray[np.float32], labels: NDArray[np.int8]) -> None:
     bits = (features > 5).astype(np.float64)
     assert probe(csr_array(bits), labels, SPLIT) == pytest.approx(probe(bits, labels, SPLIT), abs=1e-6)
 
 
-def test_classes_as_scikit_learn_by_hand(features: NDArray[np.float32]) -> None:
-    """Three classes, chosen by accuracy on validation, the first of several; test labels choose nothing."""
+def test_probe_of_classes_equals_scikit_learn(features: NDArray[np.float32]) -> None:
+    """Three classes: validation accuracy selects the first best setting, and test labels select nothing."""
     given = standardize(features, SPLIT.train)
     noisy = given[:, :3] + np.random.default_rng(3).normal(size=(200, 3))
     labels = noisy.argmax(1)
@@ -87,36 +88,38 @@ def test_classes_as_scikit_learn_by_hand(features: NDArray[np.float32]) -> None:
     ]
     on_valid = [accuracy_score(labels[valid], model.predict(given[valid])) for model in models]
     best = models[int(np.argmax(on_valid))]
-    found = probe_classes(given, labels, SPLIT)
-    assert found == pytest.approx((accuracy_score(labels[test], best.predict(given[test])), max(on_valid), best.C))
-    assert 0.4 < found.accuracy < 0.95
+    result = probe_classes(given, labels, SPLIT)
+    assert result == pytest.approx((accuracy_score(labels[test], best.predict(given[test])), max(on_valid), best.C))
+    assert 0.4 < result.accuracy < 0.95
     labels[test] = 0
-    assert probe_classes(given, labels, SPLIT)[1:] == found[1:]
+    assert probe_classes(given, labels, SPLIT)[1:] == result[1:]
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
-def test_a_task_of_one_class_is_left_out(features: NDArray[np.float32], labels: NDArray[np.int8], part: str) -> None:
-    """In train it cannot be learned, in test not scored."""
+def test_task_of_one_class_is_left_out(features: NDArray[np.float32], labels: NDArray[np.int8], part: str) -> None:
+    """It cannot be learned if train has one class, and not scored if test has one."""
     more = np.concatenate([labels, labels[:, :1]], axis=1)
     more[getattr(SPLIT, part), 2] = 1
     given = standardize(features, SPLIT.train)
-    found = probe(given, more, SPLIT)
-    assert found.omitted == pytest.approx(1 / 3)
+    result = probe(given, more, SPLIT)
+    assert result.omitted == pytest.approx(1 / 3)
     if part == "train":
-        assert found[:3] == probe(given, labels, SPLIT)[:3]
+        assert result[:3] == probe(given, labels, SPLIT)[:3]
 
 
 @pytest.mark.parametrize("part", Split._fields)
-def test_nothing_to_score(features: NDArray[np.float32], labels: NDArray[np.int8], part: str) -> None:
+def test_probe_without_a_scorable_task_has_no_score(
+    features: NDArray[np.float32], labels: NDArray[np.int8], part: str
+) -> None:
     labels = labels[:, :1].copy()
     labels[getattr(SPLIT, part)] = 0
     with pytest.raises(InvalidInput, match=f"both classes in {part}"):
         probe(features, labels, SPLIT)
 
 
-def test_morgan_bits_are_rdkits(nci_smiles: list[str]) -> None:
-    found = morgan(nci_smiles[:20]).toarray()
-    assert found.shape == (20, 2048)
-    for row, smiles in zip(found, nci_smiles, strict=False):
+def test_morgan_bits_equal_rdkit(nci_smiles: list[str]) -> None:
+    result = morgan(nci_smiles[:20]).toarray()
+    assert result.shape == (20, 2048)
+    for row, smiles in zip(result, nci_smiles, strict=False):
         bits = rdMolDescriptors.GetMorganFingerprintAsBitVect(Chem.MolFromSmiles(smiles), 2, 2048).GetOnBits()
         assert {*row.nonzero()[0].tolist()} == {*bits}

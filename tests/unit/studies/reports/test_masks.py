@@ -1,4 +1,4 @@
-"""What is told of distances between masked atoms, from distances that are known."""
+"""The report on masks, from known distances between masked atoms."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -20,7 +20,7 @@ from studies.reports.spread import Distances
 
 
 def apart(*far: tuple[int, Sequence[float], Sequence[float]]) -> Distances:
-    """Of a molecule each: the step, the distances of adaptive masks, those of uniform ones."""
+    """Return the distances of molecules: the step, adaptive distances and uniform ones."""
     rows = [
         (step, molecule, a, u)
         for molecule, (step, adaptive, uniform) in enumerate(far)
@@ -44,31 +44,31 @@ def molecules(generation: Callable[..., Generation], nci_molecules: list[Chem.Mo
     return generation(nci_molecules[:30], resolve(threshold=0.5))
 
 
-def test_bins_of_steps_over_seeds() -> None:
-    """One seed clusters before step 400 and spreads from there on; the other stays as uniform masks are, on average."""
-    known = {
+def test_steps_are_binned_over_seeds() -> None:
+    """One seed clusters before step 400 and spreads afterwards. The other stays like uniform masks, on average."""
+    distances_of = {
         0: apart((399, [1, 1], [2, 4]), (399, [3], [2]), (400, [5], [2]), (799, [9], [np.nan])),
         1: apart((0, [2], [1]), (1, [1], [2]), (400, [2], [1]), (401, [1], [2])),
     }
 
-    made = masks.build_report([Measured(Masking(score="kl"), known)], training([400, 800]), 20)
-    assert made.seeds == [0, 1]
-    (kind,) = made.measured["masks"]
+    report = masks.build_report([Measured(Masking(score="kl"), distances_of)], training([400, 800]), 20)
+    assert report.seeds == [0, 1]
+    (kind,) = report.measured["masks"]
     early, late = kind["bins"]
-    assert [(each["first"], each["last"]) for each in kind["bins"]] == [(0, 400), (400, 800)]
+    assert [(step_bin["first"], step_bin["last"]) for step_bin in kind["bins"]] == [(0, 400), (400, 800)]
     assert [run["mean"] for run in early["runs"]] == pytest.approx([(-1 - 3 + 1) / 3, 0])
     assert [run["mean"] for run in late["runs"]] == pytest.approx([3, 0])
     assert late["runs"][0]["adaptive"] == 7, "an atom whose uniform partner is alone counts in AdaM's own mean"
-    (first, second), *_ = ([row[4:7] for row in table.rows] for table in made.tables)
+    (first, second), *_ = ([row[4:7] for row in table.rows] for table in report.tables)
     assert first[:2] == pytest.approx([(1 + 1 + 3 + 2 + 1) / 5, (2 + 4 + 2 + 1 + 2) / 5])
     assert second[0] == pytest.approx((5 + 9 + 2 + 1) / 4)
     assert str(first[2]).startswith("-0.6000 ± ")
-    (line,) = made.charts[0].lines
+    (line,) = report.charts[0].lines
     assert list(line.x) == [400, 800]
     assert list(line.y) == pytest.approx([-0.5, 1.5])
 
 
-def test_a_file_for_everything_that_decides_a_run(molecules: Generation, tmp_path: Path) -> None:
+def test_each_setting_of_a_run_has_its_own_file(molecules: Generation, tmp_path: Path) -> None:
     kinds = kinds_of_masks([3, 5, 3], ["all", "masked"], ["softmax", "kl"])
     assert len(kinds) == 8
     trainings = [
@@ -76,8 +76,8 @@ def test_a_file_for_everything_that_decides_a_run(molecules: Generation, tmp_pat
         for ends, batch_size, bf16 in (([400], 8, False), ([800], 8, False), ([400], 16, False), ([400], 8, True))
     ]
     paths = {
-        each.path(molecules, kind, seed, size)
-        for each in trainings
+        run.path(molecules, kind, seed, size)
+        for run in trainings
         for kind in kinds
         for seed in (0, 1)
         for size in (20, 30)

@@ -1,4 +1,4 @@
-"""T17 as it is measured: null where masks are uniform, and signed where they are not."""
+"""The measure of T17: null for uniform masks, and signed for others."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,9 +42,9 @@ def masked_at(corpus: Corpus, places: list[int]) -> Distances:
     return distances(0, batch.masked(mask.view(-1)), ids, torch.Generator().manual_seed(0))
 
 
-def difference(found: Distances) -> tuple[float, float]:
-    """AdaM's minus uniform, and its standard error."""
-    mean, error = clustered_mean(found.adaptive - found.uniform, found.molecule)
+def difference(measured: Distances) -> tuple[float, float]:
+    """Return the mean of AdaM's distances minus uniform ones, and its standard error."""
+    mean, error = clustered_mean(measured.adaptive - measured.uniform, measured.molecule)
     assert mean is not None
     assert error is not None
     return mean, error
@@ -79,30 +79,30 @@ def test_masked_atoms_of_fragments_do_not_reach_each_other(assembler: Assembler,
     assert masked_distance(salt, torch.tensor([False, False])).isnan().all()
 
 
-def test_uniform_masks_with_the_counts_of_another(random_corpus: Callable[..., Corpus]) -> None:
+def test_uniform_masks_have_the_counts_of_the_original(random_corpus: Callable[..., Corpus]) -> None:
     sizes = [1, 7, 20, 33, 40, 14, 2]
     batch = Assembler(random_corpus(sizes)).batch(np.arange(len(sizes)))
     generator = torch.Generator().manual_seed(0)
     mask = torch.rand(batch.atoms, generator=generator) < 0.15
     other = uniform_like(mask, batch, generator)
-    counts = [torch.bincount(batch.graph[each], minlength=len(sizes)).tolist() for each in (mask, other)]
+    counts = [torch.bincount(batch.graph[atoms], minlength=len(sizes)).tolist() for atoms in (mask, other)]
     assert counts[0] == counts[1]
     assert not torch.equal(mask, other)
 
 
 def test_clustered_masks_are_nearer_than_uniform_ones(chains: Corpus) -> None:
-    found = masked_at(chains, [4, 5, 6])
-    assert found.adaptive.tolist() == [1.0] * 3 * CHAINS
-    assert found.molecule.tolist() == np.repeat(np.arange(CHAINS), 3).tolist()
-    mean, error = difference(found)
-    assert mean == pytest.approx(1 - np.nanmean(found.uniform))
+    measured = masked_at(chains, [4, 5, 6])
+    assert measured.adaptive.tolist() == [1.0] * 3 * CHAINS
+    assert measured.molecule.tolist() == np.repeat(np.arange(CHAINS), 3).tolist()
+    mean, error = difference(measured)
+    assert mean == pytest.approx(1 - np.nanmean(measured.uniform))
     assert mean < -10 * error < 0
 
 
-def test_spread_masks_are_further(chains: Corpus) -> None:
-    found = masked_at(chains, [0, 10, 19])
-    mean, error = difference(found)
-    assert found.adaptive.mean() == pytest.approx((10 + 9 + 9) / 3)
+def test_spread_masks_are_farther_than_uniform_ones(chains: Corpus) -> None:
+    measured = masked_at(chains, [0, 10, 19])
+    mean, error = difference(measured)
+    assert measured.adaptive.mean() == pytest.approx((10 + 9 + 9) / 3)
     assert mean > 10 * error > 0
 
 
@@ -111,23 +111,23 @@ def test_lone_masked_atoms_do_not_count(chains: Corpus) -> None:
 
 
 def test_one_step_is_uniform_masking(nci_smiles: list[str]) -> None:
-    """A null: with T = 1 AdaM chooses uniformly, and what differs is noise. Its error fits the noise, too."""
-    corpus = featurize([each for each in nci_smiles[:200] if "." not in each][:128], "nci")
-    found = measure(masking(2, times=1), corpus, None, "cpu", lambda _: None)
-    mean, error = difference(found)
+    """Null test: with T = 1 AdaM masks uniformly, and differences are noise that fits the error."""
+    corpus = featurize([text for text in nci_smiles[:200] if "." not in text][:128], "nci")
+    measured = measure(masking(2, times=1), corpus, None, "cpu", lambda _: None)
+    mean, error = difference(measured)
     assert abs(mean) < 3 * error
     assert 0 < error < 0.5
-    assert np.unique(found.step).tolist() == [0, 1]
+    assert np.unique(measured.step).tolist() == [0, 1]
 
 
-def test_a_run_that_was_killed_goes_on(chains: Corpus, tmp_path: Path) -> None:
-    """As if it had been killed after its first epoch; what comes out is what an uninterrupted run gives."""
-    config, told = masking(3, times=2, seed=1), list[int]()
+def test_killed_run_resumes_with_the_same_result(chains: Corpus, tmp_path: Path) -> None:
+    """The run stops after its first epoch. The result equals that of an uninterrupted run."""
+    config, advances = masking(3, times=2, seed=1), list[int]()
     expected = measure(config, chains, tmp_path / "whole.pt", "cpu", lambda _: None)
     trainer = Trainer(config, Assembler(chains, "cpu"))
     next(epochs(config, chains, trainer, RunState(tmp_path / "killed.pt", trainer)))
-    found = measure(config, chains, tmp_path / "killed.pt", "cpu", told.append)
-    for ours, theirs in zip(found, expected, strict=True):
+    measured = measure(config, chains, tmp_path / "killed.pt", "cpu", advances.append)
+    for ours, theirs in zip(measured, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert np.unique(found.step).tolist() == [0, 1, 2]
-    assert told == [1, 1, 1]
+    assert np.unique(measured.step).tolist() == [0, 1, 2]
+    assert advances == [1, 1, 1]
