@@ -1,7 +1,8 @@
-"""Who is let in, and to what: keys, and what each is for.
+"""Authentication and authorization of requests by API key.
 
-As long as a store has no key, everybody is. From the first one on nobody is without, also when all have been revoked.
-A reverse proxy that lets users in has a key of its own, by which it is believed who they are; nobody else is.
+A store without any key is open to every client. After the first key is created, every request needs a key, even if all
+keys have been revoked since. A reverse proxy that signs users in has a key of its own. Only with such a key does the
+server accept the `X-Forwarded-User` header.
 """
 
 import asyncio
@@ -20,13 +21,13 @@ from graphkin.protocol.values import Access
 from graphkin.store.keys import Keys
 
 CALLER = "graphkin.caller"
-"""Of the scope: the `Caller` of a request, where keys are asked for."""
+"""Key of the ASGI scope: the `Caller` of the request, if the store has keys."""
 
 USER_HEADER = "X-Forwarded-User"
 MAX_USER = 256
-"""Characters of what a user is called."""
+"""Maximum length of a user name, in characters."""
 
-_BELIEVED = 1.0  # seconds for which a store's keys are taken to be what they were
+_BELIEVED = 1.0  # seconds for which the keys read from a store are considered current
 
 _HINT = "`graphkin keys create` makes one; the client and commands send what GRAPHKIN_API_KEY holds"
 
@@ -34,23 +35,28 @@ _NAMES_USER = "a reverse proxy sets it to the user that it has let in, and lets 
 
 
 class Caller(NamedTuple):
-    """Who asks: with which key, and, of a proxy's, for which of its users. A key that opens nothing is told too, and
-    with it no user."""
+    """Identity of a client: its key and, for a reverse proxy's key, the user it acts for.
+
+    Revoked and expired keys also make a `Caller`, always without a user.
+    """
 
     key: Key
     user: str | None = None
 
     @property
     def counted(self) -> str:
-        """By which quotas tell callers apart; it says no name."""
+        """Identifier under which quotas are counted. It contains no user name."""
         return self.key.id if self.user is None else f"{self.key.id}-{digest_of(self.user)[:32]}"
 
 
 class Admission:
-    """Of one application. The store is asked for its keys when the application starts, and again at most once a second:
-    so long a new key may be unknown, and a revoked one go on.
+    """Checks the keys of requests to one application.
 
-    While the store does not tell its keys, nobody is let in. Raises as `Keys` does.
+    The store's keys are read when the application starts, then at most once a second. For that long, a new key may be
+    unknown and a revoked one may still be accepted. While the keys cannot be read, every request is refused.
+
+    Raises:
+        StoreError: The keys cannot be read at the start.
     """
 
     def __init__(self, keys: Keys) -> None:
@@ -59,15 +65,27 @@ class Admission:
         self._version = 0
         self._guarded = False
         self._trouble: StoreError | None = None
-        self._failed = 0  # times that it was asked in vain
+        self._failed = 0  # failed reads
         self._turn = asyncio.Lock()
-        self._own = anyio.CapacityLimiter(1)  # who asks never waits for what others read
+        self._own = anyio.CapacityLimiter(1)  # Reading keys must never wait for threads that serve other requests.
         self._until = -inf
         self._look()
 
     async def admit(self, scope: Scope, needs: Access) -> Caller | None:
-        """Who asks, None where there are no keys. Raises `Unauthorized` and `Forbidden` unless its key is for
-        that, in the collection that the path names; what the store raises instead of telling its keys."""
+        """Check the key of a request and return its caller.
+
+        Args:
+            scope: ASGI scope of the request. The caller is stored in it under `CALLER`.
+            needs: Access that the operation requires.
+
+        Returns:
+            The caller, or None if the store has no keys.
+
+        Raises:
+            Unauthorized: The key is missing, unknown, revoked or expired, or a proxy's request names no valid user.
+            Forbidden: The key does not grant this access, or not to the collection in the path.
+            StoreError: The store's keys cannot be read.
+        """
         if monotonic() >= self._until:
             await self._look_again()
         if self._trouble is not None:
@@ -86,7 +104,8 @@ class Admission:
         secret = _secret(scope)
         if secret is None:
             raise Unauthorized("this server asks for a key", expected="Authorization: Bearer KEY", hint=_HINT)
-        key = self._known.get(digest_of(secret))  # how long that takes tells of digests, which tell of no secret
+        # The time of this lookup depends on digests, which reveal nothing about a secret.
+        key = self._known.get(digest_of(secret))
         if key is None:
             raise Unauthorized("there is no such key", expected="one that was made for this store", hint=_HINT)
         return key
@@ -94,7 +113,8 @@ class Admission:
     async def _look_again(self) -> None:
         failed = self._failed
         async with self._turn:
-            if monotonic() < self._until or self._failed != failed:  # nobody waits for a store that is away twice
+            # Requests that waited for a failed read do not read again.
+            if monotonic() < self._until or self._failed != failed:
                 return
             until = monotonic() + _BELIEVED
             try:
@@ -119,7 +139,11 @@ def _secret(scope: Scope) -> str | None:
 
 
 def _user(scope: Scope) -> str:
-    """For whom a proxy asks. Raises `Unauthorized` unless it says so once and plainly, and repeats nothing of it."""
+    """Return the user that a proxy acts for.
+
+    Raises:
+        Unauthorized: The header is missing, repeated or invalid. The error does not repeat its content.
+    """
     given = [value for name, value in scope["headers"] if name == USER_HEADER.lower().encode()]
     if len(given) != 1:
         raise _unnamed("not in the request" if not given else f"{len(given)} times in the request")

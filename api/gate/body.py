@@ -1,4 +1,4 @@
-"""The bodies of requests: how the OpenAPI describes them, and how they are received."""
+"""Request bodies: their description in the OpenAPI document, and how they are received."""
 
 import email.message
 from collections.abc import Awaitable, Callable
@@ -17,17 +17,21 @@ from graphkin.protocol.values import MAX_BODY
 
 
 def require_size(size: int) -> None:
-    """Raises `TooLarge` for a body of more bytes than are read."""
+    """Check the size of a body, in bytes.
+
+    Raises:
+        TooLarge: The body has more than `MAX_BODY` bytes.
+    """
     if size > MAX_BODY:
         raise TooLarge("the body is too large", given=size, expected=f"at most {MAX_BODY} bytes")
 
 
 async def buffered(scope: Scope, receive: Receive) -> Receive:
-    """Receive a whole body, and return what gives it as one message and then goes on as `receive` does.
+    """Receive a whole body, and return a `Receive` that replays it as one message and then continues with `receive`.
 
     Raises:
-        TooLarge: As soon as it is.
-        BadRequest: The client left, so nobody reads the reply.
+        TooLarge: The body exceeds `MAX_BODY`. Raised as soon as that many bytes have arrived.
+        BadRequest: The client disconnected before the end of the body.
         GraphkinError: The connection refuses the rest of the body.
     """
     body = bytearray()
@@ -45,7 +49,7 @@ async def buffered(scope: Scope, receive: Receive) -> Receive:
 
 
 def _replaying(message: Message, receive: Receive) -> Receive:
-    """Return a `Receive` of `message`, then of what `receive` gives."""
+    """Return a `Receive` that gives `message` first, then the messages of `receive`."""
     messages = [message]
 
     async def next_message() -> Message:
@@ -55,13 +59,13 @@ def _replaying(message: Message, receive: Receive) -> Receive:
 
 
 def as_body(model: type[BaseModel]) -> dict[str, Any]:
-    """For `openapi_extra=` of a route with such a body; `api.gate.openapi` knows the schema."""
+    """Describe a JSON body of this model, for `openapi_extra=` of a route. `api.gate.openapi` adds the schema."""
     content = {JSON: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def body_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
-    """A dependency: the body as this model. Raises as `received` and `parsed` do."""
+    """Return a dependency that reads the body as this model. It raises the errors of `received` and `parsed`."""
 
     async def body(request: Request) -> Model:
         return parsed(model, await received(request))
@@ -70,7 +74,11 @@ def body_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
 
 
 async def received(request: Request) -> bytes:
-    """The body. Raises `UnsupportedMediaType` unless it is called JSON and is not compressed."""
+    """Return the body.
+
+    Raises:
+        UnsupportedMediaType: The Content-Type is not JSON, or the body is compressed.
+    """
     named = request.headers.get("content-type", "")
     if _media_type(named) != JSON:
         raise UnsupportedMediaType("only JSON is read here", given=named, expected=JSON)
@@ -82,7 +90,7 @@ async def received(request: Request) -> bytes:
 
 @lru_cache(maxsize=256)
 def _media_type(named: str) -> str:
-    """What a Content-Type says, without its parameters."""
+    """Return the media type of a Content-Type header, without its parameters."""
     message = email.message.Message()
     message["Content-Type"] = named
     return message.get_content_type()

@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection: uvicorn's protocol over httptools, with bounds on what a client may send and how slowly.
+"""HTTP/1.1 connections: uvicorn's httptools protocol with limits on the size and speed of what clients send.
 
-Bytes are counted before the parser gets them, so no head over its limit is kept. A refusal takes the way of a request
-through the application: it is a problem document, and it is counted and logged.
+Bytes are counted before they reach the parser, so no head over its limit is kept. A refused request still passes
+through the application, so its reply is a problem document, and it is counted and logged.
 """
 
 import asyncio
@@ -28,25 +28,29 @@ from graphkin.protocol.errors import (
 from graphkin.protocol.values import MAX_FIELD, MAX_HEAD, MAX_REQUEST_LINE
 
 REFUSAL = "graphkin.refusal"
-"""Key of the scope: the `GraphkinError` that refuses a request whose head or body is not acceptable as HTTP."""
+"""Key of the ASGI scope: the `GraphkinError` that refuses a request whose head or body is not acceptable as HTTP."""
 
 _MAX_PIPELINED = 100
-"""Requests that may wait on one connection for the reply to an earlier one."""
+"""Maximum number of pipelined requests that wait on one connection for the reply to an earlier one."""
 
 _IDLE, _HEAD, _BODY = range(3)
-"""Part of a request that the parser reads; _IDLE: none, the next bytes begin one."""
+"""Part of a request that the parser reads. In `_IDLE`, the next byte begins a new request."""
 
 Reason = Literal["head", "body", "reply", "limit"]
-"""Why the server closed a connection: one of the deadlines was over, or there were too many connections."""
+"""Reason why the server closed a connection: the deadline that expired, or the limit on open connections."""
 
 
 class Bounds(NamedTuple):
     """Limits of every connection.
 
-    head_seconds: from the first byte of a request, or from the begin of the connection, to the end of the head;
-    body_seconds: from there to the end of the body; idle_seconds: between a reply and the next request;
-    stalled_seconds: during which a client may take nothing of a reply; connections: open ones of this process;
-    per_address: open ones of one client address, None for any number.
+    Attributes:
+        head_seconds: Time from the first byte of a request, or from the start of the connection, to the end of the
+            head.
+        body_seconds: Time from the end of the head to the end of the body.
+        idle_seconds: Time between a reply and the next request.
+        stalled_seconds: Time during which a client may read nothing of a reply.
+        connections: Open connections of this process.
+        per_address: Open connections of one client address; None for no limit.
     """
 
     head_seconds: float
@@ -58,7 +62,12 @@ class Bounds(NamedTuple):
 
 
 class Connection(HttpToolsProtocol):
-    """`closed` is called with the reason when the server closes a connection that is over a limit."""
+    """One HTTP/1.1 connection of a client.
+
+    Args:
+        bounds: Limits of the connection.
+        closed: Called with the reason when the server closes a connection that exceeds a limit.
+    """
 
     def __init__(self, *args: Any, bounds: Bounds, closed: Callable[[Reason], None], **options: Any) -> None:
         super().__init__(*args, **options)
@@ -66,15 +75,15 @@ class Connection(HttpToolsProtocol):
         self._bounds = bounds
         self._closed = closed
         self._stage = _IDLE
-        self._pending = 0  # bytes since the last complete head, or the last piece of a body
+        self._pending = 0  # bytes since the last complete head or the last piece of a body
         self._line = 0  # bytes of the current line
         self._has_request_line = False
-        self._is_deaf = False  # whatever else the client sends is dropped
+        self._is_deaf = False  # further bytes from the client are dropped
         self._surplus: GraphkinError | None = None
         self._earlier: list[RequestResponseCycle] = []  # unanswered requests before the newest one
-        self._due = inf  # when the head or body that has begun must be complete
-        self._heard = self._stalled = 0.0  # when the client last sent something, and took something of a reply
-        self._unsent = 0  # bytes of replies that the client had not taken at the last look
+        self._due = inf  # deadline for the end of the head or body that is being received
+        self._heard = self._stalled = 0.0  # when the client last sent bytes, and last read bytes of a reply
+        self._unsent = 0  # reply bytes that the client had not read at the last check
         self._period = min(bounds.head_seconds, bounds.body_seconds, bounds.stalled_seconds)
         self._timer: asyncio.TimerHandle | None = None
 
@@ -86,7 +95,7 @@ class Connection(HttpToolsProtocol):
         self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for cycle in self._earlier:  # uvicorn tells the newest request alone
+        for cycle in self._earlier:  # uvicorn notifies only the newest request.
             cycle.disconnected = True
             cycle.message_event.set()
         super().connection_lost(exc)
@@ -112,7 +121,7 @@ class Connection(HttpToolsProtocol):
             self._set_deadline()
 
     def _feed(self, data: bytes) -> None:
-        """Parse; a request to change the protocol is read as one that does not ask for it (RFC 9110, 7.8)."""
+        """Parse bytes. A request to change the protocol is handled as if it did not ask for one (RFC 9110, 7.8)."""
         while data and not self._is_deaf:
             try:
                 self.parser.feed_data(data)
@@ -124,17 +133,20 @@ class Connection(HttpToolsProtocol):
                 return
             data = self._without_upgrade() + rest
             self.parser = httptools.HttpRequestParser(self)
-            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # uvicorn sets this too.
 
     def _without_upgrade(self) -> bytes:
-        """Return the head that the parser has just read, without its Upgrade. The parser skips such a head's body."""
+        """Return the head that was just parsed, without its Upgrade header.
+
+        The parser skips the body of such a head.
+        """
         version = self.parser.get_http_version().encode()
         lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
         lines += [b"%b: %b" % (name, value) for name, value in self.headers if name != b"upgrade"]
         return b"\r\n".join([*lines, b"", b""])
 
     def _note_line(self, data: bytes) -> None:
-        """Remember how much has come of the current line of an incomplete head."""
+        """Record how many bytes of the current line of an incomplete head have arrived."""
         newline = data.rfind(b"\n")
         if newline >= 0:
             self._line = 0
@@ -142,7 +154,7 @@ class Connection(HttpToolsProtocol):
         self._line += len(data) - 1 - newline
 
     def _feed_lines(self, data: bytes) -> None:
-        """Parse heads line by line, and bodies piece by piece, up to what is over a limit."""
+        """Parse heads line by line and bodies piece by piece, and stop at the first byte over a limit."""
         position = 0
         while position < len(data) and not self._is_deaf:
             end = position + MAX_FIELD if self._stage == _BODY else data.find(b"\n", position) + 1 or len(data)
@@ -158,9 +170,9 @@ class Connection(HttpToolsProtocol):
                 self._has_request_line = self._stage == _HEAD
 
     def _excess(self) -> GraphkinError | None:
-        """Return the refusal of a line or a head that is over its limit."""
+        """Return the error for a line or a head over its limit, else None."""
         in_request_line = not self._has_request_line and self._stage != _BODY
-        # A body's last line may be the length of a chunk, whose content then counts as the rest of that line.
+        # The last line of a body may be a chunk size. The chunk's content then counts as the rest of that line.
         if self._line > (MAX_FIELD if self._has_request_line and self._stage != _BODY else MAX_REQUEST_LINE):
             if not in_request_line:
                 return HeadersTooLarge("a header is too large", expected=f"at most {MAX_FIELD} bytes")
@@ -183,7 +195,7 @@ class Connection(HttpToolsProtocol):
             return
         if len(self.pipeline) >= _MAX_PIPELINED:
             self._is_deaf = True
-            self.cycle.keep_alive = False  # the client sends those requests again that got no reply
+            self.cycle.keep_alive = False  # The client repeats pipelined requests that got no reply.
             return
         self._admit()
         self._stage = _BODY
@@ -191,14 +203,14 @@ class Connection(HttpToolsProtocol):
             self._end_with_reply(self._surplus)
 
     def _admit(self) -> None:
-        """Start the request whose head is complete, once those before it are answered."""
+        """Start the request whose head is complete, after the replies to earlier requests."""
         before = self.cycle
         super().on_headers_complete()
         if before is None or before.response_complete:
             self._earlier.clear()
         else:
             self._earlier.append(before)
-        self.headers = []  # a trailer is no header of the request
+        self.headers = []  # A trailer is not a header of the request.
         self._pending = self._line = 0
         self._due = inf
 
@@ -211,13 +223,14 @@ class Connection(HttpToolsProtocol):
         if self._stage == _BODY:
             super().on_message_complete()
             self._stage, self._pending, self._due = _IDLE, 0, inf
-            if self.cycle.response_complete and not self._is_deaf:  # a refusal that came before the end of the body
+            # The request was refused before the end of its body.
+            if self.cycle.response_complete and not self._is_deaf:
                 self.timeout_keep_alive_task = self.loop.call_later(
                     self.timeout_keep_alive, self.timeout_keep_alive_handler
                 )
 
     def _refuse(self, error: GraphkinError) -> None:
-        """Answer with an error, after the replies to earlier requests, and close the connection."""
+        """Reply with an error, after the replies to earlier requests, and close the connection."""
         if self._stage != _BODY:
             named = self._stage == _HEAD and self.url
             super().on_message_begin()
@@ -235,12 +248,12 @@ class Connection(HttpToolsProtocol):
         self._is_deaf = True
         scope: Any = self.cycle.scope
         scope[REFUSAL] = error
-        self.cycle.message_event.set()  # wakes the application where it waits for more of the body
+        self.cycle.message_event.set()  # Wakes the application if it waits for the rest of the body.
         self.cycle.keep_alive = False
         self.cycle.transport = _Lingering(self)
 
     def _set_deadline(self) -> None:
-        """Say until when the rest must come of what has begun."""
+        """Set the deadline for the rest of a head or body that has started."""
         if self._stage == _BODY:
             self._due = self._heard + self._bounds.body_seconds
             self.cycle.transport = _Lingering(self)
@@ -248,9 +261,9 @@ class Connection(HttpToolsProtocol):
             self._due = self._heard + self._bounds.head_seconds
 
     def finish(self) -> None:
-        """End the reply; the connection closes when the client closes it, or at the deadline of the request.
+        """End the reply. The connection closes when the client closes it, or at the deadline of the request.
 
-        A connection that is closed while the client still sends is reset, and the client may lose the reply.
+        Closing a connection while the client still sends would reset it, and the client might lose the reply.
         """
         self._is_deaf = True
         if self._due == inf:
@@ -259,7 +272,7 @@ class Connection(HttpToolsProtocol):
             self.transport.write_eof()
 
     def _look(self) -> None:
-        """Close the connection where a deadline is over."""
+        """Close the connection if a deadline has passed, and schedule the next check."""
         now, unsent = self.loop.time(), self._queued()
         if not unsent or unsent != self._unsent:
             self._stalled = now
@@ -268,7 +281,7 @@ class Connection(HttpToolsProtocol):
             self._closed("reply")
             self.transport.abort()
             return
-        if now >= self._due and self.flow.read_paused:  # the rest waits until earlier requests are answered
+        if now >= self._due and self.flow.read_paused:  # The rest is not read until earlier requests are answered.
             self._due = now + self._period
         elif now >= self._due:
             self._due = inf
@@ -276,10 +289,10 @@ class Connection(HttpToolsProtocol):
         self._timer = self.loop.call_later(min(self._period, self._due - now), self._look)
 
     def _queued(self) -> int:
-        """Return the bytes of replies that the client has not taken, here and in the kernel's queue.
+        """Return the number of reply bytes that the client has not read, in this process and in the kernel's queue.
 
-        The kernel asks for more only after a good part of its queue is sent, so that what is left here says nothing
-        about a slow client.
+        The kernel asks for more only after it has sent a good part of its queue. So the bytes left in this process
+        alone do not identify a slow client.
         """
         in_kernel = array("i", [0])
         connected = self.transport.get_extra_info("socket")
@@ -303,7 +316,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
 
     def _make_room(self) -> None:
-        """Close the connection that has been idle for the longest time if there are too many."""
+        """Close the connection that has been idle longest if there are too many."""
         most, per_address = self._bounds.connections, self._bounds.per_address
         everybody: Collection[Any] = self.connections
         if len(everybody) > most:
@@ -317,7 +330,7 @@ class Connection(HttpToolsProtocol):
                 self._displace(peers, error)
 
     def _displace(self, among: Collection[Any], error: GraphkinError) -> None:
-        """Close an idle connection among these, or where all are in use refuse this one's request."""
+        """Close the longest idle of these connections. If none is idle, refuse the request of this connection."""
         idle = [each for each in among if each is not self and each.is_idle]
         if idle:
             min(idle, key=lambda each: each._heard).transport.close()
@@ -327,13 +340,16 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is open and has no request to answer; a head, or the rest of a refused body, may be coming."""
+        """Whether the connection is open without a request to answer.
+
+        A head, or the rest of a refused body, may still be arriving.
+        """
         answered = self.cycle is None or self.cycle.response_complete
         return answered and not self.transport.is_closing()
 
 
 class _Lingering(asyncio.Transport):
-    """The transport of a reply that may end before its request does."""
+    """Transport of a reply that may end before its request does."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which pages of other origins may ask from a browser (CORS): none, unless a setting names them."""
+"""Cross-origin requests from browsers (CORS). No other origin is allowed unless the settings list it."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 _ASKED = ("Authorization", "Content-Type", "If-None-Match", "Range", "X-Request-ID")
-"""Headers of requests beside those that any page may send."""
+"""Allowed request headers, besides those that CORS always allows."""
 
 _TOLD = (
     "Accept-Ranges",
@@ -21,12 +21,15 @@ _TOLD = (
     "WWW-Authenticate",
     "X-Request-ID",
 )
-"""Headers of replies beside those that any page may read."""
+"""Exposed response headers, besides those that CORS always exposes."""
 
 
 def cors(origins: Sequence[str]) -> list[Middleware]:
-    """For the application. A browser's own credentials are never let through, so `*` gives nobody more
-    than he has himself; a key is what a page was told."""
+    """Return the CORS middleware for these origins; none if there are no origins.
+
+    Browser credentials (cookies) are never allowed, so `*` gives a page no more rights than any other client has. An
+    API key must be given to the page explicitly.
+    """
     if not origins:
         return []
     return [

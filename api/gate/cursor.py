@@ -1,4 +1,4 @@
-"""Cursors: opaque text that says where the next page of one query over one generation begins."""
+"""Page cursors: opaque text that locates the next page of one query over one generation."""
 
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -14,7 +14,13 @@ _LAYOUT = struct.Struct(">32s8sI")  # generation, query, position
 
 @dataclass(frozen=True)
 class Cursor:
-    """`generation` 64 hexadecimal digits; `query` 8 bytes that tell queries apart; `position` 0 to 2^32 - 1."""
+    """Position of a page.
+
+    Attributes:
+        generation: Generation id, 64 hexadecimal digits.
+        query: 8 bytes that identify the query (`query_key`).
+        position: Index of the first row of the page, 0 to 2^32 - 1.
+    """
 
     generation: str
     query: bytes
@@ -25,13 +31,17 @@ class Cursor:
 
     @classmethod
     def decode(cls, text: str) -> Self:
-        """Raises `BadRequest` for anything that `encode` did not give."""
+        """Parse a cursor.
+
+        Raises:
+            BadRequest: The text was not produced by `encode`.
+        """
         try:
             generation, query, position = _LAYOUT.unpack(urlsafe_b64decode(text.encode("ascii")))
         except (ValueError, struct.error) as error:
             raise _not_a_cursor(text) from error
         cursor = cls(generation.hex(), query, position)
-        if cursor.encode() != text:  # decoding passes over what is not base64
+        if cursor.encode() != text:  # The base64 decoder skips invalid characters.
             raise _not_a_cursor(text)
         return cursor
 
@@ -41,6 +51,6 @@ def _not_a_cursor(text: str) -> BadRequest:
 
 
 def query_key(path: str, parameters: Iterable[tuple[str, str]]) -> bytes:
-    """What a cursor is bound to: the path and every parameter but the page itself (limit, cursor, generation)."""
+    """Return the hash that identifies a query: its path and all parameters but limit, cursor and generation."""
     asked = sorted((name, value) for name, value in parameters if name not in {"limit", "cursor", "generation"})
     return blake2b(repr((path, asked)).encode(), digest_size=8).digest()

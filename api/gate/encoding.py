@@ -1,4 +1,4 @@
-"""Replies compressed for whoever takes them so: zstd or gzip, by Accept-Encoding."""
+"""Compression of responses with zstd or gzip, negotiated by Accept-Encoding."""
 
 import asyncio
 from functools import lru_cache
@@ -10,16 +10,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from graphkin.api.gate.reply import ARROW
 
 _VARIES = b"Accept-Encoding"
-_SMALLEST = 500  # bytes of a body that is worth it
-_LARGE = 128 * 1024  # bytes of a piece that is compressed elsewhere than in the event loop
-_LEVELS = {"zstd": 3, "gzip": 4}  # of gzip the one beyond which JSON gets hardly smaller, and slower
+_SMALLEST = 500  # bytes; smaller bodies are not compressed
+_LARGE = 128 * 1024  # bytes; larger pieces are compressed in a thread, not on the event loop
+_LEVELS = {"zstd": 3, "gzip": 4}  # Beyond gzip level 4, JSON gets hardly smaller and compression gets slower.
 _DENSE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, ARROW, "application/vnd.apache.parquet")
-"""Media types whose bytes are compressed already, or are numbers that nothing makes much smaller."""
+"""Media types that are compressed already, or hold numbers that compression makes hardly smaller."""
 
 
 class _ZstdResponder(IdentityResponder):
-    """As Starlette's `GZipResponder`. `compressor` is for what is small and whole, so it is never in use twice: to make
-    one takes longer than to use it."""
+    """Counterpart of Starlette's `GZipResponder` for zstd.
+
+    Small, complete bodies share `compressor`, because creating one takes longer than compressing with it. It is used
+    only on the event loop, so never concurrently.
+    """
 
     content_encoding = "zstd"
 
@@ -43,9 +46,10 @@ class _ZstdResponder(IdentityResponder):
 
 
 class Encoding:
-    """ASGI middleware. An entity tag is of the bytes before they are compressed, so it is a weak one afterwards.
+    """ASGI middleware that compresses responses.
 
-    What HEAD says is of the plain reply, whose length and tag are those that parts of a file go by.
+    An entity tag identifies the uncompressed bytes, so a compressed response carries it as a weak tag. Responses to
+    HEAD describe the uncompressed response: Range requests refer to its length and tag.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -80,8 +84,10 @@ class Encoding:
 
 
 def _telling(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tuple[bytes, bytes]]:
-    """That it depends on Accept-Encoding, compressed or not; and the tag of what is compressed, or of what the client
-    has so."""
+    """Return the response headers with `Vary: Accept-Encoding`, and with a weak entity tag where needed.
+
+    The tag is weak if the response is compressed, or if the client already has the compressed response.
+    """
     told, varies, tag, compressed = [], b"", None, False
     for name, value in headers:
         if name == b"vary":
@@ -99,7 +105,7 @@ def _telling(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tuple[byt
 
 @lru_cache(maxsize=256)
 def chosen(accepted: str) -> str | None:
-    """The coding that an Accept-Encoding header wants most of those there are; zstd among equals, None for none."""
+    """Return the coding that an Accept-Encoding header prefers; zstd among equals, None for no compression."""
     weights = dict(map(_weighed, accepted.split(",")))
     best = max(_LEVELS, key=lambda coding: weights.get(coding, weights.get("*", 0.0)))
     return best if weights.get(best, weights.get("*", 0.0)) > 0 else None

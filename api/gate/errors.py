@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json` (RFC 9457). `protocol.problems` says which error has which status."""
+"""Errors as `application/problem+json` (RFC 9457). `protocol.problems` maps errors to statuses."""
 
 import logging
 import uuid
@@ -32,15 +32,15 @@ from graphkin.protocol.problems import MEDIA_TYPE, ProblemType, problem_type_of
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _NO_METHOD = ProblemType(HTTPStatus.METHOD_NOT_ALLOWED, "Method not allowed")
-_RETRY_AFTER = 5  # seconds, where the store does not know better
-_TOLD = 500  # characters of a detail
+_RETRY_AFTER = 5  # seconds, if the error names no other time
+_TOLD = 500  # maximum length of a detail, in characters
 _CHALLENGE = 'Bearer realm="graphkin"'
 
 _log = logging.getLogger(__name__)
 
 
 def answer(error: GraphkinError, scope: Scope) -> Response:
-    """The problem that an error stands for. There is no Retry-After where trying again does not help."""
+    """Return the problem response of an error. It has no Retry-After where a retry cannot help."""
     headers = {}
     if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
         _log.error("%s: %s", scope["path"], error)
@@ -82,7 +82,7 @@ async def _on_invalid_request(request: Request, error: RequestValidationError) -
 
 
 async def _on_http_exception(request: Request, error: HTTPException) -> Response:
-    """What the framework raises itself: no such route, method not allowed, a body that is no JSON at all."""
+    """Handle errors of the framework: unknown route, method not allowed, or a body that is not JSON."""
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
             return answer(NotFound("no such route", given=request.url.path, hint="/docs lists them"), request.scope)
@@ -98,7 +98,7 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
 
 
 def _allowed(request: Request) -> list[str]:
-    """Every method that some route has for this path."""
+    """Return all methods that any route accepts for this path."""
     routes = request.app.routes
     return [
         method
@@ -108,9 +108,9 @@ def _allowed(request: Request) -> list[str]:
 
 
 class Bugs:
-    """ASGI middleware: an exception that nobody expected is a 500 whose id is in the log.
+    """ASGI middleware that answers an unexpected exception with status 500 and an id that is in the log.
 
-    In the middle of a reply it is passed on, and the server cuts the connection.
+    If the reply has already started, the exception is passed on and the server cuts the connection.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -144,4 +144,4 @@ HANDLERS: dict[Any, Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
     RequestValidationError: _on_invalid_request,
     HTTPException: _on_http_exception,
 }
-"""For the application: what to do with each family of expected exceptions."""
+"""Exception handlers of the application, by exception class."""

@@ -1,4 +1,4 @@
-"""One request and its reply, as they are counted and logged; each has an id."""
+"""Outermost middleware: assigns request ids and reports every request with its reply to the log and the metrics."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -14,15 +14,25 @@ from graphkin.api.gate.security import every
 
 _ID = b"x-request-id"
 _CACHING = b"cache-control"
-_USABLE = re.compile(rb"[\w.:/+=~-]{1,128}")  # of an id that a client gives: what no log needs to escape
+_USABLE = re.compile(rb"[\w.:/+=~-]{1,128}")  # client-supplied ids that a log need not escape
 
-_SHOWN = 100  # characters of a collection's name, which may be made up
+_SHOWN = 100  # characters of a collection name, which the client may have invented
 
 
 class Exchange(NamedTuple):
-    """route: its template, or `none`; seconds: from the request's headers to the end of the reply; bytes: of its body
-    as it was sent; collection: which the path names, whether there is one or not; key: the id of the one that was asked
-    with, also where it opened nothing, None for none that is known; user: for whom, where that key is a proxy's."""
+    """One request and its reply.
+
+    Attributes:
+        id: Request id.
+        method: HTTP method.
+        route: Path template of the route, or `none`.
+        status: HTTP status of the reply.
+        seconds: Time from the request's headers to the end of the reply.
+        bytes: Size of the reply's body as sent.
+        collection: Collection in the path, whether or not it exists.
+        key: Id of the request's key, even if the key was refused; None for no key or an unknown one.
+        user: User that a proxy's key acts for.
+    """
 
     id: str
     method: str
@@ -36,10 +46,15 @@ class Exchange(NamedTuple):
 
 
 class Witness:
-    """ASGI middleware that tells `told` of every exchange, refused and failed ones too. Outermost.
+    """ASGI middleware that calls every listener in `told` after each exchange, including refused and failed ones.
 
-    A request keeps the X-Request-ID that it comes with, and gets one otherwise; its reply has it, and what browsers are
-    told of every reply. `origins`: whose pages may read what is answered.
+    It must be the outermost middleware. A request keeps a valid X-Request-ID header, or gets a new id. The reply
+    carries that id and the security headers.
+
+    Args:
+        app: Wrapped application.
+        told: Listeners.
+        origins: Origins whose pages may read replies.
     """
 
     def __init__(self, app: ASGIApp, told: Sequence[Callable[[Exchange], None]], origins: Sequence[str]) -> None:
@@ -91,7 +106,7 @@ def _id(scope: Scope) -> bytes:
 
 
 def _private(headers: Collection[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return headers of a reply to a request with a key: no cache that others share may keep it."""
+    """Return the headers of a reply to a request with a key, so that no shared cache may store it."""
     kept = [(name, value) for name, value in headers if name != _CACHING]
     caching = [b"private", *(value for name, value in headers if name == _CACHING)]
     return [*kept, (_CACHING, b", ".join(caching))]

@@ -1,6 +1,6 @@
-"""What requests give, read as models say, and what is said of what the models refuse.
+"""Validation of request input by pydantic models, and the errors for invalid input.
 
-Knows no framework: the processes that read structures import it.
+This module imports no web framework, because the worker processes that read structures import it.
 """
 
 import json
@@ -17,22 +17,36 @@ from graphkin.protocol.errors import BadRequest, GraphkinError, InvalidInput
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_SHOWN = 200  # characters of what was given
-_LISTED = 3  # validation errors in one detail
+_SHOWN = 200  # characters of invalid input that an error repeats
+_LISTED = 3  # validation errors listed in one detail
 
 _brief = reprlib.Repr()
 _brief.maxlevel, _brief.maxstring, _brief.maxother = 2, _SHOWN, _SHOWN
 
 
 def parsed(model: type[Model], body: bytes) -> Model:
-    """Raises `BadRequest` for what is no JSON, and `InvalidInput` for what the model refuses, nothing among it."""
+    """Parse a JSON body as a model.
+
+    Raises:
+        BadRequest: The body is not JSON.
+        InvalidInput: The body is empty, or the model rejects it.
+    """
     if not body:
         raise refusal([{"type": "missing", "loc": ("body",), "msg": "Field required", "input": None}])
     return validated(model, _parsed(body), "body")
 
 
 def validated(model: type[Model], given: Any, place: Literal["body", "path", "query"]) -> Model:
-    """What a request gives in some place, as this model. Raises `InvalidInput` for what the model refuses."""
+    """Validate input as a model.
+
+    Args:
+        model: Model to validate with.
+        given: Input.
+        place: Part of the request that the input comes from. It heads the location in errors.
+
+    Raises:
+        InvalidInput: The model rejects the input.
+    """
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -51,7 +65,7 @@ def _parsed(body: bytes) -> Any:
 
 
 def refusal(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
-    """What a request is told that does not hold what it should: pydantic's errors, the place in front of each `loc`."""
+    """Return the error for invalid input. Each `loc` of pydantic's errors must begin with the part of the request."""
     first = errors[0]
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
         return BadRequest(f"the body is not JSON: {first['ctx']['error']}", expected="a JSON object")
@@ -74,7 +88,7 @@ def _complaint(error: Mapping[str, Any]) -> str:
 
 
 def shown(given: Any, most: int = _SHOWN) -> Any:
-    """What was given, short enough to send back and always text that can be encoded."""
+    """Return input in a form that is short enough to send back and can always be encoded."""
     if given is None or isinstance(given, bool | int | float):
         return given
     text = given if isinstance(given, str) else _brief.repr(given)

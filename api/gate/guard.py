@@ -1,4 +1,4 @@
-"""The gate before the application: refuses a request by its head alone."""
+"""Middleware that checks the head of a request before the application sees it."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,14 @@ from graphkin.api.gate.errors import answer
 from graphkin.protocol.errors import BadRequest, GraphkinError
 
 REST = "graphkin.rest"
-"""Key of the scope: what receives whatever comes after the body, which is that the client has gone."""
+"""Key of the ASGI scope: the `Receive` of what follows the body, namely the disconnect of the client."""
 
 
 class Guard:
-    """ASGI middleware: checks the host, and how the body is sent and how long it says it is. It reads no body."""
+    """ASGI middleware that checks the host, the transfer coding and the declared length of the body.
+
+    It reads no body.
+    """
 
     def __init__(self, app: ASGIApp, allowed_hosts: Sequence[str]) -> None:
         self._app = app
@@ -33,7 +36,13 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:
-        """Raises `BadRequest`, `TooLarge`, and the error by which the connection refuses the request."""
+        """Check the head of a request.
+
+        Raises:
+            BadRequest: The host is not served, or the transfer is compressed.
+            TooLarge: The declared length exceeds `MAX_BODY`.
+            GraphkinError: The connection refused the request.
+        """
         if REFUSAL in scope:
             raise scope[REFUSAL]
         hosts, length, codings = [], 0, []

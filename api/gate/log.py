@@ -1,4 +1,4 @@
-"""The access log: one JSON object a line. It holds no query, no body and no header, so no structure and no secret."""
+"""The access log: one JSON object per line. It holds no query, body or header, so no structure and no secret."""
 
 import logging
 import sys
@@ -13,9 +13,10 @@ from graphkin.protocol.errors import InvalidInput
 
 
 class AccessLog:
-    """In a file, which may be renamed by whoever rotates it; `-` is standard output.
+    """Access log in a file, or on standard output for `-`. The file may be renamed by log rotation at any time.
 
-    Raises `InvalidInput` for a file that cannot be written.
+    Raises:
+        InvalidInput: The file cannot be written.
     """
 
     def __init__(self, place: Path) -> None:
@@ -30,7 +31,7 @@ class AccessLog:
             ) from error
 
     def write(self, exchange: Exchange) -> None:
-        """A line of when it ended, and what `Exchange` holds."""
+        """Write one line: the time at which the exchange ended, and the fields of `Exchange`."""
         said = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **exchange._asdict()}
         line = to_json({**said, "seconds": round(exchange.seconds, 6)}).decode()
         self._handler.emit(logging.LogRecord("graphkin.access", logging.INFO, "", 0, line, None, None))

@@ -1,4 +1,4 @@
-"""Request counts and latencies for Prometheus, by route template: a label never holds what a client made up."""
+"""Prometheus metrics of requests, labeled by route template. No label holds text that a client chose."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,21 +17,23 @@ from graphkin.api.gate.exchange import Exchange
 
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds
-_PULSE = 0.05  # seconds
-_COUNTED = 1.0  # seconds between counts of what a process holds, where others tell of it too
+_PULSE = 0.05  # seconds between measurements of the event loop's lag
+_COUNTED = 1.0  # seconds between updates of gauges, if other processes report them too
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Metrics that several processes write, and each can tell: files of the folder, by the number of a process, which
-    the next one of that number goes on with."""
+    """Metrics files that several processes of one server share.
+
+    Each process writes the files of its number. A new process with the same number continues them.
+    """
 
     folder: Path
     number: int
 
     @property
     def environment(self) -> dict[str, str]:
-        """For the process: prometheus_client reads it."""
+        """Environment variables that the process needs for prometheus_client."""
         return {"PROMETHEUS_MULTIPROC_DIR": str(self.folder)}
 
     @property
@@ -39,20 +41,20 @@ class Shared:
         return self.folder / f"{self.number}.pid"
 
     def begin(self, pid: int) -> None:
-        """There is a process of this number."""
+        """Record that the process with this number runs under this pid."""
         self._pid.write_text(str(pid))
 
     def end(self) -> None:
-        """It has ended: what it held is no more, what it counted stays."""
+        """Record that the process has ended. Its gauges are dropped and its counters stay."""
         self._pid.unlink(missing_ok=True)
         mark_process_dead(self.number, self.folder)  # type: ignore[no-untyped-call]
 
     def use(self) -> None:
-        """For all metrics that this process makes."""
+        """Store all metrics that this process creates from now on in the shared files."""
         values.ValueClass = values.MultiProcessValue(lambda: self.number)  # type: ignore[no-untyped-call]
 
     def view(self) -> CollectorRegistry:
-        """What all processes count together."""
+        """Return a registry of the metrics of all processes together."""
         registry = CollectorRegistry()
         MultiProcessCollector(registry, self.folder)  # type: ignore[no-untyped-call]
         registry.register(_Processes(self.folder))
@@ -60,7 +62,7 @@ class Shared:
 
 
 class Metrics:
-    """The registry of one application. `shared`: with those of other processes."""
+    """Metrics registry of one application. With `shared`, it is combined with those of other processes."""
 
     def __init__(self, shared: Shared | None = None) -> None:
         if shared is not None:
@@ -101,7 +103,10 @@ class Metrics:
         )
 
     def counting(self, count: Callable[[], None]) -> None:
-        """Have something counted whenever anybody asks; by other processes too, so then every second."""
+        """Register a function that updates metrics.
+
+        It runs at every scrape and, if metrics are shared, every second.
+        """
         self._counts.append(count)
 
     def count_closed(self, reason: Reason) -> None:
@@ -109,7 +114,7 @@ class Metrics:
         self._closed.labels(reason).inc()
 
     def view(self) -> CollectorRegistry:
-        """All of it, of all processes, as it is now."""
+        """Return a registry of the current metrics of all processes."""
         self._count()
         return self.registry if self._shared is None else self._shared.view()
 
@@ -119,7 +124,7 @@ class Metrics:
 
     @asynccontextmanager
     async def feeling_pulse(self) -> AsyncIterator[None]:
-        """Measure the event loop's lag meanwhile."""
+        """Measure the event loop's lag while the block runs."""
         tasks = [asyncio.create_task(self._feel_pulse())]
         if self._shared is not None:
             tasks.append(asyncio.create_task(self._keep_counting()))
@@ -154,7 +159,7 @@ class Metrics:
 
 
 class _Processes(Collector):
-    """What each of the processes takes of the machine, by its number."""
+    """Collector of the resources of every server process, labeled by its number."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -171,6 +176,6 @@ class _Processes(Collector):
     def _of(self, file: Path) -> list[Metric]:
         try:
             pid = int(file.read_text())
-        except (OSError, ValueError):  # it ends, or begins, just now
+        except (OSError, ValueError):  # The process is just starting or ending.
             return []
         return list(ProcessCollector(pid=lambda: pid, registry=None).collect())

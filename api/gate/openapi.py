@@ -1,4 +1,4 @@
-"""What the OpenAPI says besides the routes' own signatures: errors, media types, parameters read by hand."""
+"""Additions to the OpenAPI document: errors, media types, and parameters that routes parse themselves."""
 
 from typing import Any, Literal
 
@@ -44,17 +44,22 @@ Responses = dict[int | str, dict[str, Any]]
 
 
 def problems(*statuses: int) -> Responses:
-    """The errors with these statuses, for `responses=` of a route or router."""
+    """Return the errors with these statuses, for `responses=` of a route or router."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": _REASONS[status], "content": content} for status in statuses}
 
 
 def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
-    """A 200 in each of these media types, for `responses=` of a route. `row`: what a line of JSON Lines holds."""
+    """Return a 200 response in each of these media types, for `responses=` of a route.
+
+    Args:
+        media_types: Media types of the response.
+        row: Model of one line of JSON Lines.
+    """
     schema = {"type": "string", "format": "binary"}
     if row is not None:
         schema = row.model_json_schema(ref_template=_REFERENCE)
-        schema.pop("$defs", None)  # what a row holds is named among the others
+        schema.pop("$defs", None)  # The nested models are listed among the document's schemas.
     return {
         200: {
             "description": "Successful reply.",
@@ -67,13 +72,13 @@ def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
 
 
 def parts(*media_types: str) -> Responses:
-    """A 206 in each of these media types, for `responses=` of a route that answers Range."""
+    """Return a 206 response in each of these media types, for `responses=` of a route that accepts Range."""
     content = {each: {"schema": {"type": "string", "format": "binary"}} for each in media_types}
     return {206: {"description": "The part that Range asks for; several are multipart/byteranges.", "content": content}}
 
 
 def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[dict[str, Any]]:
-    """A model's fields as parameters, for `openapi_extra=` of a route that reads them itself."""
+    """Return the fields of a model as parameters, for `openapi_extra=` of a route that parses them itself."""
     schema = model.model_json_schema()
     return [
         {
@@ -88,14 +93,16 @@ def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[
 
 
 def _secure(operation: dict[str, Any], needs: Access) -> None:
-    """Say of an operation what keys are for that may ask it."""
-    operation["security"] = [{_KEY: [needs]}, {}]  # nothing: of a server whose store has no key
+    """Document the access that a key needs for an operation."""
+    operation["security"] = [{_KEY: [needs]}, {}]  # The empty object documents servers whose store has no key.
     operation["responses"].update({str(status): said for status, said in problems(401, 403, 429).items()})
 
 
 def complete(app: FastAPI) -> None:
-    """Let the application's schema hold what only references name: problems, and bodies that are read by hand. What
-    asks a route is called as its function: generated clients and tools have that name, so it stays what it is."""
+    """Add the schemas that are only referenced (problems, and bodies parsed by hand) and the security of operations.
+
+    The operation id of a route is its function's name. Generated clients use these names, so they must stay stable.
+    """
     for route in app.routes:
         if isinstance(route, APIRoute):
             route.operation_id = route.name

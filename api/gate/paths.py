@@ -1,4 +1,4 @@
-"""What stands in paths, as FastAPI reads it."""
+"""Path parameters as FastAPI declares them."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from graphkin.protocol.values import MAX_ID
 
 
 class _Item(StringConvertor):
-    """What stands for an item at the end of a path: not the name of a route beside it, which has methods of its own."""
+    """Matches an item id at the end of a path, but not `query`, a sibling route with methods of its own."""
 
     regex = "(?!query$)[^/]+"
 

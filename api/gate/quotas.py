@@ -1,8 +1,7 @@
-"""How much each key may ask, of a proxy's key each user: requests and rows a minute, heavy work at once. Processes with
-one folder count as one.
+"""Quotas of keys: requests and rows per minute, and concurrent heavy requests.
 
-What a reply takes beyond a minute's quota is taken from those of the next minutes: however large one is, over time no
-key has more.
+A proxy's key has these quotas per user. Server processes that use the same folder share the counts. A reply that
+exceeds the quota of a minute also uses up that of the following minutes, so no key gets more over time.
 """
 
 import sqlite3
@@ -21,7 +20,7 @@ from graphkin.protocol.errors import StoreError, TooManyRequests
 from graphkin.runtime.folders import FILE_MODE, private_folder
 
 TOLD = "graphkin.quotas"
-"""Of the scope: headers of a reply about the quotas of the request's key."""
+"""Key of the ASGI scope: response headers about the quotas of the request's key."""
 
 _WINDOW = 60  # seconds
 
@@ -32,22 +31,33 @@ CREATE TABLE IF NOT EXISTS spent (who TEXT, what TEXT, minute INTEGER NOT NULL, 
 
 
 class Quotas:
-    """What was used is in a small database in the folder, which may be deleted while no server runs, until the minutes
-    have made up for it; each heavy request holds a lock there, which goes with its process. `now`: seconds since 1970.
+    """Counts usage in a small SQLite database in `folder`.
 
-    Raises `StoreError` where the folder cannot be used.
+    Usage is stored until enough minutes have passed to pay it off. Each heavy request holds a lock file in the folder,
+    which the operating system releases when the process ends. The folder may be deleted while no server runs.
+
+    Args:
+        folder: Folder of the database and the lock files.
+        now: Clock, in seconds since 1970.
+
+    Raises:
+        StoreError: The folder cannot be used. Raised by the methods, because the folder is opened on first use.
     """
 
     def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
         self._folder = folder
         self._now = now
         self._mutex = threading.Lock()
-        self._swept = 0  # minute in which what is made up for was last forgotten
+        self._swept = 0  # minute of the last removal of entries that are paid off
         self._opened: sqlite3.Connection | None = None
 
     @contextmanager
     def admitted(self, scope: Scope, caller: Caller, *, heavy: bool) -> Iterator[None]:
-        """Count a request, and hold its place among the heavy ones while the block runs. Raises `TooManyRequests`."""
+        """Count a request, and hold a slot for it while the block runs if it is heavy.
+
+        Raises:
+            TooManyRequests: A quota is used up, or all slots are taken.
+        """
         quota = caller.key.quota
         if quota.requests is not None or quota.rows is not None:
             self._admit(scope, caller)
@@ -93,7 +103,7 @@ class Quotas:
 
     @contextmanager
     def _place(self, caller: Caller, most: int) -> Iterator[None]:
-        """One of so many, which other processes see taken."""
+        """Hold one of `most` slots, which other processes see as taken."""
         for number in range(most):
             file = self._folder / f"{caller.counted}-{number}"
             try:
@@ -107,7 +117,8 @@ class Quotas:
                 try:
                     yield
                 finally:
-                    file.unlink(missing_ok=True)  # still held: who has opened it meanwhile sees it taken
+                    # The lock is still held, so a process that opened the file meanwhile finds it locked.
+                    file.unlink(missing_ok=True)
             return
         raise TooManyRequests(
             "too much heavy work at once for this key",
@@ -130,7 +141,7 @@ class Quotas:
                 raise self._unusable(error) from error
 
     def _sweep(self, counting: sqlite3.Connection) -> None:
-        """Once a minute forget who has nothing to make up for."""
+        """Delete paid-off entries, once a minute."""
         minute = int(self._now() // _WINDOW)
         if minute != self._swept:
             counting.execute("DELETE FROM spent WHERE until <= ?", (minute,))
@@ -139,12 +150,12 @@ class Quotas:
     def _open(self) -> sqlite3.Connection:
         private_folder(self._folder)
         file = self._folder / "used.sqlite"
-        file.touch(FILE_MODE)  # SQLite's own files beside it get its mode
+        file.touch(FILE_MODE)  # SQLite gives its companion files the mode of this one.
         try:
             return _connected(file)
         except sqlite3.OperationalError:
             raise
-        except sqlite3.DatabaseError:  # damaged: what was used is forgotten
+        except sqlite3.DatabaseError:  # The database is damaged: start again with no usage.
             for left in self._folder.glob(f"{file.name}*"):
                 left.unlink(missing_ok=True)
             return _connected(file)
@@ -161,7 +172,7 @@ def _connected(file: Path) -> sqlite3.Connection:
     database = sqlite3.connect(file, timeout=5, isolation_level=None, check_same_thread=False)
     try:
         database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = OFF")  # a power cut may take it
+        database.execute("PRAGMA synchronous = OFF")  # A power cut may lose the counts.
         database.execute(_SCHEMA)
     except BaseException:
         database.close()
@@ -170,11 +181,11 @@ def _connected(file: Path) -> sqlite3.Connection:
 
 
 def _used(counting: sqlite3.Connection, who: str, what: str, quota: int, minute: int) -> int:
-    """Of what was used, all that the minutes since have not made up for."""
+    """Return the recorded usage minus the quota of the minutes that have passed since."""
     found = counting.execute("SELECT minute, amount FROM spent WHERE who = ? AND what = ?", (who, what)).fetchone()
     if found is None:
         return 0
-    if found[0] > minute:  # the clock was set back: time goes on from here
+    if found[0] > minute:  # The clock was set back: count from the new time.
         _write(counting, who, what, quota, minute, found[1])
     return max(0, found[1] - quota * max(0, minute - found[0]))
 
@@ -185,7 +196,7 @@ def _write(counting: sqlite3.Connection, who: str, what: str, quota: int, minute
 
 
 def _headers(quotas: dict[str, int], used: dict[str, int], rest: float) -> list[tuple[bytes, bytes]]:
-    """As draft-ietf-httpapi-ratelimit-headers-10 has them: quota and window, what is left and for how long."""
+    """Return the headers of draft-ietf-httpapi-ratelimit-headers-10: quota and window, remaining amount and time."""
     policy = ", ".join(f'"{what}";q={quota};w={_WINDOW}' for what, quota in quotas.items())
     left = ", ".join(f'"{what}";r={max(0, quota - used[what])};t={ceil(rest)}' for what, quota in quotas.items())
     return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", left.encode())]

@@ -1,4 +1,4 @@
-"""Writing replies: media types, entity tags, JSON put together from parts that are JSON already."""
+"""Building blocks of responses: media types, entity tags, and JSON assembled from encoded parts."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -18,15 +18,19 @@ ARROW = "application/vnd.apache.arrow.stream"
 SVG = "image/svg+xml"
 
 FOR_EVER = "max-age=31536000, immutable"
-"""Cache-Control of what never changes. A shared cache may keep it too, but for what came with credentials."""
+"""Cache-Control of content that never changes. Shared caches may store it too, unless the request had credentials."""
 
 ROWS = (ARROW, "application/jsonl", JSON_LINES)
-"""What large replies are offered in; the last is what a client that does not mind gets."""
+"""Media types of row streams. The last one is the default of clients without a preference."""
 
 
 @lru_cache(maxsize=1024)
 def negotiate(offers: tuple[str, ...], accept: str) -> str:
-    """The best of `offers` (the last among equals) for an Accept header. Raises `NotAcceptable`."""
+    """Return the best of `offers` for an Accept header; the last among equals.
+
+    Raises:
+        NotAcceptable: The header accepts none of them.
+    """
     try:
         chosen: str = mimeparse.best_match(offers, accept)
     except mimeparse.MimeTypeParseException:
@@ -37,24 +41,24 @@ def negotiate(offers: tuple[str, ...], accept: str) -> str:
 
 
 def entity_tag(*parts: str) -> str:
-    """A strong entity tag for whatever these parts determine."""
+    """Return a strong entity tag for content that these parts determine."""
     return '"' + blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest() + '"'
 
 
 def document(fields: Mapping[str, Any], **ready: bytes) -> bytes:
-    """A JSON object of `fields` (at least one) and of members that are JSON already."""
+    """Return a JSON object of `fields` (at least one) and of members that are encoded already."""
     parts = [to_json(fields)[:-1]]
     parts += [b',"%b":%b' % (name.encode(), text) for name, text in ready.items()]
     return b"".join([*parts, b"}"])
 
 
 def array(elements: Iterable[bytes]) -> bytes:
-    """A JSON array of elements that are JSON already."""
+    """Return a JSON array of elements that are encoded already."""
     return b"[%b]" % b",".join(elements)
 
 
 def similarity_texts(similarity: Float32) -> list[bytes]:
-    """Each similarity as the shortest text that reads back as the same float32."""
+    """Return each similarity as the shortest text that parses to the same float32."""
     return [_text(value) for value in similarity.tolist()]
 
 
@@ -64,6 +68,6 @@ def _text(similarity: float) -> bytes:
 
 
 def similar_items(items: Iterable[bytes], similarity: Float32) -> bytes:
-    """A JSON array of {item, similarity}."""
+    """Return a JSON array of {item, similarity} objects."""
     pairs = zip(items, similarity_texts(similarity), strict=True)
     return array(b'{"item":%b,"similarity":%b}' % pair for pair in pairs)

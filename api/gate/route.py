@@ -1,4 +1,4 @@
-"""Routes of requests: each says what keys are for that may ask it, and where GET is answered, HEAD is too."""
+"""Base class of routes: checks keys and quotas, and answers HEAD wherever GET is allowed."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,17 +19,18 @@ from graphkin.protocol.values import Access
 
 
 class Route(APIRoute):
-    """HEAD takes the way of GET, and the server sends no body. It is no operation of its own in the OpenAPI.
+    """Route whose requests need a key with a certain access, where the store has keys.
 
-    An endpoint from request to response does all by hand, and is asked without FastAPI's search for parameters and
-    what it would have to tidy up, which take longer than some replies do.
+    HEAD is handled like GET, without a body, and is not listed as an operation of its own in the OpenAPI document. An
+    endpoint whose only parameter is `request` and that returns a `Response` is called directly. FastAPI's parameter
+    resolution and cleanup would take longer than some replies do.
     """
 
     needs: ClassVar[Access | None] = "admin"
-    """What a key must be for, where there are keys; None: nobody needs one. `needing` says it for a router."""
+    """Access that a key must grant; None if the route needs no key. `needing` sets it for a router."""
 
     heavy: ClassVar[bool] = False
-    """Whether keys may be for so many of them at once."""
+    """Whether requests count against the quota of concurrent heavy requests."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         super().__init__(path, endpoint, **options)
@@ -43,7 +44,8 @@ class Route(APIRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         admission: Admission = scope["state"]["admission"]
         caller = None if self.needs is None else await admission.admit(scope, self.needs)
-        if scope["method"] == "POST":  # read once the key is known, and before the request takes a turn of others
+        # The body is read after the key is checked, and before the request takes a slot from others.
+        if scope["method"] == "POST":
             receive = await buffered(scope, receive)
         if caller is None:
             await self.answer(scope, receive, send)
@@ -53,7 +55,7 @@ class Route(APIRoute):
             await self.answer(scope, receive, send)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """For whoever was let in."""
+        """Answer a request that has been admitted."""
         if self._is_head(scope):
             await self.app(scope, receive, send)
         else:
@@ -64,7 +66,7 @@ class Route(APIRoute):
 
 
 def _answering(endpoint: Callable[..., Any]) -> ASGIApp:
-    """As Starlette's `request_response`, but that what it raises is the application's alone to answer."""
+    """Adapt an endpoint to ASGI as Starlette's `request_response` does, but leave exceptions to the application."""
     asked = endpoint if iscoroutinefunction(endpoint) else partial(run_in_threadpool, endpoint)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,5 +77,5 @@ def _answering(endpoint: Callable[..., Any]) -> ASGIApp:
 
 
 def needing(access: Access | None, route: type[Route] = Route) -> type[Route]:
-    """For `route_class=` of a router: routes of that class, for keys that are for this, or for everybody."""
+    """Return a route class for `route_class=` of a router, whose routes need this access, or no key if it is None."""
     return type(route.__name__, (route,), {"needs": access})

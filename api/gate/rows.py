@@ -1,4 +1,4 @@
-"""Columnar rows as Arrow streams or JSON Lines."""
+"""Rows as Arrow streams or JSON Lines."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,9 +16,10 @@ _VALUES = 65_536  # numbers in one piece of JSON Lines
 def write(
     media_type: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], provenance: dict[str, Any]
 ) -> Iterator[bytes]:
-    """The batches in the media type asked for.
+    """Encode batches in a media type.
 
-    Arrow carries `provenance` in its schema's metadata, what is no text as JSON. JSON Lines has one object a row.
+    Arrow carries `provenance` in the schema metadata, with values other than text as JSON. JSON Lines has one object
+    per row.
     """
     if media_type == ARROW:
         return columnar.arrow(schema.with_metadata(told(provenance)), batches)
@@ -26,7 +27,7 @@ def write(
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """What is written at once: the interpreter can do nothing else meanwhile."""
+    """Split a batch into parts that are encoded without releasing the interpreter."""
     rows = max(1, _VALUES * batch.num_rows // (batch.nbytes // 4 + 1))
     return (batch.slice(begin, rows) for begin in range(0, batch.num_rows, rows))
 
@@ -37,7 +38,7 @@ def _json_lines(batch: pa.RecordBatch) -> bytes:
 
 
 def _values(column: pa.Array) -> list[Any]:
-    """As `to_pylist`, which takes ten times as long for fixed-size lists."""
+    """Return the values of a column. `to_pylist` takes ten times as long for fixed-size lists."""
     if not pa.types.is_fixed_size_list(column.type):
         return list(column.to_pylist())
     return list(column.flatten().to_numpy().reshape(len(column), column.type.list_size).tolist())

@@ -1,4 +1,4 @@
-"""What browsers are told not to do with replies, however those come about."""
+"""Security headers of responses."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ PAGE = {
             "default-src 'none'",
             "script-src 'self'",
             "style-src 'self'",
-            "img-src 'self' blob: data:",  # the structure editor's cursors are data:, saved pictures blob:
+            "img-src 'self' blob: data:",  # The structure editor's cursors are data: URLs, saved images are blob: URLs.
             "connect-src 'self'",
             "base-uri 'none'",
             "form-action 'none'",
@@ -16,19 +16,19 @@ PAGE = {
         )
     ),
 }
-"""Headers of what the page is made of."""
+"""Headers of the web page's files."""
 
 DRAWING = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
-"""Headers of an SVG, which is a document of this origin where it is opened alone. RDKit's have style attributes."""
+"""Headers of an SVG, which is a document of this origin when opened on its own. RDKit writes style attributes."""
 
 _EVERY = (
-    (b"x-content-type-options", b"nosniff"),  # it is what its media type says, and nothing that its bytes look like
-    (b"referrer-policy", b"no-referrer"),  # addresses hold structures
+    (b"x-content-type-options", b"nosniff"),  # Browsers must trust the media type and not guess from the content.
+    (b"referrer-policy", b"no-referrer"),  # addresses contain structures
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 
 
 def every(origins: Sequence[str]) -> tuple[tuple[bytes, bytes], ...]:
-    """Headers of every reply. Pages of other origins show nothing of it, unless some may read it anyway."""
+    """Return the headers of every response. Pages of other origins may not embed it, unless CORS allows some origin."""
     return *_EVERY, (b"cross-origin-resource-policy", b"cross-origin" if origins else b"same-origin")

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, if a setting asks for them: a span for each request, sent where OTEL_… variables say."""
+"""OpenTelemetry traces, if the settings enable them: one span per request, exported as OTEL_… variables say."""
 
 from typing import Any
 
@@ -10,9 +10,10 @@ _QUERY = "url.query"
 
 
 class Traces:
-    """The spans of one application. The last of them are sent when it closes.
+    """Tracing middleware of one application. Closing it exports the remaining spans.
 
-    Raises `InvalidInput` where the extra `telemetry` is not installed.
+    Raises:
+        InvalidInput: The extra `telemetry` is not installed.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,7 @@ class Traces:
             ) from error
 
         class Discreet(SpanProcessor):
-            """Queries hold structures."""
+            """Removes the query from spans, because it may contain structures."""
 
             def on_start(self, span: Span, parent_context: Any = None) -> None:  # noqa: ARG002 - its signature
                 if span.attributes and _QUERY in span.attributes:
