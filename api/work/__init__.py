@@ -1,1 +1,1 @@
-"""Who does what a request asks for: classes of work with queues of their own, and processes that can be stopped."""
+"""Scheduling: classes of work with a queue each, worker pools, and the tasks of worker processes."""

@@ -1,7 +1,8 @@
-"""Classes of work: a request that takes a millisecond never stands behind one that takes seconds.
+"""Classes of work, so that a request that takes a millisecond never waits for one that takes seconds.
 
-What is answered at once has no class. Each other class has a queue of its own: so many requests are worked on at once,
-so many more may wait, and beyond that one is told to come back. Whoever goes away is no longer waited or worked for.
+Requests that are answered at once have no class. Each other class has its own queue with a limit on running and on
+waiting requests. Requests beyond these limits get a 503 response with Retry-After. A request whose client has
+disconnected is dropped from the queue, and its work is stopped where possible.
 """
 
 import asyncio
@@ -20,16 +21,20 @@ from graphkin.api.gate.guard import REST
 from graphkin.api.gate.route import Route
 from graphkin.protocol.errors import StoreBusy
 
-_STALLED = 60  # seconds after which a client that takes nothing of a reply loses it
+_STALLED = 60  # seconds without progress after which a stalled client is disconnected
 
 
 @dataclass(frozen=True)
 class Limits:
-    """at_once: requests worked on; waiting: those that may queue for it, each for `patience` seconds; retry_after:
-    seconds that others are told.
+    """Limits of one class of work.
 
-    `stoppable`: the work itself can be stopped midway, not only while it waits; `seconds` until it is, unless its reply
-    has begun.
+    Attributes:
+        at_once: Requests that may run at the same time.
+        waiting: Requests that may wait for a slot.
+        retry_after: Seconds after which refused clients should retry.
+        patience: Seconds that a request may wait for a slot.
+        stoppable: Whether running work can be stopped midway, not only while it waits.
+        seconds: Time after which stoppable work is stopped, unless its reply has started.
     """
 
     at_once: int
@@ -52,22 +57,25 @@ CLASSES = {
     "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
     "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
 }
-"""search: a structure's, or the hierarchy as a graph; query: columns or edges of a whole collection; substructure: any
-request, while it waits for a pattern to be read and matched; batch: a search for many structures; pick: a diverse
-subset; drawing: a picture; comparison: a picture of a molecule beside another, what the members of a cluster share;
-feed: positives of all anchors, negatives; export: a whole collection as a file; part: a part of such a file, which the
-first has made."""
+"""Limits by class of work.
+
+search: search for one structure, or a query of the similarity graph. query: columns or edges of a whole collection.
+substructure: any request while it waits for a pattern to be read and matched. batch: search for many structures. pick:
+a diverse subset. drawing: a depiction. comparison: a depiction compared with another molecule, or the MCS of a cluster.
+feed: positives of all anchors, negatives. export: a whole collection as a file. part: a part of such a file, after the
+first request for a part has created it.
+"""
 
 
 WORKING = sum(limits.at_once for limits in CLASSES.values())
-"""Requests of all classes that are worked on at once."""
+"""Number of requests that all classes run at once."""
 
 COMPARED = frozenset({"highlight", "highlight_smiles"})
-"""Parameters of a picture that is compared with another."""
+"""Parameters of a depiction that is compared with another."""
 
 
 class Queue:
-    """Of one class of work."""
+    """Queue of one class of work."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -77,17 +85,17 @@ class Queue:
 
     @property
     def full(self) -> bool:
-        """Whether the next one must wait."""
+        """Whether the next request must wait."""
         return self._free.locked()
 
     def busy(self) -> StoreBusy:
-        """What one is told who cannot be served now, and is counted."""
+        """Return the error for a request that cannot be served now, and count it as refused."""
         limits = self.limits
         expected = f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most"
         return self._refusal(f"too many requests for {self._name} work", expected)
 
     def late(self) -> StoreBusy:
-        """What one is told who was stopped because time was up, and is counted."""
+        """Return the error for a request that was stopped at its time limit, and count it as refused."""
         expected = f"{self.limits.seconds:g} s at most, waiting for its turn included"
         return self._refusal(f"this {self._name} work was not done in time", expected)
 
@@ -96,7 +104,11 @@ class Queue:
         return StoreBusy(detail, expected=expected, retry_after=self.limits.retry_after)
 
     async def take(self) -> None:
-        """Wait for one's turn. Raises `StoreBusy` where too many wait already."""
+        """Wait for a slot.
+
+        Raises:
+            StoreBusy: Too many requests wait already, or no slot became free in time.
+        """
         if self.waiting >= self.limits.waiting:
             raise self.busy()
         self.waiting += 1
@@ -110,13 +122,13 @@ class Queue:
         self.working += 1
 
     def leave(self) -> None:
-        """Another's turn comes."""
+        """Release the slot."""
         self.working -= 1
         self._free.release()
 
 
 class Place:
-    """Of one request in the queues: in none, or in that of one class of work at a time."""
+    """Slot of one request. It holds a slot in at most one class of work at a time."""
 
     def __init__(self, scope: Scope) -> None:
         self.work: str | None = None
@@ -127,7 +139,11 @@ class Place:
         self._watching: asyncio.Task[None] | None = None
 
     async def take(self, work: str | None) -> None:
-        """Wait for one's turn in the queue of a class; whoever has one in another's leaves it. Raises `StoreBusy`."""
+        """Acquire a slot in this class and release any slot held in another. None acquires no slot.
+
+        Raises:
+            StoreBusy: The class has no free slot in time.
+        """
         self.leave()
         self.work, self.stopping.deadline = work, math.inf
         if work is None:
@@ -141,27 +157,33 @@ class Place:
         self._taken = queue
 
     def leave(self) -> None:
-        """Give one's turn to the next."""
+        """Release the slot, if one is held."""
         taken, self._taken = self._taken, None
         if taken is not None:
             taken.leave()
 
     def end(self) -> None:
-        """Nothing more is done for the request."""
+        """Release the slot and stop watching for the disconnect of the client."""
         self.leave()
         if self._watching is not None:
             self._watching.cancel()
 
     def require_time(self) -> None:
-        """Raises `StoreBusy` where the work was stopped because it took too long, and the client is there still."""
+        """Check that the work was not stopped at its time limit while the client was still connected.
+
+        Raises:
+            StoreBusy: The time limit was exceeded.
+        """
         gone = self._watching is None or self._watching.done()
         if self.stopping.cancelled_caught and not gone and self.stopping.deadline < math.inf:
-            assert self.work is not None  # else there is all time
+            assert self.work is not None  # only a class of work sets a deadline
             raise self._queues[self.work].late()
 
     def sending(self, send: Send) -> Send:
-        """Stop the work for a client that no longer takes what it is sent: its connection is cut. What has begun to be
-        sent has all its time."""
+        """Wrap `send` so that the work stops for a client that stops reading.
+
+        A reply that has started has no time limit.
+        """
 
         async def sent(message: Message) -> None:
             if self._watching is None:
@@ -177,12 +199,16 @@ class Place:
 
 
 _PLACE: ContextVar[Place] = ContextVar("place")
-"""The place of the request that is being answered; the threads that work for it inherit the variable."""
+"""Slot of the current request. Threads that work for the request inherit the variable."""
 
 
 @asynccontextmanager
 async def as_work(work: str) -> AsyncIterator[None]:
-    """Move the request of a `Queued` route into another class of work for a while. Raises `StoreBusy`."""
+    """Move the request of a `Queued` route into another class of work while the block runs.
+
+    Raises:
+        StoreBusy: The class has no free slot in time.
+    """
     place = _PLACE.get()
     own = place.work
     await place.take(work)
@@ -191,7 +217,7 @@ async def as_work(work: str) -> AsyncIterator[None]:
 
 
 class Queued(Route):
-    """A route whose requests have a class of work; None: as long as nothing else is said, none."""
+    """Route whose requests have a class of work. None means no class, unless a handler moves the request into one."""
 
     heavy = True
     work: ClassVar[str | None]
@@ -217,7 +243,7 @@ class Looking(Queued):
 
 
 class ReadingItems(Looking):
-    """A structure is read as for a search; all else is answered at once."""
+    """Route of items: queries by structure belong to the class "search", all others have no class."""
 
     def work_of(self, scope: Scope) -> str | None:
         return "search" if "smiles" in QueryParams(scope["query_string"]) else None
@@ -262,7 +288,7 @@ class Exporting(Queued):
 
 
 async def _watch(receive: Receive, working: anyio.CancelScope) -> None:
-    """Stop the work for a client that is gone."""
+    """Cancel the work when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     working.cancel()

@@ -1,4 +1,4 @@
-"""Errors on their way from one process to another."""
+"""Serialization of errors between processes."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -8,18 +8,21 @@ from graphkin.protocol.errors import Damage, GraphkinError, StoreDamaged
 
 
 def pack_error(error: Exception) -> dict[str, Any] | None:
-    """Return a `GraphkinError` as JSON can hold it, and None for any other: a `PackError` of worker processes."""
+    """Return a `GraphkinError` as a JSON-serializable dict, None for any other error.
+
+    This is the `PackError` of worker processes.
+    """
     return packed(error) if isinstance(error, GraphkinError) else None
 
 
 def packed(error: GraphkinError) -> dict[str, Any]:
-    """Return an error as JSON can hold it."""
+    """Return an error as a JSON-serializable dict."""
     damage = {"damage": asdict(error.damage)} if isinstance(error, StoreDamaged) else {}
     return {"kind": type(error).__name__, **vars(error), **damage}
 
 
 def unpacked(packed: dict[str, Any]) -> GraphkinError | None:
-    """Return the error that was packed; None for one that is not a `GraphkinError`."""
+    """Return the error in a dict that `packed` returned, None if it is not a `GraphkinError`."""
     if "damage" in packed:
         return StoreDamaged(Damage(**packed["damage"]))
     for kind in _kinds(GraphkinError):

@@ -1,4 +1,4 @@
-"""The task `export`: a generation, or a selection of it, as a file."""
+"""Task `export`: write a generation, or a selection of it, as a file."""
 
 from collections.abc import Generator
 from typing import Any, cast
@@ -37,8 +37,24 @@ def export(
     start: int = 0,
     stop: int | None = None,
 ) -> Generator[bytes, None, None]:
-    """The bytes of the file, of the items `compared_with` a query that was packed. Raises as `graphkin.export` does,
-    before the first of them."""
+    """Yield the bytes of an export file.
+
+    Args:
+        store: Location of the store.
+        collection: Name of the collection.
+        generation: Id of the generation.
+        what: Part of the generation that is exported.
+        format: File format.
+        min_similarity: Lowest similarity of exported edges.
+        ids: Ids of the exported items, in order; None for all.
+        compared_with: Packed query whose similarity to each item is exported too.
+        columns: Exported columns; None for all.
+        start: First id.
+        stop: Id after the last one.
+
+    Raises:
+        GraphkinError: As `graphkin.export` raises it, before the first bytes.
+    """
     read = kept_open(store, collection, generation)
     comparison = None if compared_with is None else _comparison(read, compared_with)
     chosen = None if ids is None else np.array(ids, np.int32)

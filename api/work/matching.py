@@ -1,4 +1,4 @@
-"""The tasks `read_pattern`, `describe` and `match`: which items have a substructure that somebody looks for."""
+"""Tasks `read_pattern`, `describe` and `match`: substructure search in worker processes."""
 
 from base64 import b64decode
 from collections.abc import Generator
@@ -14,23 +14,23 @@ from graphkin.store import kept_open
 
 
 def read_pattern(kind: str, recipe: dict[str, Any], text: str, writing: str) -> dict[str, str]:
-    """The pattern, packed. Raises as `Kind.pattern` does."""
+    """Return a packed pattern. Raises the errors of `Kind.pattern`."""
     named = kind_named(kind)
     return packed(named.pattern(named.recipe(recipe), text, writing))
 
 
 def packed(pattern: Pattern) -> dict[str, str]:
-    """As JSON can hold it."""
+    """Return a pattern as a JSON-serializable dict."""
     return {"writing": pattern.writing, "text": pattern.text, "screen": pattern.screen.hex()}
 
 
 def unpacked(said: dict[str, str]) -> Pattern:
-    """The pattern that was packed."""
+    """Return the pattern in a dict that `packed` returned."""
     return Pattern(said["writing"], said["text"], bytes.fromhex(said["screen"]))
 
 
 def describe(store: str, collection: str, generation: str, block: int) -> None:
-    """Describe a block of items, unless this machine has it."""
+    """Describe a block of items, unless this machine has cached it."""
     _substructures(store, collection, generation).prepare(block)
 
 
@@ -43,9 +43,20 @@ def match(
     parts: list[str],
     seconds: float,
 ) -> Generator[bytes, None, None]:
-    """Which of some items of a block, int32 in parts, have the pattern: a piece for each part, of a byte each. Before
-    them a piece says that the block is open, which may take its time. A part ends this process after so many seconds of
-    its own."""
+    """Match items of one block with a pattern.
+
+    Args:
+        store: Location of the store.
+        collection: Name of the collection.
+        generation: Id of the generation.
+        pattern: Packed pattern.
+        block: Number of the block.
+        parts: Ids of the items in parts, each as base64 of an int32 array.
+        seconds: Processor time limit of each part. Exceeding it ends this process.
+
+    Yields:
+        An empty piece once the block is open, which may take a while. Then for each part, one bool byte per item.
+    """
     substructures = _substructures(store, collection, generation)
     substructures.prepare(block)
     yield b""

@@ -1,4 +1,4 @@
-"""The API's worker pools: their tasks, and the errors that they raise."""
+"""Worker pools of the API: their tasks, and the translation of their errors."""
 
 from graphkin.api.work.errors import unpacked
 from graphkin.protocol.errors import StoreBusy, StoreError
@@ -6,7 +6,7 @@ from graphkin.runtime.workers.fork_server import CannotStart, ForkServer
 from graphkin.runtime.workers.pool import PoolFull, TaskFailed, WorkerEnded, WorkerPool
 
 PATIENCE = 10.0
-"""Seconds after which a client is told to come back, whose request the processors were too busy for."""
+"""Seconds after which a request gets `StoreBusy` because the processors were too busy for it."""
 
 TASKS = {
     "read": "graphkin.api.work.reading",
@@ -20,7 +20,7 @@ TASKS = {
     "describe": "graphkin.api.work.matching",
     "match": "graphkin.api.work.matching",
 }
-"""The module of each task, whose function of that name does it."""
+"""Module of each task. The task is the function of that name in it."""
 
 
 def new_fork_server() -> ForkServer:
@@ -29,20 +29,20 @@ def new_fork_server() -> ForkServer:
 
 
 class Ended(StoreError):
-    """The process ended before it had answered."""
+    """The worker process ended before it replied."""
 
 
 class Failed(StoreError):
-    """The task ended in an error that none of ours is."""
+    """The task raised an exception that is not a `GraphkinError`."""
 
 
 def busy(what: str) -> StoreBusy:
-    """Return the error of a request that the processors have no time for."""
+    """Return the error for a request that the processors have no time for."""
     return StoreBusy(f"{what}: the processors are busy", retry_after=2)
 
 
 class Pool(WorkerPool):
-    """A worker pool that raises `StoreBusy`, `StoreError`, and what tasks raise of `protocol.errors`."""
+    """Worker pool that raises `StoreBusy`, `StoreError`, and the `GraphkinError` of a task."""
 
     def translate(self, error: Exception) -> Exception:
         match error:

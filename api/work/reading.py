@@ -1,4 +1,4 @@
-"""The tasks `read` and `read_each`: query structures, as a recipe reads them."""
+"""Tasks `read` and `read_each`: read query structures with the settings of a recipe."""
 
 import json
 from base64 import b64decode, b64encode
@@ -16,15 +16,17 @@ from graphkin.similarity.kinds import kind_named
 
 
 def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:
-    """The query, packed. Raises as `read_structure` does."""
+    """Return the packed query of a structure. Raises the errors of `read_structure`."""
     return packed(read_structure(kind_named(kind).recipe(recipe), **structure))
 
 
 def read_each(
     kind: str, recipe: dict[str, Any], structures: list[dict[str, str]], seconds: float
 ) -> Generator[bytes, None, None]:
-    """Of each structure, when it is read, its query, packed, or the error, packed, that `read` raises. One that takes
-    more than so many seconds of a processor ends it."""
+    """Yield the packed query of each structure as it is read, or its packed error.
+
+    A structure that takes more than `seconds` of processor time ends the process.
+    """
     read_as = kind_named(kind).recipe(recipe)
     for structure in structures:
         try:
@@ -36,12 +38,12 @@ def read_each(
 
 
 def packed(query: Query) -> dict[str, Any]:
-    """As JSON can hold it."""
+    """Return a query as a JSON-serializable dict."""
     arrays = [(array.dtype.str, b64encode(array.tobytes()).decode()) for array in query.arrays]
     return {"text": query.text, "smiles": query.smiles, "arrays": arrays}
 
 
 def unpacked(said: dict[str, Any]) -> Query:
-    """The query that was packed."""
+    """Return the query in a dict that `packed` returned."""
     arrays = tuple(np.frombuffer(b64decode(content), type) for type, content in said["arrays"])
     return Query(said["text"], arrays, said["smiles"])

@@ -1,4 +1,4 @@
-"""Structures that strangers write, read where that can be stopped."""
+"""Reading of query structures from clients, in worker processes that can be stopped."""
 
 import json
 from asyncio import timeout
@@ -18,19 +18,18 @@ from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
 
 MEMORY = 250 * 2**20
-"""Bytes that reading one structure may take."""
+"""Bytes of memory that reading one structure may use."""
 
-_SECONDS = 2.0  # of a processor, for one structure
-_TOGETHER = 100  # structures of a batch that a process reads before others get their turn
-_REMEMBERED = 16 * 2**20  # bytes: some ten thousand molecules
-_ENTRY = 1024  # bytes that remembering one takes beside what it holds, about
+_SECONDS = 2.0  # seconds of processor time per structure
+_TOGETHER = 100  # structures of a batch that a process reads before other requests get a turn
+_REMEMBERED = 16 * 2**20  # bytes, enough for some ten thousand molecules
+_ENTRY = 1024  # bytes of overhead per cache entry, approximately
 
 
 class Structures:
-    """Has SMILES, InChIs, molblocks and graphs read in the processes of a pool, each in at most so many `seconds` of a
-    processor.
+    """Reads SMILES, InChIs, molblocks and graphs in a worker pool, each in at most `seconds` of processor time.
 
-    What was read lately is remembered: the lists and pictures of one query read it once.
+    The last queries are cached, so the lists and depictions of one query read it once.
     """
 
     def __init__(self, readers: Pool, seconds: float = _SECONDS) -> None:
@@ -39,10 +38,12 @@ class Structures:
         self._known: LRUCache[bytes, Query] = LRUCache(_REMEMBERED, getsizeof=_size)
 
     async def read(self, generation: Generation, **structure: str | None) -> Query:
-        """A structure as the records of a collection are read.
+        """Read a structure with the recipe of a generation.
 
-        Raises as `similarity.query.read_structure` does, `InvalidInput` for what takes too long or too much memory, and
-        `StoreBusy` where others keep the processors too busy.
+        Raises:
+            InvalidInput: The structure is invalid, or needs too much time or memory. Also the other errors of
+                `collection.query.read_structure`.
+            StoreBusy: Other requests keep the processors too busy.
         """
         given = {writing: text for writing, text in structure.items() if text is not None}
         key = blake2b(json.dumps([generation.id, given]).encode(), digest_size=16).digest()
@@ -52,9 +53,9 @@ class Structures:
         return query
 
     async def read_each(self, generation: Generation, structures: Sequence[Written | Unread]) -> list[Query | Unread]:
-        """Many structures, each as `read` reads one, or why it cannot be; those that are no structure stay as they are.
+        """Read many structures, and return the query or the error of each. Entries that are errors already are kept.
 
-        One process at a time reads a few of them, so that others get their turns.
+        A worker process reads only a few of them at a time, so that other requests get their turn.
         """
         given = [each for each in structures if isinstance(each, dict)]
         read = list[Query | Unread]()
@@ -64,7 +65,7 @@ class Structures:
         return [next(rest) if isinstance(each, dict) else each for each in structures]
 
     async def _read_some(self, generation: Generation, given: list[Written]) -> list[Query | Unread]:
-        """The first of them, at least one: after one that a process has not read another goes on."""
+        """Read the leading structures, at least one. It stops after a structure that ended the process."""
         manifest, read = generation.manifest, list[Query | Unread]()
         async with self._readers.worker() as reader:
             pieces = reader.stream(
@@ -78,7 +79,7 @@ class Structures:
                                 read.append(_query_or_error(json.loads(await anext(pieces))))
                     except InvalidInput as error:
                         return [*read, error]
-                await anext(pieces, None)  # the end: it has answered
+                await anext(pieces, None)  # Wait for the end of the task.
         return read
 
     async def _ask(self, generation: Generation, task: str, **given: str) -> Any:
@@ -90,7 +91,7 @@ class Structures:
 
     @contextmanager
     def _refusing(self, given: dict[str, str]) -> Iterator[None]:
-        """What cannot be read is told so, and what could not be until now too."""
+        """Translate worker failures into `InvalidInput` or `StoreBusy`."""
         try:
             yield
         except TimeoutError as error:

@@ -1,4 +1,4 @@
-"""Substructures that strangers look for, matched where that can be stopped."""
+"""Substructure search for clients, in worker processes that can be stopped."""
 
 import asyncio
 from base64 import b64encode
@@ -17,19 +17,18 @@ from graphkin.similarity.kind import Advance, Pattern
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
-_READING = 5.0  # seconds of a processor
-_SECONDS = 2.0  # of a processor, for one part of the items
-_WAITED = 60.0  # seconds for it, where others keep the processors busy: it steps back behind them
-_PATTERNS = 256  # that are remembered, of 10 kB at most
-_DESCRIBED = 4096  # blocks of which it is remembered that this machine has them
+_READING = 5.0  # seconds of processor time per pattern
+_SECONDS = 2.0  # seconds of processor time per part of the items
+_WAITED = 60.0  # seconds per part, if other requests keep the processors busy
+_PATTERNS = 256  # cached patterns, of 10 kB at most
+_DESCRIBED = 4096  # blocks that are remembered as described on this machine
 
 
 class Substructures:
-    """Has patterns read by the processes of one pool, and items of the store at `location` matched with them by those
-    of another, where each block of items takes its time.
+    """Reads patterns in one worker pool, and matches items of the store at `location` in another.
 
-    A pattern on which RDKit takes longer than `_SECONDS` for a thousand items, or too much memory, or that crashes
-    it, costs its process and nothing else.
+    Describing a block of items takes long, so readers and matchers are separate pools. A pattern on which RDKit takes
+    longer than `_SECONDS` for a thousand items, uses too much memory or crashes, costs only its worker process.
     """
 
     def __init__(self, readers: Pool, matchers: Pool, location: str, at_once: int) -> None:
@@ -41,8 +40,12 @@ class Substructures:
         self._describing: LRUCache[tuple[str, int], asyncio.Task[None]] = LRUCache(_DESCRIBED)
 
     async def read(self, generation: Generation, text: str, writing: str) -> Pattern:
-        """Raises as `Kind.pattern` does, `InvalidInput` for what takes too long or too much memory, and `StoreBusy`
-        where others keep the processors too busy."""
+        """Read a pattern.
+
+        Raises:
+            InvalidInput: The pattern needs too much time or memory. Also the other errors of `Kind.pattern`.
+            StoreBusy: Other requests keep the processors too busy.
+        """
         manifest = generation.manifest
         key = (generation.id, writing, text)
         known = self._patterns.get(key)
@@ -58,9 +61,19 @@ class Substructures:
     async def learn(
         self, generation: Generation, having: Having, unknown: dict[int, list[Int32]], advance: Advance
     ) -> None:
-        """Of some items, as `Having.unknown` gives them, whether they have a pattern; `advance` is told how many more
-        are known. What has been learned when this is cancelled, or raises, as `advance` may, stays known. Raises as
-        `read` does."""
+        """Match items with a pattern, and record the results in `having`.
+
+        Results that were recorded before a cancellation or an error are kept.
+
+        Args:
+            generation: Generation of the items.
+            having: Matches of the pattern that are known so far.
+            unknown: Items by block, as `Having.unknown` returns them.
+            advance: Called with the number of items matched since the last call. May raise to stop the work.
+
+        Raises:
+            GraphkinError: As `read` raises it, or as `advance` does.
+        """
         blocks = iter(unknown.items())
         try:
             async with asyncio.TaskGroup() as learning:
@@ -72,19 +85,19 @@ class Substructures:
     async def _learn_some(
         self, generation: Generation, having: Having, blocks: Iterator[tuple[int, list[Int32]]], advance: Advance
     ) -> None:
-        """Of the blocks that nobody else has begun with, one after the other."""
+        """Match the blocks that no other worker has taken, one after the other."""
         for block, parts in blocks:
             await self._described(generation, block)
-            advance(0)  # none is known yet, but there may be nobody any more who waits
+            advance(0)  # No item is matched yet, but this call stops the work if no client waits for it.
             await self._match(generation, having, block, parts, advance)
 
     async def _described(self, generation: Generation, block: int) -> None:
-        """Have a block described, once, and to the end: who goes away meanwhile finds it when they come again."""
+        """Describe a block once and to the end, even if the request is cancelled, so that a later request finds it."""
         key = generation.id, block
         describing = self._describing.get(key)
         if describing is None or failed(describing):
             describing = self._describing[key] = asyncio.create_task(self._describe(generation, block))
-            describing.add_done_callback(failed)  # there may be nobody else to look
+            describing.add_done_callback(failed)  # This retrieves the exception, if no request does.
         await asyncio.shield(describing)
 
     async def _describe(self, generation: Generation, block: int) -> None:
@@ -107,23 +120,23 @@ class Substructures:
                     async with asyncio.timeout(_WAITED):
                         having.learn(part, np.frombuffer(await anext(pieces), np.bool_))
                 advance(len(part))
-            await anext(pieces, None)  # the end: it has answered
+            await anext(pieces, None)  # Wait for the end of the task.
 
     async def aclose(self) -> None:
-        """Stop describing."""
+        """Cancel all descriptions of blocks."""
         describing = [*self._describing.values()]
         for each in describing:
             each.cancel()
         await asyncio.gather(*describing, return_exceptions=True)
 
     def _of(self, generation: Generation, block: int) -> dict[str, Any]:
-        """What tasks are told of what they read."""
+        """Return the arguments that locate a block for a task."""
         named = {"collection": generation.collection, "generation": generation.id}
         return {"store": self._location, **named, "block": block}
 
     @contextmanager
     def _refusing(self, text: str) -> Iterator[None]:
-        """Whose pattern takes too much is told so, and who has to wait for others too."""
+        """Translate worker failures into `InvalidInput` or `StoreBusy`."""
         try:
             yield
         except TimeoutError as error:
@@ -138,5 +151,8 @@ class Substructures:
 
 
 def failed(task: asyncio.Future[Any]) -> bool:
-    """Whether it has. Who calls this looks at what it raised, of which asyncio warns where nobody does."""
+    """Return whether a task has failed or was cancelled.
+
+    The call retrieves the exception, so asyncio does not warn that it was never retrieved.
+    """
     return task.done() and (task.cancelled() or task.exception() is not None)

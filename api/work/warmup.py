@@ -1,4 +1,4 @@
-"""Compiling the kernels before the first request needs them: seconds on the very first start, nothing afterwards."""
+"""Compilation of the kernels before the first request: seconds on the very first start, nothing afterwards."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class Warmup:
-    """Runs once, in the background. The processes of `pools` are started meanwhile."""
+    """Compiles the kernels once in the background, and starts the worker processes of `pools` meanwhile."""
 
     def __init__(self, *pools: Pool) -> None:
         self._pools = pools
@@ -27,7 +27,7 @@ class Warmup:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Start; at the end, wait for no processes any longer."""
+        """Start the warm-up; at the end of the block, stop waiting for worker processes."""
         self._compiling.start()
         self._starting = asyncio.gather(*(pool.start() for pool in self._pools))
         try:
@@ -40,15 +40,21 @@ class Warmup:
     def _compile(self) -> None:
         try:
             compile_kernels()
-            # A process that reads a graph is stopped after 2 s, before it could compile and cache what describes one.
+            # A worker that reads a graph is killed after 2 s, before it could compile and cache the kernel that
+            # describes it.
             GraphKind().specimen(resolve_graphs())
         except Exception as error:
             _log.exception("a kernel cannot be compiled or run")
             self._failure = error
 
     def require(self) -> None:
-        """Raises `StoreBusy` until it is done, `ServerFault` where a kernel cannot be run, and what kept processes from
-        being started."""
+        """Check that the warm-up is complete.
+
+        Raises:
+            StoreBusy: Kernels are still being compiled, or worker processes are still starting.
+            ServerFault: A kernel cannot be compiled or run.
+            StoreError: Worker processes cannot be started.
+        """
         if self._starting is None or not self._starting.done() or self._compiling.is_alive():
             raise StoreBusy("still compiling", hint="seconds, and only on the first start")
         if self._failure is not None:
