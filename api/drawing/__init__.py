@@ -1,1 +1,1 @@
-"""Pictures: who has them drawn, and the tasks that draw them."""
+"""Depictions: their scheduling and cache, and the tasks that draw them."""

@@ -1,4 +1,4 @@
-"""Pictures, drawn where that can be stopped: RDKit holds the interpreter while it draws, which can take seconds."""
+"""Depictions drawn in worker processes, because RDKit holds the interpreter while it draws, possibly for seconds."""
 
 import json
 import zlib
@@ -14,20 +14,20 @@ from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
 from graphkin.similarity.molecules import mcs
 
-_MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds
-_DRAWING = 4.0  # seconds of a processor
-_GRACE = 0.5  # seconds for RDKit to keep a limit of its own
+_MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds of items
+_DRAWING = 4.0  # seconds of processor time
+_GRACE = 0.5  # seconds by which RDKit may exceed its own time limit
 _NOT_COMPARED = f"comparison took too long (more than {mcs.SECONDS} s): nothing is marked"
-_REMEMBERED = 16 * 2**20  # bytes: some seven thousand pictures
-_ENTRY = 512  # bytes that remembering something takes beside it, about
+_REMEMBERED = 16 * 2**20  # bytes, enough for some seven thousand depictions
+_ENTRY = 512  # bytes of overhead per cache entry, approximately
 
 
 class Artist:
-    """Has `api.drawing.molecule` and `api.drawing.graph` draw in the processes of one pool, and compare in those of
-    another: what two molecules share may be looked for long, and no plain picture waits for it.
+    """Draws molecules and graphs in one worker pool, and compares molecules in another.
 
-    A drawing that takes more than so many `seconds` of a processor, or that crashes RDKit, costs its process and
-    nothing else. What was drawn or compared lately is remembered, compressed.
+    Comparing two molecules may take long, so plain depictions never wait for comparisons. A drawing that takes more
+    than `seconds` of processor time, or crashes RDKit, costs only its worker process. Recent results are cached,
+    compressed.
     """
 
     def __init__(self, drawers: Pool, comparers: Pool, seconds: float = _DRAWING) -> None:
@@ -47,14 +47,23 @@ class Artist:
         mark: Mark = "nothing",
         turned: bool = True,
     ) -> str:
-        """An SVG of `width` x `height` pixels: a molecule given as SMILES, or a graph given as JSON. A molecule may be
-        compared with another: it lies as that does, if it is `turned`, and what it shares with it, or does not, may be
-        highlighted.
+        """Draw a molecule or a graph as SVG.
 
-        A comparison takes 2 s at most. Where that does not suffice nothing is marked, and the `desc` of the drawing
-        says so.
-        Raises `Conflict` for a kind without pictures and for what a graph would share, `InvalidInput` if the structure
-        cannot be drawn or takes too long: it would again, and `StoreBusy` where others keep the processors too busy.
+        Args:
+            kind: Kind of the item.
+            structure: Molecule as SMILES, or graph as JSON.
+            title: Title of the SVG.
+            width: Width in pixels.
+            height: Height in pixels.
+            like: Molecule (SMILES) to compare with. Comparison takes at most 2 s. After that nothing is highlighted,
+                and the `desc` of the SVG says so.
+            mark: Atoms to highlight: shared, not shared, or none.
+            turned: Whether to align the molecule with `like`.
+
+        Raises:
+            Conflict: The kind has no depictions, or `like` is set for a graph.
+            InvalidInput: The structure cannot be drawn, or takes too long. Trying again does not help.
+            StoreBusy: Other requests keep the processors too busy.
         """
         if kind not in _DRAWN:
             raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_DRAWN))
@@ -79,7 +88,10 @@ class Artist:
             raise _refused(reason, structure) from error
 
     async def core(self, molecules: Sequence[str]) -> Core:
-        """What they share, looked for during 2 s; where RDKit does not keep that limit, or breaks, nothing."""
+        """Return the maximum common substructure of molecules, or `NONE_IN_TIME`.
+
+        The search takes at most 2 s. `NONE_IN_TIME` is also returned if RDKit exceeds that limit or crashes.
+        """
         asked = {"smiles": list(molecules), "seconds": SECONDS}
         try:
             said = await self._said(
@@ -90,7 +102,7 @@ class Artist:
         return Core(*said)
 
     async def draw_core(self, core: Core, title: str, width: int, height: int) -> str:
-        """An SVG of one that is there. Raises as `draw` does."""
+        """Draw a maximum common substructure, which must not be empty, as SVG. Raises the errors of `draw`."""
         assert core.smiles is not None
         asked = {"smiles": core.smiles, "title": title, "note": "", "cut": True, "width": width, "height": height}
         try:
@@ -108,7 +120,8 @@ class Artist:
     async def _shared(self, smiles: str, other: str) -> list[tuple[int, int]] | None:
         """Return the pairs of atoms that two molecules share, None if time ran out.
 
-        They are compared in one order whichever is drawn, so that the pictures of both mark the same substructure.
+        The molecules are always compared in the same order, so that the depictions of both highlight the same
+        substructure.
         """
         first, second = sorted((smiles, other))
         try:
@@ -134,7 +147,10 @@ class Artist:
         settled: Callable[[Any], bool] = lambda _: True,
         **arguments: Any,
     ) -> Any:
-        """What a task says, or has said lately where that was `settled`: it would say the same again."""
+        """Return the result of a task, from the cache if possible.
+
+        Only results that are `settled` are cached: running the task again would return the same.
+        """
         key = blake2b(json.dumps([task, arguments]).encode(), digest_size=32).digest()
         if (known := self._known.get(key)) is not None:
             return json.loads(zlib.decompress(known))

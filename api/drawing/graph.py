@@ -1,4 +1,4 @@
-"""The task `draw_graph`, graphs as SVG: a layout of small ones, the counts and degrees of large ones."""
+"""Task `draw_graph`: small graphs as a layout, large ones as counts and degrees."""
 
 import json
 from collections import Counter
@@ -6,15 +6,22 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import networkx as nx
 
-MOST_NODES, MOST_EDGES = 150, 600  # drawn
+MOST_NODES, MOST_EDGES = 150, 600  # limits of graphs that are drawn as a layout
 
-_MARGIN = 0.06  # of the smaller side
+_MARGIN = 0.06  # fraction of the smaller side
 _INK, _NODE, _CENTRE = "#4a5568", "#2b6cb0", "#c05621"
 _BARS = 12
 
 
 def draw_graph(structure: str, title: str, width: int, height: int) -> str:
-    """An SVG of `width` x `height` pixels of a graph as the item table keeps it, its centre standing out."""
+    """Draw a graph as SVG, with its center highlighted.
+
+    Args:
+        structure: Graph as JSON, as the item table stores it.
+        title: Title of the SVG.
+        width: Width in pixels.
+        height: Height in pixels.
+    """
     content = json.loads(structure)
     graph = nx.empty_graph(content["num_nodes"])
     graph.add_edges_from(content["edges"])
@@ -35,7 +42,7 @@ def draw_graph(structure: str, title: str, width: int, height: int) -> str:
 
 
 def _draw_nodes(svg: Element, graph: nx.Graph, centre: int | None, width: int, height: int) -> None:
-    """By Fruchterman and Reingold's layout, the same for the same graph."""
+    """Draw a Fruchterman-Reingold layout, always the same for the same graph."""
     margin = _MARGIN * min(width, height) + 2
     scale = width / 2 - margin, height / 2 - margin
     place = {
@@ -57,7 +64,7 @@ def _draw_nodes(svg: Element, graph: nx.Graph, centre: int | None, width: int, h
 
 
 def _summarise(svg: Element, graph: nx.Graph, counts: str, width: int, height: int) -> None:
-    """The counts, and how many nodes have which degree, by powers of two."""
+    """Draw the counts and a histogram of node degrees in powers of two."""
     by_power = Counter(min(degree.bit_length(), _BARS - 1) for _, degree in graph.degree)
     size = max(8.0, min(width / 18, height / 10))
     _text(svg, counts, width / 2, 1.5 * size, size)

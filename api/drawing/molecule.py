@@ -1,4 +1,4 @@
-"""The tasks `draw` and `shared_atoms`: molecules as SVG, and the atoms that two of them share."""
+"""Tasks `draw` and `shared_atoms`: molecules as SVG, and the atoms that two molecules share."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,8 +13,9 @@ from graphkin.similarity.molecules.mcs import common_atoms
 
 _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
-_ORIENTING = 2  # atoms in common, from which on a molecule lies like another
-_LEGIBLE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}  # fluorine and sulphur, which RDKit draws too light for white
+_ORIENTING = 2  # smallest number of shared atoms that aligns a molecule with another
+# RDKit draws fluorine and sulfur too light for a white background.
+_LEGIBLE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}
 
 
 def draw(
@@ -29,11 +30,18 @@ def draw(
     *,
     cut: bool = False,
 ) -> str:
-    """An SVG of `width` x `height` pixels.
+    """Draw a molecule as SVG.
 
-    It lies as another molecule does in its own picture, `like`, with which it shares `pairs`: its atom, the other's;
-    `mark` says what of it is highlighted. Where it is `cut` out of another, its `*` are where that goes on.
-    `title` and `note` become its title and description: any text, what XML cannot hold is left out.
+    Args:
+        smiles: Molecule.
+        title: Title of the SVG. Characters that XML cannot hold are left out.
+        note: Description of the SVG, treated like the title.
+        width: Width in pixels.
+        height: Height in pixels.
+        like: Molecule (SMILES) to align with, as it lies in its own depiction.
+        pairs: Shared atoms: index in the molecule, index in `like`.
+        mark: Atoms to highlight: shared, not shared, or none.
+        cut: Whether `*` atoms are attachment points, as in a substructure cut out of a molecule.
     """
     molecule = _molecule(smiles)
     if like is not None and len(pairs) >= _ORIENTING:
@@ -42,7 +50,7 @@ def draw(
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
     canvas.drawOptions().setHighlightColour(_HIGHLIGHT)
     canvas.drawOptions().updateAtomPalette(_LEGIBLE)
-    canvas.drawOptions().dummiesAreAttachments = cut  # type: ignore[assignment]  # of its stub: it is a bool
+    canvas.drawOptions().dummiesAreAttachments = cut  # type: ignore[assignment]  # The stub is wrong: it is a bool.
     rdMolDraw2D.PrepareAndDrawMolecule(canvas, molecule, highlightAtoms=atoms, highlightBonds=bonds)
     canvas.FinishDrawing()
     header, _, drawing = canvas.GetDrawingText().partition(_END_OF_HEADER)
@@ -50,7 +58,7 @@ def draw(
 
 
 def _marked(molecule: Chem.Mol, shared: set[int], mark: Mark) -> tuple[list[int], list[int]]:
-    """The atoms and bonds to highlight: a bond where both ends are shared, or where one is not."""
+    """Return the atoms and bonds to highlight. A bond is shared if both of its atoms are."""
     if mark == "nothing":
         return [], []
     inside = [{bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= shared for bond in molecule.GetBonds()]
@@ -60,9 +68,9 @@ def _marked(molecule: Chem.Mol, shared: set[int], mark: Mark) -> tuple[list[int]
 
 
 def _lay(molecule: Chem.Mol, other: Chem.Mol, pairs: Sequence[tuple[int, int]]) -> None:
-    """Give the molecule coordinates in which what is shared lies as in the other's picture."""
+    """Align the molecule with the other one's depiction by the shared atoms."""
     shown = rdMolDraw2D.PrepareMolForDrawing(other)
-    with suppress(RuntimeError):  # what is shared cannot be laid so: it lies as it would alone
+    with suppress(RuntimeError):  # RDKit cannot align these: draw the molecule as if alone.
         rdDepictor.GenerateDepictionMatching2DStructure(molecule, shown, [(theirs, own) for own, theirs in pairs])
 
 
@@ -81,6 +89,6 @@ def _molecule(smiles: str) -> Chem.Mol:
 
 
 def _text(text: str) -> str:
-    """As XML text in RDKit's own encoding of the document."""
+    """Return text escaped for XML, in the encoding that RDKit declares for the document."""
     printable = "".join(character for character in text if character.isprintable())
     return escape(printable).encode("ascii", "xmlcharrefreplace").decode()
