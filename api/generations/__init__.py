@@ -1,1 +1,1 @@
-"""The generations a server holds open, what it computes once for each, and what it knows to be damaged."""
+"""Open generations: their cache, background computations, and known damage."""

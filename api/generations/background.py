@@ -1,4 +1,8 @@
-"""What is computed of a generation in the background, for whoever asks until it is there."""
+"""Background jobs: results that take longer than a request may wait.
+
+A request waits briefly for a job, then gets `StoreBusy` with the progress. The client repeats it until the result is
+ready.
+"""
 
 import asyncio
 import threading
@@ -16,10 +20,10 @@ T = TypeVar("T")
 
 
 class Job(Generic[T]):
-    """How many of its items are done, when it was last asked for, and what came of it.
+    """One background computation: its progress, its last request, and its result.
 
-    `start` has it made, by a thread or a task, which tells how many items it has done, and ends with what that raises:
-    the job is given up when it is told to `stop`, or when nobody has asked for it for so many seconds.
+    `start` runs the computation in a thread or task, which reports the number of finished items to a callback. The
+    callback raises `StoreBusy` when the job is stopped, or when no client has requested it for `forgotten` seconds.
     """
 
     def __init__(
@@ -42,35 +46,40 @@ class Job(Generic[T]):
 
     @property
     def told(self) -> StoreBusy:
-        """How far it is."""
+        """Error that reports the progress."""
         return StoreBusy(f"computing {self._doing}: {min(self._done, self._items)} of {self._items}", retry_after=1)
 
 
 class Background(Generic[T]):
-    """Jobs by their key, the last ones remembered. For the event loop."""
+    """Background jobs by key, in an LRU cache. For use on the event loop only."""
 
     patience: ClassVar[float] = 0.5
-    """Seconds for which a request waits: many need no more."""
+    """Seconds that a request waits for a job. Many jobs need no more."""
     forgotten: ClassVar[float] = 60
-    """Seconds without a request after which something is no longer computed."""
+    """Seconds without a request after which a job is stopped."""
 
     def __init__(self, doing: str, remembered: int) -> None:
         self._doing = doing
         self._jobs: LRUCache[Hashable, Job[T]] = LRUCache(remembered)
 
     def job(self, key: Hashable) -> Job[T] | None:
-        """The one that is there, unless it was given up."""
+        """Return the cached job, None if there is none or it was stopped."""
         job = self._jobs.get(key)
         return None if job is None or job.stop.is_set() else job
 
     def start(self, key: Hashable, items: int, start: Callable[[Advance], Future[T] | asyncio.Future[T]]) -> Job[T]:
-        """Compute something from now on, as `Job` says."""
+        """Start a job. The arguments are those of `Job`."""
         job = self._jobs[key] = Job(self._doing, items, self.forgotten, start)
         return job
 
     async def result(self, key: Hashable, job: Job[T]) -> T:
-        """What came of it. Where it is not there yet, `StoreBusy` says how far it is; what went wrong is raised, to the
-        next caller too if it is their own fault."""
+        """Return the result of a job.
+
+        Raises:
+            StoreBusy: The job is still running. The error reports its progress.
+            Exception: The job failed. An `InvalidInput` stays cached for later requests; after any other error, the
+                next request starts a new job.
+        """
         job.asked = time.monotonic()
         if not job.made.done():
             await asyncio.wait([asyncio.wrap_future(job.made)], timeout=self.patience)
@@ -78,23 +87,23 @@ class Background(Generic[T]):
             raise job.told
         error = job.made.exception()
         if error is not None and not isinstance(error, InvalidInput):
-            self._jobs.pop(key, None)  # it may go well the next time
+            self._jobs.pop(key, None)  # A later attempt may succeed.
         return job.made.result()
 
 
 class Threaded(Background[T]):
-    """So many threads for them."""
+    """Background jobs that run in a thread pool."""
 
     def __init__(self, doing: str, threads: int, remembered: int) -> None:
         super().__init__(doing, remembered)
         self._pool = ThreadPoolExecutor(threads, doing)
 
     def begin(self, key: Hashable, items: int, make: Callable[[Advance], T]) -> Job[T]:
-        """Compute something from now on, in a thread."""
+        """Start a job in a thread."""
         return self.start(key, items, lambda advance: self._pool.submit(make, advance))
 
     def close(self) -> None:
-        """Stop all that are computed, and wait until they are."""
+        """Stop all jobs and wait until they have ended."""
         for job in self._jobs.values():
             job.stop.set()
         self._pool.shutdown(cancel_futures=True)

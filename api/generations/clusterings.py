@@ -1,4 +1,4 @@
-"""Clusters of the generations that are open, computed in the background."""
+"""Clusterings of open generations, computed in the background."""
 
 import os
 
@@ -8,24 +8,33 @@ from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.values import ClusterMethod
 from graphkin.store.base import Generation
 
-_REMEMBERED = 32  # clusterings; their arrays are maps of files
-_PAIRS = 50_000_000  # similar ones, of Taylor and Butina's: 16 bytes each
-_THREADS = max(1, (os.cpu_count() or 1) // 2)  # the others answer everybody
+_REMEMBERED = 32  # clusterings; their arrays are memory-mapped files
+_PAIRS = 50_000_000  # similar pairs that Butina clustering accepts, 16 bytes each
+_THREADS = max(1, (os.cpu_count() or 1) // 2)  # The other cores serve requests.
 
 
 class Clusterings(Threaded[Clusters]):
-    """Those asked for lately. Taylor and Butina's and scaffolds take minutes of millions of items: one such clustering
-    is computed at a time."""
+    """Background jobs of recently requested clusterings.
+
+    Butina and scaffold clustering of millions of items take minutes, so only one of them runs at a time.
+    """
 
     def __init__(self) -> None:
         super().__init__("clusters", threads=2, remembered=_REMEMBERED)
         self._long: Job[Clusters] | None = None
 
     async def get(self, generation: Generation, method: ClusterMethod, threshold: float | None) -> Clusters:
-        """The clusters at a threshold that `threshold_of` gave.
+        """Return the clusters of a generation.
 
-        Where they are not there yet, they are computed from now on, unless others are; `StoreBusy` says how far that
-        is. What went wrong is raised to the next caller. Raises `InvalidInput` where too many pairs are similar.
+        Args:
+            generation: Generation to cluster.
+            method: Clustering method.
+            threshold: Threshold, as `threshold_of` returns it.
+
+        Raises:
+            StoreBusy: The clusters are not ready. The job has been started, unless another long one is running. The
+                error reports the progress of the running job.
+            InvalidInput: Too many pairs are similar.
         """
         key = (generation.collection, generation.id, method, threshold)
         job = self.job(key)

@@ -1,4 +1,4 @@
-"""What is known to be damaged."""
+"""Known damage of generations, and the background check of their files."""
 
 import logging
 import threading
@@ -10,14 +10,17 @@ from graphkin.protocol.errors import Damage, StoreError
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Store
 
-_LOOK = 0.5  # seconds between looks for generations that are due
+_LOOK = 0.5  # seconds between checks for due generations
 
 _log = logging.getLogger(__name__)
 
 
 class Damages:
-    """By collection and generation, for as long as what is published is what was found damaged: a generation that was
-    deleted and ingested again is another. Safe to share between threads."""
+    """Known damage by collection and generation. Thread-safe.
+
+    An entry is valid only for the manifest that was published when the damage was detected. A generation that was
+    deleted and ingested again is considered intact.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -32,7 +35,12 @@ class Damages:
             self._known[collection, manifest.generation] = (manifest, damage)
 
     def of(self, collection: str, generation: str) -> Damage | None:
-        """Raises `NotFound` and `Deleted` for a damaged generation that is gone."""
+        """Return the damage of a generation, None if none is known.
+
+        Raises:
+            NotFound: The damaged generation no longer exists.
+            Deleted: The damaged generation was deleted.
+        """
         with self._lock:
             known = self._known.get((collection, generation))
         if known is None:
@@ -44,15 +52,17 @@ class Damages:
         return None
 
     def forget(self, collection: str, which: Callable[[str], bool]) -> None:
-        """Those of a collection whose generation is one of these."""
+        """Remove the entries of a collection whose generation id satisfies `which`."""
         with self._lock:
             for key in [key for key in self._known if key[0] == collection and which(key[1])]:
                 del self._known[key]
 
 
 class Scrub:
-    """Has every file checked of the generations that are open: soon after they were opened, and again every `period`
-    seconds. One thread, one file at a time, which then rests for as long as that took."""
+    """Checks every file of the open generations: soon after they are opened, then every `period` seconds.
+
+    One thread reads one file at a time, and pauses after each for as long as the file took.
+    """
 
     def __init__(self, in_use: Callable[[], Sequence[Opened]], period: float) -> None:
         self._in_use = in_use
@@ -64,7 +74,7 @@ class Scrub:
         self._thread.start()
 
     def close(self) -> None:
-        """End it after the file that is being read."""
+        """Stop after the current file."""
         self._end.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -83,6 +93,6 @@ class Scrub:
                 if self._end.wait(monotonic() - before):
                     return
                 before = monotonic()
-        except StoreError as error:  # not of this file: too many are open, say
+        except StoreError as error:  # The error is not about this file, but for example about too many open files.
             _log.warning("checking a generation failed: %s", error)
         opened.scrubbed = monotonic()

@@ -1,4 +1,4 @@
-"""The generations a server holds open, the most recently used of those that the store lists."""
+"""Cache of open generations and of the store's catalog."""
 
 import threading
 from contextlib import suppress
@@ -12,13 +12,13 @@ from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Generation, Store
 from graphkin.store.sampling.base import Engine
 
-_OPEN = 8  # generations
+_OPEN = 8  # open generations
 _MANIFESTS = 1024
-_FRESH = 0.4  # seconds for which the catalogue is believed; a publish is seen within a second
+_FRESH = 0.4  # seconds for which a catalog entry is current; a publish is visible within a second
 
 
 class Library:
-    """Generations by collection and id, the most recently used of them open. Safe to share between threads."""
+    """LRU cache of open generations by collection and id. Thread-safe."""
 
     def __init__(self, store: Store, engine: Engine, open_ports: OpenPorts) -> None:
         self.store = store
@@ -31,7 +31,7 @@ class Library:
         self._damages = Damages(store)
 
     def at_hand(self, collection: str, generation: str | None) -> Opened | None:
-        """As `get`, but only what needs neither the store nor waiting; else None."""
+        """Return a cached generation without waiting or asking the store, None where that is not possible."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
@@ -42,10 +42,18 @@ class Library:
             self._lock.release()
 
     def get(self, collection: str, generation: str | None = None) -> Opened:
-        """The current generation or the one named. Raises `NotFound`, `Deleted` for one that was deleted, and
-        `StoreDamaged` for one that is known to be damaged, whoever found out.
+        """Return a generation of a collection, opened if it is not cached.
 
-        The store is asked without holding the lock: where it is away, nobody waits for another's answer.
+        The store is read without holding the lock, so a slow store does not block requests for cached generations.
+
+        Args:
+            collection: Name of the collection.
+            generation: Id of the generation; None for the current one.
+
+        Raises:
+            NotFound: There is no such collection or generation.
+            Deleted: The generation was deleted.
+            StoreDamaged: The generation is known to be damaged.
         """
         key = (collection, _named(generation, self.listed(collection, generation)))
         damage = self.damage(*key)
@@ -63,12 +71,17 @@ class Library:
         try:
             return self.store.open(collection, generation)
         except StoreDamaged as error:
-            if error.damage.generation is not None:  # else it is the catalogue
+            if error.damage.generation is not None:  # Otherwise the catalog is damaged.
                 self._damages.note(collection, self.store.manifest(collection, generation), error.damage)
             raise
 
     def damage(self, collection: str, generation: str) -> Damage | None:
-        """What is known to be wrong with a generation. Raises `NotFound` and `Deleted` if it is gone meanwhile."""
+        """Return the known damage of a generation, None if none is known.
+
+        Raises:
+            NotFound: The damaged generation no longer exists.
+            Deleted: The damaged generation was deleted.
+        """
         for opened in self.in_use():
             found = opened.generation.damage
             if found is not None:
@@ -76,7 +89,7 @@ class Library:
         return self._damages.of(collection, generation)
 
     def _let_go(self, opened: Opened, damage: Damage) -> None:
-        """Close what is damaged, once nobody reads it, and remember that it is."""
+        """Remove a damaged generation from the cache and record its damage. It closes when the last request is done."""
         manifest, key = opened.generation.manifest, (opened.generation.collection, opened.generation.id)
         with self._lock:
             held = self._opened.pop(key, None)
@@ -84,21 +97,31 @@ class Library:
             self._damages.note(key[0], manifest, damage)
 
     def in_use(self) -> list[Opened]:
-        """The generations that are open now."""
+        """Return the generations that are open now."""
         with self._lock:
             return list(self._opened.values())
 
     def listed(self, collection: str, generation: str | None = None) -> Collection:
-        """What the catalogue says of a collection, as `get` believes it.
+        """Return the catalog entry of a collection, cached for `_FRESH` seconds.
 
-        Raises as `get` does; `generation` only tells `Deleted` from `NotFound` where the collection is gone.
+        Args:
+            collection: Name of the collection.
+            generation: Id used only to distinguish `Deleted` from `NotFound` if the collection no longer exists.
+
+        Raises:
+            NotFound: There is no such collection.
+            Deleted: The generation was deleted.
         """
         with self._lock:
             listed = self._listed.get(collection)
         return self._list(collection, generation) if listed is None else listed
 
     def require_ready(self) -> None:
-        """Raises `StoreError` unless the store answers, and positives of the generations in use come at once."""
+        """Check that the store responds and that the samplers of open generations are ready.
+
+        Raises:
+            StoreError: The store does not respond, or a sampler is still being prepared.
+        """
         self.store.collections()
         self.store.require_engine(self.engine)
         for opened in self.in_use():
@@ -106,30 +129,39 @@ class Library:
                 opened.require_ready()
 
     def damages(self) -> list[Damage]:
-        """The known damage of all generations. Raises `StoreError` where the store does not answer."""
+        """Return the known damage of all generations.
+
+        Raises:
+            StoreError: The store does not respond.
+        """
         known = []
         for listed in self.store.collections():
             for generation in listed.generations:
-                with suppress(NotFound):  # deleted meanwhile
+                with suppress(NotFound):  # It was deleted meanwhile.
                     known.append(self.damage(listed.name, generation))
         return [damage for damage in known if damage is not None]
 
     def overview(self) -> list[tuple[Collection, Manifest, Damage | None]]:
-        """Every collection with the manifest of its current generation, and what is known to be wrong with that."""
+        """Return every collection with the manifest and the known damage of its current generation."""
         found = []
         for listed in self.store.collections():
             self._forget(listed.name, listed.generations)
-            with suppress(NotFound):  # deleted meanwhile
+            with suppress(NotFound):  # It was deleted meanwhile.
                 manifest = self._manifest(listed.name, listed.current)
                 found.append((listed, manifest, self.damage(listed.name, listed.current)))
         return found
 
     def overview_of(self, collection: str, generation: str | None = None) -> tuple[Collection, Manifest, Damage | None]:
-        """As `overview`, of one generation, also where it is damaged. Raises `NotFound` and `Deleted`."""
+        """Return the catalog entry, manifest and known damage of one generation.
+
+        Raises:
+            NotFound: There is no such collection or generation.
+            Deleted: The generation was deleted.
+        """
         listed = self.listed(collection, generation)
         named = _named(generation, listed)
         if named not in listed.generations:
-            self.store.manifest(collection, named)  # says which
+            self.store.manifest(collection, named)  # Raises either `Deleted` or `NotFound`.
         return listed, self._manifest(collection, named), self.damage(collection, named)
 
     def _manifest(self, collection: str, generation: str) -> Manifest:
@@ -143,13 +175,13 @@ class Library:
         return manifest
 
     def _list(self, collection: str, generation: str | None) -> Collection:
-        """Read the catalogue again, and let go of what it no longer lists."""
+        """Read the catalog entry again, and drop everything cached for generations that it no longer lists."""
         try:
             listed = self.store.collection(collection)
         except NotFound:
             self._forget(collection, ())
             if generation is not None:
-                self.store.manifest(collection, generation)  # says `Deleted` where that is so
+                self.store.manifest(collection, generation)  # Raises `Deleted` if the generation existed.
             raise
         self._forget(collection, listed.generations)
         with self._lock:
@@ -164,7 +196,7 @@ class Library:
                     del held[key]
 
     def close(self) -> None:
-        """Let go of everything; what requests still hold closes when they end."""
+        """Drop all generations. Those that requests still use close when the requests end."""
         with self._lock:
             self._opened.clear()
 

@@ -1,4 +1,4 @@
-"""An open generation, with everything a server computes once for it."""
+"""An open generation with everything that the server computes once for it."""
 
 import threading
 import weakref
@@ -16,16 +16,16 @@ from graphkin.store.sampling.base import Engine, Sampler
 _TEXTS = 32 * 2**20  # bytes of a generation's items that are cached as JSON
 
 OpenPorts = Callable[[Callable[[], Sampler], Generation, Selections], Ports]
-"""Opens the ports of a collection: `Workers.ports`."""
+"""Type of `Workers.ports`, which opens the ports of a collection."""
 
 
 class Opened:
-    """One generation, open for as long as a reference to this object exists.
+    """One open generation. It closes when the last reference to this object is gone.
 
     Attributes:
-        generation: the generation.
-        collection: the questions about it.
-        scrubbed: when all its files were last checked, by the monotonic clock; None before the first check.
+        generation: The generation.
+        collection: Operations on the generation.
+        scrubbed: Monotonic time of the last complete check of its files; None before the first one.
     """
 
     def __init__(self, generation: Generation, engine: Engine, open_ports: OpenPorts) -> None:
@@ -40,11 +40,19 @@ class Opened:
         weakref.finalize(self, generation.close)
 
     def require_ready(self) -> None:
-        """Raise `StoreBusy` while samples, once one was requested, would have to wait; prepare them meanwhile."""
+        """Check that the sampler, if one was opened, is ready; prepare it in the background otherwise.
+
+        Raises:
+            StoreBusy: The sampler is not ready.
+        """
         self._preparation.require()
 
     def item_texts(self, ids: Iterable[int]) -> list[bytes]:
-        """Return items as JSON, in the order of `ids`. Raises `NotFound` naming an id."""
+        """Return items as JSON, in the order of `ids`.
+
+        Raises:
+            NotFound: An id does not exist.
+        """
         wanted = list(ids)
         cached = self._texts
         texts = [cached.get(id) for id in wanted]

@@ -1,4 +1,4 @@
-"""Which items of the generations that are open have a substructure, learned in the background."""
+"""Substructure matches of open generations, computed in the background."""
 
 import asyncio
 from functools import partial
@@ -15,12 +15,14 @@ from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
-_AT_ONCE = 16  # jobs that are not done: each holds 6 bytes an item
+_AT_ONCE = 16  # unfinished jobs; each holds 6 bytes per item
 
 
 class Patterns(Background[Having]):
-    """All that are being learned share the processes that match. What was learned stays known, also where the rest was
-    given up, so that is done soon."""
+    """Background jobs of substructure searches, which share the matching worker processes.
+
+    Matches found before a job is stopped are kept, so an abandoned job is stopped soon.
+    """
 
     patience = 2.0
     forgotten = 15.0
@@ -30,10 +32,19 @@ class Patterns(Background[Having]):
         self._substructures = substructures
 
     async def get(self, generation: Generation, selections: Selections, text: str, writing: str, ids: Int32) -> Having:
-        """Which of some items have what a text says in a writing.
+        """Return which of the items match a pattern.
 
-        Where it is not known yet, it is learned from now on, unless it is already; `StoreBusy` says how far that is, or
-        that too many are being learned. Raises as `Substructures.read` does.
+        Args:
+            generation: Generation of the items.
+            selections: Cache of matches of the generation.
+            text: Pattern.
+            writing: Notation of the pattern.
+            ids: Items to match.
+
+        Raises:
+            StoreBusy: The matches are not complete, or too many jobs are running. In the first case the job has been
+                started, and the error reports its progress.
+            GraphkinError: As `Substructures.read` raises it.
         """
         pattern = await self._substructures.read(generation, text, writing)
         digest = await run_in_threadpool(lambda: blake2b(ids.tobytes(), digest_size=32).digest())
@@ -44,7 +55,7 @@ class Patterns(Background[Having]):
             unknown = await run_in_threadpool(having.unknown, ids)
             if not unknown:
                 return having
-            job = self.job(key)  # others may have begun meanwhile
+            job = self.job(key)  # Another request may have started the job meanwhile.
         if job is None:
             self._require_room()
             job = self.start(key, len(ids), partial(self._begin, generation, having, len(ids), unknown))
@@ -52,7 +63,7 @@ class Patterns(Background[Having]):
             return await self.result(key, job)
         finally:
             if job.made.done() and self._jobs.get(key) is job:
-                del self._jobs[key]  # what was learned is known, and what went wrong may go well the next time
+                del self._jobs[key]  # Matches are recorded in `having`, and a failed job may succeed the next time.
 
     def _require_room(self) -> None:
         if sum(not job.made.done() for job in self._jobs.values()) >= _AT_ONCE:
@@ -74,11 +85,11 @@ class Patterns(Background[Having]):
 
         advance(items - sum(len(part) for parts in unknown.values() for part in parts))
         learning = asyncio.create_task(learn())
-        learning.add_done_callback(failed)  # there may be nobody else to look
+        learning.add_done_callback(failed)  # This retrieves the exception, if no request does.
         return learning
 
     async def aclose(self) -> None:
-        """Stop all that are being learned, and wait until they are."""
+        """Stop all jobs and wait until they have ended."""
         learning = [job.made for job in self._jobs.values()]
         for each in learning:
             each.cancel()

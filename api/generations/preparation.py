@@ -1,4 +1,4 @@
-"""The sampler of a generation, prepared in the background: /readyz keeps requests away until it is ready."""
+"""Background preparation of a generation's sampler. /readyz reports the server as not ready meanwhile."""
 
 import threading
 
@@ -8,7 +8,7 @@ from graphkin.store.sampling.base import Engine, Sampler
 
 
 class Preparation:
-    """Opens one sampler, and prepares it again each time it has ceased to be ready. Safe to share between threads."""
+    """Opens one sampler, and prepares it again whenever it is no longer ready. Thread-safe."""
 
     def __init__(self, generation: Generation, engine: Engine) -> None:
         self._generation = generation
@@ -26,9 +26,12 @@ class Preparation:
             return self._sampler
 
     def require(self) -> None:
-        """Raise `StoreBusy` while an open sampler is being prepared.
+        """Check that the sampler, if open, is ready; start its preparation otherwise.
 
-        Raises the error of a failed preparation once; the next call prepares the sampler again.
+        Raises:
+            StoreBusy: The sampler is being prepared.
+            GraphkinError: The last preparation failed. The error is raised once; the next call starts another
+                preparation.
         """
         sampler = self._sampler
         if sampler is None or sampler.ready():
