@@ -1,1 +1,1 @@
-"""What is answered, by subject: each module has a `router`, and knows no other."""
+"""Routes by subject. Each module has a `router` and imports no other route module."""

@@ -1,4 +1,4 @@
-"""POST search/batch: many structures against a whole collection."""
+"""POST search/batch: search a collection for many structures."""
 
 import pyarrow as pa
 from fastapi import APIRouter, Request
@@ -39,7 +39,7 @@ async def search_batch(request: Request) -> Response:
 
     A structure that cannot be read, or a name that no item has, is a row with an error, and costs no other.
     """
-    path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
+    path = validated(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
     validated(GenerationQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, ROWS)
     batch = await run_in_threadpool(parsed, SearchBatchBody, await received(request))
@@ -54,7 +54,7 @@ def _reply(read: Reading, batch: SearchBatchBody) -> Response:
 
 
 def _rows(answers: Answers, media_type: str) -> pa.RecordBatch:
-    """One a structure. Similarities are float32; in JSON Lines the floats with their shortest texts."""
+    """Return one row per structure. Similarities are float32, or in JSON Lines the floats with the shortest texts."""
     hits = answers.hits
     similarity = pa.array(hits.similarity if media_type == ARROW else shortest(hits.similarity))
     structs = pa.StructArray.from_arrays([pa.array(hits.ids), similarity], ["id", "similarity"])

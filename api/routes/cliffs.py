@@ -1,4 +1,4 @@
-"""GET cliffs: similar items that differ much in a property."""
+"""GET cliffs: activity cliffs, pairs of similar items that differ much in a property."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""GET clusters, clusters/{id} and items/{id}/cluster: all items in clusters, by several methods."""
+"""GET clusters, clusters/{id} and items/{id}/cluster: clusters of all items, by several methods."""
 
 import math
 from typing import Annotated, Any
@@ -100,7 +100,7 @@ def _method(read: Reading, query: ClusteredFields, clustering: Clustering) -> di
 
 
 def _summaries(read: Reading, query: ClusteredFields, found: Clusters, first: int, last: int) -> list[dict[str, Any]]:
-    """Return what replies say of the clusters `first` to `last` - 1."""
+    """Return the summaries of the clusters `first` to `last` - 1."""
     numbers = range(first, last)
     ranges: list[dict[str, Any] | None] = [None] * len(numbers)
     if query.property is not None:
@@ -115,6 +115,7 @@ def _or_null(value: float) -> float | None:
 
 
 def _histogram(sizes: Int64) -> dict[str, Any]:
-    """By powers of two."""
-    bits = np.bincount(np.frexp(sizes)[1])[1:].tolist()  # 2 to 3 is 0.5 to 0.75 times 2 to the 2
+    """Return a histogram of cluster sizes in powers of two."""
+    # frexp gives 2 and 3 the same exponent: they are 0.5 and 0.75 times 2 to the power of 2.
+    bits = np.bincount(np.frexp(sizes)[1])[1:].tolist()
     return {"edges": [2**power for power in range(len(bits) + 1)], "counts": bits}

@@ -1,4 +1,4 @@
-"""GET /v1/collections and GET /v1/collections/{c}: what there is, and how it was made."""
+"""GET /v1/collections and GET /v1/collections/{c}: collections and the provenance of their generations."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""GET components and components/{id}: what hangs together at a threshold, and what it falls into above it."""
+"""GET components and components/{id}: connected components at a threshold, and their parts at higher thresholds."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""GET clusters/{id}/core and core.svg: what the members of a cluster have in common."""
+"""GET clusters/{id}/core and core.svg: the maximum common substructure of a cluster."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""GET items/{id}/depiction.svg and GET structure.svg: pictures, alone or compared with another."""
+"""GET items/{id}/depiction.svg and GET structure.svg: depictions, alone or compared with another molecule."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""GET positives/epochs/{e}: the positives of every anchor of an epoch."""
+"""GET positives/epochs/{e}: the positives of all anchors in one epoch."""
 
 from collections.abc import Iterator
 from typing import Annotated

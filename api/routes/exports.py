@@ -1,4 +1,4 @@
-"""GET export and POST export: a hierarchy, or a selection of it, in the formats other programs open."""
+"""GET export and POST export: a collection, or a selection of its items, in the formats of other programs."""
 
 from math import ceil
 from typing import Annotated, Any
@@ -93,7 +93,7 @@ async def export_selection(
 
 
 async def _ids(read: Reading, body: ExportBody) -> list[int]:
-    """Of what is exported. Raises as `items/query` does."""
+    """Return the ids of the exported items. Raises the errors of `items/query`."""
     named, query = body.ids or [], body.query
     if query is None:
         return named
@@ -102,13 +102,20 @@ async def _ids(read: Reading, body: ExportBody) -> list[int]:
 
 
 def _threshold(read: Reading, min_similarity: float | None) -> float | None:
-    """Return a threshold of edges. Raises `InvalidInput` for one below the stored threshold."""
+    """Return the threshold of exported edges.
+
+    Raises:
+        InvalidInput: The threshold is below the stored one.
+    """
     require_stored_threshold(read.generation, min_similarity)
     return min_similarity
 
 
 def _rows(generation: Generation, query: ExportQuery) -> int:
-    """How many an export has: of edges as many as such a range of ids has on the average."""
+    """Return the number of rows of an export.
+
+    For edges it is an estimate: the average number of such a range of ids.
+    """
     ids = len(id_range(generation, query.start, query.stop))
     return ceil(generation.manifest.edges * ids / generation.size) if query.what in ("edges", "links") else ids
 

@@ -1,4 +1,4 @@
-"""/livez, /readyz and /metrics: for whoever keeps the server running."""
+"""/livez, /readyz and /metrics: health checks and metrics for operators."""
 
 from fastapi import APIRouter, Request
 from prometheus_client.exposition import choose_encoder

@@ -1,4 +1,4 @@
-"""GET items/{id}/subgraph, GET hops and GET paths: the hierarchy as a graph."""
+"""GET items/{id}/subgraph, GET hops and GET paths: queries of the similarity graph."""
 
 from dataclasses import asdict
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""GET map: a whole collection in the plane."""
+"""GET map: a map of a whole collection in the plane."""
 
 from typing import Annotated
 
@@ -58,7 +58,7 @@ def _reply(read: Reading, query: MapQuery) -> Response:
 
 _PLACES = ("x", "y")
 _TEXTS = pa.schema([each.with_type(pa.float64()) if each.name in _PLACES else each for each in MAP])
-"""In JSON Lines places are the doubles with the shortest texts of the float32s."""
+"""Schema of JSON Lines. Coordinates are the doubles with the shortest texts of the float32 values."""
 
 
 def _shortest(part: pa.RecordBatch) -> pa.RecordBatch:

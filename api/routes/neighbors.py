@@ -1,4 +1,4 @@
-"""GET items/{id}/neighbors: the query that chemists and programs ask most."""
+"""GET items/{id}/neighbors: the most frequent query of users and programs."""
 
 from fastapi import APIRouter, Request
 from pydantic_core import from_json
@@ -14,7 +14,7 @@ from graphkin.api.work.classes import Looking
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
 
-_QUICK = 100  # neighbours that are read in less time than handing over to another thread takes
+_QUICK = 100  # neighbors that are read in less time than a switch to another thread takes
 
 _PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query")]
 
@@ -33,7 +33,7 @@ async def neighbors(request: Request) -> Response:
 
     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
     """
-    # Read by hand: FastAPI's way to the parameters costs as much as all the rest of this request.
+    # Parsed by hand, because FastAPI's parsing of parameters takes as long as the rest of this request.
     path = validated(ItemPath, request.path_params, "path")
     query = validated(NeighborsQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))

@@ -1,4 +1,4 @@
-"""GET /, /docs and /assets/: what `api/ui` was built into, for people with a browser."""
+"""GET /, /docs and /assets/: the web page, built from `api/ui`."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -37,7 +37,7 @@ class _File:
 
 @cache
 def _files() -> dict[str, _File]:
-    """What was built, by path below `_BUILT`, read once."""
+    """Return the built files by path below `_BUILT`, read once."""
     found = {}
     for path in _BUILT.rglob("*"):
         if path.suffix in _MEDIA_TYPES:
@@ -72,7 +72,7 @@ def asset(request: Request, name: str) -> Response:
     file = _files().get(f"assets/{name}")
     if file is None:
         raise NotFound("the page has no such part", given=name, hint="reload the page: it was built anew")
-    return _reply(request, file, FOR_EVER)  # its name holds the hash of its content
+    return _reply(request, file, FOR_EVER)  # The file name contains the hash of the content.
 
 
 def _reply(request: Request, file: _File, caching: str) -> Response:

@@ -1,4 +1,4 @@
-"""Positives of one anchor, and of a batch of them."""
+"""GET items/{id}/positives and POST positives/batch: positives of one anchor or of many."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""POST items/query: filter, sort and count a whole collection."""
+"""POST items/query: filter, sort and count the items of a collection."""
 
 from typing import Annotated
 
@@ -72,7 +72,11 @@ def _page(read: Reading, body: QueryBody) -> Response:
 
 
 def _properties(generation: Generation, columns: list[str]) -> set[str]:
-    """The properties that exports call so. Raises `InvalidInput` naming them for another."""
+    """Return the properties with these names in exports.
+
+    Raises:
+        InvalidInput: There is no such property.
+    """
     named = {title: column.name for title, column in shown(generation.manifest).items()}
     for column in columns:
         if column not in named:
@@ -81,7 +85,7 @@ def _properties(generation: Generation, columns: list[str]) -> set[str]:
 
 
 def _texts(read: Reading, ids: list[int], shown: set[str] | None) -> list[bytes]:
-    """The items as JSON, with some of their properties, by default all."""
+    """Return the items as JSON with the given properties, or with all if `shown` is None."""
     if shown is None:
         return read.opened.item_texts(ids)
     return [

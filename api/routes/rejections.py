@@ -1,4 +1,4 @@
-"""GET rejections: the records of the input that were not kept, and why."""
+"""GET rejections: rejected records of the input, with the reasons."""
 
 from itertools import islice
 from typing import Annotated

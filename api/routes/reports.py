@@ -1,4 +1,4 @@
-"""GET reports and GET reports/{report}.svg: the analyses of a generation that `python -m studies.report` has made."""
+"""GET reports and GET reports/{report}.svg: reports that `python -m studies.report` made of a generation."""
 
 from typing import Annotated
 

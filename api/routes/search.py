@@ -1,4 +1,4 @@
-"""POST search: any structure against a whole collection."""
+"""POST search: search a collection for any structure."""
 
 from time import perf_counter
 
@@ -34,7 +34,7 @@ async def search(request: Request) -> Response:
     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
     while; what it needs is kept on this machine.
     """
-    path = validated(CollectionPath, request.path_params, "path")  # by hand, as for neighbours
+    path = validated(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
     validated(GenerationQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
     return await read.run(_reply, read, await received(request), request.app.state.metrics)

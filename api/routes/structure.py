@@ -1,4 +1,4 @@
-"""GET structure: a structure as a collection understands it, whether it holds it or not."""
+"""GET structure: a structure as the collection standardizes it, and the id of the item if it is stored."""
 
 from typing import Annotated
 
