@@ -1,4 +1,4 @@
-"""The application: routes by subject behind one gate."""
+"""The ASGI application: routes by subject, middleware and error handlers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -74,17 +74,27 @@ _SUBJECTS = (
     health,
     page,
 )
-"""In the order in which a request tries their routes: the busiest first."""
+"""Modules of routes, in matching order: the most frequently requested first."""
 
 
 _THREADS = 16
-"""For what is read at once and for searches; more would only wait for each other, and each holds memory."""
+"""Size of the default thread pool. More threads would only wait for each other, and each holds memory."""
 
 
 def create_app(settings: Settings, fork_server: ForkServer | None = None, shared: Shared | None = None) -> FastAPI:
-    """The ASGI application. What it holds (`State`) is opened when it starts and closed when it ends, but for a fork
-    server that it shares. `shared`: its metrics are those of several processes. Raises as `AccessLog` and `Traces`
-    do."""
+    """Create the ASGI application.
+
+    Its `State` is opened at startup and closed at shutdown.
+
+    Args:
+        settings: Settings of the server.
+        fork_server: Fork server to share with other applications. It is not closed at shutdown. By default the
+            application starts its own.
+        shared: Metrics files that other processes share.
+
+    Raises:
+        InvalidInput: The access log cannot be written, or the extra `telemetry` is not installed.
+    """
 
     metrics = Metrics(shared)
     log = None if settings.access_log is None else AccessLog(settings.access_log)
@@ -112,8 +122,9 @@ def create_app(settings: Settings, fork_server: ForkServer | None = None, shared
         lifespan=lifespan,
         routes=[route for subject in _SUBJECTS for route in subject.router.routes],
         redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # it tells of queries, which hold structures
-        docs_url=None,  # the page's: FastAPI's own would come from elsewhere
+        # FastAPI's telemetry would record queries, which contain structures.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+        docs_url=None,  # The page has its own documentation. FastAPI's loads scripts from other hosts.
         redoc_url=None,
         middleware=[
             *([] if traces is None else [traces.middleware]),

@@ -1,4 +1,4 @@
-"""What a running application holds, counted whenever Prometheus asks."""
+"""Metrics of the state of a running application, updated at every scrape."""
 
 import threading
 from collections import Counter as tally  # noqa: N813 - the other one is Prometheus'
@@ -11,15 +11,17 @@ from graphkin.protocol.errors import StoreError
 
 
 class Census:
-    """Generations, positive sets, exports and queues of a `State`, as metrics of a registry. Where several processes
-    are counted, each has its own, and they are added up; but for the positive-set cache's size, which is one folder's.
+    """Updates metrics of open generations, positive sets, exports and queues from a `State`.
+
+    With several server processes, each process has its own metrics, and they are summed. The size of the positive-set
+    cache is not summed, because the processes share one folder.
     """
 
     def __init__(self, state: State, registry: CollectorRegistry) -> None:
         self._state = state
         self._turn = threading.Lock()
         self._known: dict[Counter, float] = {}
-        self._damaged: set[str] = set()  # collections that were damaged at some time
+        self._damaged: set[str] = set()  # collections that have been damaged at any time
 
         def gauge(name: str, said: str, *labels: str, mode: str = "livesum") -> Gauge:
             return Gauge(f"graphkin_{name}", said, labels, registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]
@@ -44,6 +46,7 @@ class Census:
         self._refused = counter("queue_refused", "Requests told to come back, by class.", "work")
 
     def take(self) -> None:
+        """Update all metrics."""
         with self._turn:
             self._take()
 
@@ -56,7 +59,7 @@ class Census:
         self._advance(self._hits, positives.hits)
         self._advance(self._misses, positives.misses)
         self._advance(self._built, positives.built)
-        with suppress(StoreError):  # the other figures say what they say all the same
+        with suppress(StoreError):  # The other metrics are still valid.
             self._positive_bytes.set(positives.bytes)
         self._export_bytes.set(self._state["exports"].size)
         for name, queue in self._state["queues"].items():
@@ -72,6 +75,9 @@ class Census:
                 self._damages.labels(collection).set(damaged[collection])
 
     def _advance(self, counter: Counter, total: float) -> None:
-        """By what came since: the counter may go on from that of a process that has ended."""
+        """Increase a counter by the difference since the last call.
+
+        The counter may continue that of a process that has ended, so it is never set.
+        """
         counter.inc(total - self._known.get(counter, 0))
         self._known[counter] = total

@@ -1,4 +1,4 @@
-"""Exports: streamed as they are made, or whole files for whoever wants parts of one."""
+"""Exports: streamed while they are created, or as whole files for Range requests."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from graphkin.store.base import Generation
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """A whole export on the disk, for as long as somebody holds this object."""
+    """A complete export file. It is deleted when the last reference to this object is gone."""
 
     path: Path
     bytes: int
@@ -37,11 +37,21 @@ def _for_owner(path: str, flags: int) -> int:
 
 
 class Exports:
-    """What a server exports. A generation never changes, so a file that was made for one request is kept for others.
+    """Creates exports, and caches the files of those that clients read in parts.
 
-    Files lie in `folder`, in one of its folders that no other server has, and go with this server. They take at most
-    `max_bytes`: half of that those that are kept, of which the one not used for longest goes first, and half the one
-    that is being made. `setting` is what users call `max_bytes`.
+    A generation never changes, so a file can serve any later request. The files lie in a subfolder of `folder` that no
+    other server process uses, and are deleted at shutdown. They take at most `max_bytes`: one half for the cached
+    files, in LRU order, the other half for the file being created.
+
+    Args:
+        exporters: Worker pool.
+        location: Location of the store.
+        folder: Folder of the subfolders.
+        max_bytes: Maximum size of all files.
+        setting: Name of the setting of `max_bytes`, for error messages.
+
+    Raises:
+        StoreError: The folder cannot be written.
     """
 
     def __init__(self, exporters: Pool, location: str, folder: Path, max_bytes: int, setting: str) -> None:
@@ -56,7 +66,11 @@ class Exports:
         self._folder = self._own(folder)
 
     def _own(self, folder: Path) -> Path:
-        """A folder that this server alone has, empty. Raises `StoreError` where there can be none."""
+        """Create or clear a subfolder that only this server uses.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
         try:
             for number in count():
                 own = folder / str(number)
@@ -76,17 +90,23 @@ class Exports:
 
     @property
     def size(self) -> int:
-        """Bytes of the files that are kept."""
+        """Size of the cached files in bytes."""
         return int(self._kept.currsize)
 
     def close(self) -> None:
-        """Let go of all files; those that are being sent stay until they are."""
+        """Drop all files. A file that is being sent is deleted afterwards."""
         self._kept.clear()
         self._held.close()
 
     async def stream(self, generation: Generation, **choice: Any) -> AsyncGenerator[bytes]:
-        """The bytes of a file, made in a process of its own: RDKit, which draws molecules for SD files, holds the
-        interpreter. Raises as `api.work.exporting.export` does, and `StoreError` where the process ends."""
+        """Yield the bytes of an export, created in a worker process.
+
+        RDKit draws the molecules of SD files and holds the interpreter while it does.
+
+        Raises:
+            GraphkinError: As `api.work.exporting.export` raises it.
+            StoreError: The worker process ended.
+        """
         made_of = {"store": self._location, "collection": generation.collection, "generation": generation.id}
         try:
             async with self._exporters.worker() as exporter:
@@ -96,11 +116,16 @@ class Exports:
             raise StoreError(f"the export broke off: {error.detail}") from error
 
     def at_hand(self, generation: Generation, **choice: Any) -> File | None:
-        """The file, if it was made already."""
+        """Return the cached file, None if there is none."""
         return self._kept.get(_key(generation, choice))
 
     async def file(self, generation: Generation, **choice: Any) -> File:
-        """The file, made first where need be. Raises as `stream` does, and `InvalidInput` for one that is too large."""
+        """Return the file, created if it is not cached. One file is created at a time.
+
+        Raises:
+            InvalidInput: The file is too large.
+            StoreError: The file cannot be created. Also the other errors of `stream`.
+        """
         key = _key(generation, choice)
         async with self._turn:
             file = self._kept.get(key)

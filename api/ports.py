@@ -1,4 +1,4 @@
-"""The ports of open collections over the worker processes and background jobs of a server."""
+"""Ports of `OpenCollection`, implemented with the server's worker processes and background jobs."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,13 +28,13 @@ from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 from graphkin.store.sampling.base import Sampler
 
-_THREADS = max(1, (cpu_count() or 1) // 2)  # the other cores serve other requests
+_THREADS = max(1, (cpu_count() or 1) // 2)  # The other cores serve other requests.
 
 
 class Workers:
-    """Opens the ports of collections. They block, so they are for the threads of `Reading.run`.
+    """Creates the ports of collections. Ports block, so they may be used only in the threads of `Reading.run`.
 
-    A port runs its coroutine on the event loop within the request's cancel scope: it stops with the request.
+    A port runs its coroutine on the event loop within the cancel scope of the request, so it stops with the request.
     """
 
     def __init__(
@@ -104,5 +104,5 @@ class _Builder:
 
 @contextmanager
 def _stoppable(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
-    """Announce no progress; each advance ends the work of a request whose client has left or whose time is up."""
+    """Report no progress, but stop the work of a request at its next step if its client has left or its time is up."""
     yield lambda _: from_thread.check_cancelled()

@@ -1,4 +1,4 @@
-"""One request about one generation: which, in which media type, from where in a list, and the headers of its reply."""
+"""Per-request context: the resolved generation, negotiated media type, page cursor and response headers."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from concurrent import futures
@@ -41,7 +41,7 @@ _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
 
 
 class NotModified(Exception):
-    """The client has this reply already."""
+    """The client already has the current response."""
 
     def __init__(self, headers: dict[str, str]) -> None:
         super().__init__()
@@ -49,12 +49,16 @@ class NotModified(Exception):
 
 
 async def on_not_modified(_: Request, error: NotModified) -> Response:
-    """For the application: the answer to `NotModified`."""
+    """Return the response to `NotModified`: the exception handler of the application."""
     return Response(status_code=304, headers=error.headers)
 
 
 def require_news(request: Request, headers: dict[str, str]) -> None:
-    """Raises `NotModified` for a client that has the reply with this `ETag`, or wants none that there is (`*`)."""
+    """Check `If-None-Match` against the `ETag` in these headers.
+
+    Raises:
+        NotModified: The client has the response with this tag, or sent `*`.
+    """
     known = request.headers.get("if-none-match", "")
     if headers["ETag"] in known or known.strip() == "*":
         raise NotModified(headers)
@@ -63,7 +67,10 @@ def require_news(request: Request, headers: dict[str, str]) -> None:
 def reply_by_content(
     request: Request, body: bytes, media_type: str = JSON, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A reply that changes with the catalogue, or with other files: its entity tag is of its bytes."""
+    """Return a response whose entity tag is a hash of its body.
+
+    This is for content that depends on the catalog or on other files, and not only on the generation.
+    """
     negotiate((media_type,), request.headers.get("accept", "*/*"))
     tag = entity_tag(media_type, body.decode("utf-8", "replace"))
     all_headers = {"Vary": "Accept, Authorization", "Cache-Control": "no-cache", "ETag": tag, **(headers or {})}
@@ -72,11 +79,19 @@ def reply_by_content(
 
 
 class Reading:
-    """What a route needs to answer for one generation. It keeps the generation open.
+    """Context of one request about one generation. It keeps the generation open.
 
-    A generation never changes, so the entity tag follows from the request: a client that has the reply is told so
-    (`NotModified`) before any work. Whoever names the generation need not even ask again, where the reply is `settled`:
-    never another for the same request.
+    A generation never changes, so the entity tag follows from the request. A client that already has the response gets
+    `NotModified` before any work is done. If the request names the generation and the response is `settled`, the client
+    may cache it forever.
+
+    Args:
+        request: The request.
+        opened: Generation that the request refers to.
+        media_type: Negotiated media type of the response.
+        position: Index of the first row of the page.
+        key: Returns the key of the query, for cursors.
+        settled: Whether the same request always gets the same response.
     """
 
     def __init__(
@@ -91,8 +106,8 @@ class Reading:
     ) -> None:
         self.opened = opened
         self.media_type = media_type
-        self.position = position  # where the page asked for begins
-        self._key = key  # of the query that it is a page of
+        self.position = position  # index of the first row of the page
+        self._key = key  # key of the query, for cursors
         self._request = request
         caching = FOR_EVER if settled and "generation" in request.query_params else "no-cache"
         self._headers = {
@@ -102,7 +117,7 @@ class Reading:
         }
         if media_type == SVG:
             self._headers.update(DRAWING)
-        self._wants_none = False  # whether the client wants no reply to a request for what there is
+        self._wants_none = False  # whether the client sent `If-None-Match: *`
         if request.method != "POST":
             self._tag(request)
 
@@ -114,7 +129,11 @@ class Reading:
             require_news(request, self._headers)
 
     def _reply_headers(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Headers of a reply that nothing can refuse any more. Raises `NotModified` for `If-None-Match: *`."""
+        """Return the headers of a response that is certain to succeed.
+
+        Raises:
+            NotModified: The client sent `If-None-Match: *`.
+        """
         if self._wants_none:
             raise NotModified(self._headers)
         return {**self._headers, **(more or {})}
@@ -128,55 +147,63 @@ class Reading:
         return self.opened.generation
 
     def cursor_at(self, position: int) -> str:
-        """The cursor of this query's page that begins there."""
+        """Return the cursor of the page of this query that begins at a position."""
         return Cursor(self.generation.id, self._key(), position).encode()
 
     @property
     def collection(self) -> OpenCollection:
-        """The questions about the generation."""
+        """Operations on the generation."""
         return self.opened.collection
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in a thread in which the ports of a collection may wait for worker processes.
 
-        Only routes with a class of work may call this: the classes bound how many threads wait.
+        Only routes with a class of work may call this, because the classes bound the number of waiting threads.
         """
         threads = state_of(self._request)["threads"]
         try:
             return await to_thread.run_sync(partial(function, *args, **kwargs), limiter=threads)
         except futures.CancelledError:
-            await checkpoint_if_cancelled()  # the request was cancelled while its thread waited for a port
+            await checkpoint_if_cancelled()  # The request was cancelled while its thread waited for a port.
             raise
 
     def spend(self, rows: int) -> None:
-        """Count rows of the reply against the quota of the request's key."""
+        """Count rows of the response against the quota of the request's key."""
         if not self._for_head:
             state_of(self._request)["quotas"].spend(self._request.scope.get(CALLER), rows)
 
     def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
-        """A JSON object with the generation, `fields`, and members that are JSON already."""
+        """Return a JSON object with the generation id, `fields`, and members that are encoded already."""
         return self.whole(document({"generation": self.generation.id, **fields}, **ready))
 
     def whole(self, body: bytes) -> Response:
+        """Return a response with a complete body."""
         return Response(body, headers=self._reply_headers(), media_type=self.media_type)
 
     def stream(self, chunks: Iterator[bytes], headers: dict[str, str] | None = None) -> Response:
-        """A reply sent as it is made. What fails before its second piece (the first may be a mere header) is answered
-        as an error; what fails later cuts the connection. For HEAD no more of it is made than that."""
+        """Return a response that is sent while it is created.
+
+        An error before the second chunk gets an error response. The first chunk may be only a header. A later error
+        cuts the connection. For HEAD, no more than two chunks are created.
+        """
         begun = [*islice(chunks, 2)]
         headers = self._reply_headers(headers)
         body = iter(()) if self._for_head else self._held_open(chain(begun, chunks))
         return StreamingResponse(body, headers=headers, media_type=self.media_type)
 
     def _held_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the chunks. As a method, it keeps the generation open meanwhile."""
         yield from chunks
 
     def file(self, file: File, headers: dict[str, str], rows: int) -> Response:
-        """A file with so many rows, or what Range asks of it; 416 where it has no such part."""
+        """Return a file, or the parts of it that the Range header requests.
+
+        The status is 416 if the file has no such part. `rows` is the number of rows of the whole file, for quotas.
+        """
         return _Whole(file, self, rows, headers=self._reply_headers(headers), media_type=self.media_type)
 
     async def relay(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
-        """As `stream`, of what others make."""
+        """Return a response like `stream`, from an asynchronous source."""
         begun = [await anext(chunks, b""), await anext(chunks, b"")]
         try:
             headers = self._reply_headers(headers)
@@ -188,7 +215,7 @@ class Reading:
 
 
 class _Whole(FileResponse):
-    """A file, or the parts of it that are asked for."""
+    """Response with a file, or the requested parts of it. It counts rows in proportion to the bytes sent."""
 
     def __init__(self, file: File, reading: Reading, rows: int, **options: Any) -> None:
         super().__init__(file.path, **options)
@@ -213,7 +240,7 @@ class _Whole(FileResponse):
 
 
 class _Relay(StreamingResponse):
-    """Lets go of its source as soon as it ends, however it ends."""
+    """Streaming response that closes its source as soon as it ends or fails."""
 
     def __init__(self, body: ContentStream, source: AsyncGenerator[bytes], **options: Any) -> None:
         super().__init__(body, **options)
@@ -239,11 +266,24 @@ async def open_reading(
     settled: bool = True,
     said: Mapping[str, str] | None = None,
 ) -> Reading:
-    """Settle media type and generation: the one named, the cursor's, or the current one.
+    """Negotiate the media type and open the generation: that of the request, of its cursor, or the current one.
 
-    `said`: what the body says that pages are asked for by, where it is not the query that does, its cursor too.
-    Raises `NotAcceptable`, `BadRequest` for a cursor, `InvalidInput` for an empty generation, `NotFound`, `Deleted` and
-    `NotModified`.
+    Args:
+        request: The request.
+        collection: Name of the collection.
+        offers: Media types of the response; the last is the default.
+        settled: Whether the same request always gets the same response.
+        said: Parameters that identify the query for cursors, with the cursor, if they come from the body and not from
+            the query string.
+
+    Raises:
+        NotAcceptable: No offered media type is acceptable.
+        BadRequest: The cursor is invalid or of another query.
+        InvalidInput: The generation id is empty.
+        NotFound: There is no such collection or generation.
+        Deleted: The generation was deleted.
+        StoreDamaged: The generation is damaged.
+        NotModified: The client already has the response.
     """
     media_type = negotiate(offers, request.headers.get("accept", "*/*"))
     asked = request.query_params.multi_items() if said is None else [*said.items()]
@@ -257,7 +297,12 @@ async def open_reading(
 
 
 def _asked_for(request: Request, text: str | None, key: Callable[[], bytes]) -> tuple[str | None, int]:
-    """The generation, if one is named, and where the page begins. Raises `InvalidInput` for an empty name."""
+    """Return the requested generation id, None for the current one, and the position of the page.
+
+    Raises:
+        BadRequest: The cursor is invalid or of another query.
+        InvalidInput: The generation id is empty.
+    """
     named = request.query_params.get("generation")
     if named == "":
         raise InvalidInput("generation: an empty id", given=named, expected="the id of a generation, or no parameter")
@@ -277,17 +322,17 @@ def _reading(*offers: str, settled: Callable[[Request], bool] = lambda _: True) 
 
 
 def _replayed(request: Request) -> bool:
-    """Whether the same draw comes again: one of another engine does only while it is cached."""
+    """Return whether a sample is reproducible. With other engines it is so only while it is cached."""
     return state_of(request)["library"].engine == "snapshot"
 
 
 def _compares_nothing(request: Request) -> bool:
-    """Whether no shared substructure is drawn: the time to look for one is limited, so it may be a larger one later."""
+    """Return whether the depiction highlights no MCS. The search for it has a time limit, so its result may change."""
     return not COMPARED & request.query_params.keys()
 
 
 def _timed(_: Request) -> bool:
-    """Nor is what members of a cluster share, for the same reason."""
+    """Return False: the MCS of a cluster has a time limit too, so its result may change."""
     return False
 
 

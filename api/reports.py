@@ -1,4 +1,4 @@
-"""Reports that `python -m studies.report` wrote: the files of a folder that the settings name."""
+"""Reports of `python -m studies.report`, read from the folder that the settings name."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +8,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from graphkin.protocol.errors import NotFound
 
-_LARGEST = 8 * 2**20  # bytes of a file that is looked into
+_LARGEST = 8 * 2**20  # bytes; larger files are ignored
 
 
 class Report(BaseModel):
-    """What NAME.json says of the report NAME; of what it measured nothing is read."""
+    """Fields of NAME.json of the report NAME. Its measurements are not read."""
 
     report: Annotated[str, Field(pattern="^[a-z0-9-]{1,50}$")]
     title: str
@@ -22,24 +22,33 @@ class Report(BaseModel):
     notes: list[str]
 
     def summary(self) -> dict[str, Any]:
-        """As `protocol.replies.ReportSummary` has it."""
+        """Return the fields of `protocol.replies.ReportSummary`."""
         return {"name": self.report, **self.model_dump(exclude={"report", "generation"})}
 
 
 @dataclass(frozen=True)
 class Reports:
-    """Those in a folder, and in the folders in it; none without a folder. It is read anew each time, so what is written
-    while the server runs is found."""
+    """Reports in a folder and its direct subfolders; none without a folder.
+
+    The folder is read at every call, so reports written while the server runs are visible.
+    """
 
     folder: Path | None
 
     def of(self, generation: str) -> list[Report]:
-        """By name; of several of one name the first by path. Files that are no reports are passed over."""
+        """Return the reports of a generation by name; of several with the same name, the first by path.
+
+        Files that are not reports are ignored.
+        """
         found = {each.report: each for _, each in reversed(self._all()) if each.generation == generation}
         return sorted(found.values(), key=lambda each: each.report)
 
     def picture(self, generation: str, name: str) -> bytes:
-        """The SVG of a report. Raises `NotFound`."""
+        """Return the SVG of a report.
+
+        Raises:
+            NotFound: The generation has no such report.
+        """
         for path, each in self._all():
             svg = path.with_suffix(".svg")
             if (each.generation, each.report) == (generation, name) and _readable(svg):

@@ -1,4 +1,4 @@
-"""Serving the application: in the foreground until a signal, or in the background while something else runs."""
+"""HTTP server: in the foreground until a signal, or in the background of a `with` block."""
 
 import asyncio
 import ctypes
@@ -25,27 +25,35 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.runtime.workers.fork_server import ForkServer
 
 PATIENCE = 10
-"""Seconds that replies get to end when the server is told to."""
+"""Seconds that running responses may take after the server is told to stop."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""What ends a server."""
+"""Signals that stop a server."""
 
-_MALLOC = {  # glibc's numbers of its settings, and what they are set to
-    -8: 2,  # arenas: each keeps what threads have once held in it, and by default there are eight for each processor
-    -3: 2**20,  # bytes of what is given back as soon as it is freed; by default that grows with what is freed
-    -1: 2**22,  # bytes that may be kept at the end of an arena
+_MALLOC = {  # glibc's option numbers of mallopt, and their values
+    -8: 2,  # Arenas. Each keeps freed memory, and by default there are eight per core.
+    -3: 2**20,  # Size in bytes from which a freed block is returned at once. By default it grows with the freed blocks.
+    -1: 2**22,  # Bytes that may stay free at the end of an arena.
 }
 
 _TURN = 0.0005
-"""Seconds that a thread computes while others wait. The one that answers waits so long each time it has let go."""
+"""Seconds that a computing thread keeps the interpreter while others wait.
+
+The thread of the event loop waits this long each time after it has released the interpreter.
+"""
 
 
 class Server:
-    """One process that listens from its construction on, so its URL is known before it answers.
+    """HTTP server of one process. It is bound to its address when it is created, so its URL is known before it
+    responds.
 
-    `fork_server`: starts its worker processes, if it shares that with other servers here.
+    Args:
+        settings: Settings of the server.
+        fork_server: Fork server of worker processes, if it is shared with other servers of this process.
 
-    Raises `InvalidInput` if it cannot listen there, or so, and what opening the store, the caches and the log raises.
+    Raises:
+        InvalidInput: The address or the certificate cannot be used.
+        StoreError: The store or a cache cannot be opened.
     """
 
     def __init__(self, settings: Settings, fork_server: ForkServer | None = None) -> None:
@@ -57,13 +65,13 @@ class Server:
         self.url = url_of(self._socket, settings)
 
     def run(self) -> None:
-        """Serve until SIGINT or SIGTERM; then let replies end, for a while, and return."""
+        """Serve until SIGINT or SIGTERM, then let running responses end for `PATIENCE` seconds."""
         with self._socket:
             serve(self._server, self._socket)
 
     @contextmanager
     def running(self) -> Iterator[str]:
-        """Serve in the background; gives the URL."""
+        """Serve in a background thread while the block runs, and yield the URL."""
         thread = threading.Thread(target=self._serve, name="server")
         thread.start()
         try:
@@ -78,7 +86,7 @@ class Server:
 
 
 class Listener(uvicorn.Server):
-    """uvicorn's server with connections of our own."""
+    """uvicorn server that uses `Connection` as its protocol."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         super().__init__(_configured(app, settings))
@@ -88,13 +96,13 @@ class Listener(uvicorn.Server):
             settings.body_seconds,
             settings.idle_seconds,
             settings.stalled_seconds,
-            min(settings.connections, files // 2),  # the other half is for the store and the workers
+            min(settings.connections, files // 2),  # The other half is for the store and the worker processes.
             settings.connections_per_address,
         )
         self._count_closed: Callable[[Reason], None] = app.state.metrics.count_closed
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the application, then listen. uvicorn would leave a TLS handshake a minute."""
+        """Start the application, then listen. uvicorn itself would allow a minute for a TLS handshake."""
         await super().startup([])
         if not self.started:
             return
@@ -103,7 +111,8 @@ class Listener(uvicorn.Server):
             secure = {
                 "ssl": self.config.ssl,
                 "ssl_handshake_timeout": self._bounds.head_seconds,
-                "ssl_shutdown_timeout": self._bounds.stalled_seconds,  # the rest of a reply may be under way until then
+                # The rest of a response may be in transit until then.
+                "ssl_shutdown_timeout": self._bounds.stalled_seconds,
             }
         loop = asyncio.get_running_loop()
         for sock in sockets or ():
@@ -135,15 +144,15 @@ def _configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Until SIGINT or SIGTERM; then let replies end, for a while, and return."""
-    gc.freeze()  # what was imported is not looked through for garbage while requests wait
-    with handled(signal.SIG_IGN):  # uvicorn takes them over, then raises them
+    """Serve until SIGINT or SIGTERM, then let running responses end for `PATIENCE` seconds."""
+    gc.freeze()  # Keep the garbage collector from scanning imported modules while requests wait.
+    with handled(signal.SIG_IGN):  # uvicorn handles the signals, then raises them again.
         server.run(sockets=[listening])
 
 
 @contextmanager
 def handled(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> Iterator[None]:
-    """What ends a server is handled so meanwhile."""
+    """Handle the signals that stop a server with `handler` while the block runs."""
     before = [signal.signal(each, handler) for each in SIGNALS]
     try:
         yield
@@ -153,12 +162,14 @@ def handled(handler: Callable[[int, FrameType | None], object] | signal.Handlers
 
 
 def share_machine() -> None:
-    """Set this process up to serve: threads that compute let others answer; as many files may be open as it is let at
-    all, where shells often say 1,024; and the C library, where it is glibc, gives back what is freed, so that a large
-    reply costs its memory but once."""
+    """Configure this process for serving.
+
+    Computing threads switch more often. The limit on open files, often 1,024 in shells, is raised to the maximum. glibc
+    returns freed memory at once, so a large response does not occupy memory afterwards.
+    """
     sys.setswitchinterval(_TURN)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError):  # macOS calls unlimited what it does not give
+    with suppress(ValueError):  # macOS reports an unlimited maximum that it does not allow.
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for setting, value in _MALLOC.items():
@@ -166,9 +177,11 @@ def share_machine() -> None:
 
 
 def require_servable(settings: Settings) -> None:
-    """Open and close everything once: what fails later, inside uvicorn, ends as a traceback in its log.
+    """Open and close everything once, because uvicorn would log later errors as tracebacks.
 
-    Raises `InvalidInput` for files that are no certificate with its key, and what opening raises.
+    Raises:
+        InvalidInput: The certificate or its key cannot be used.
+        StoreError: The store or a cache cannot be opened.
     """
     _require_certificate(settings)
     asyncio.run(_try_out(settings))
@@ -182,7 +195,8 @@ def _require_certificate(settings: Settings) -> None:
     if cert is None:
         raise InvalidInput("a private key without its certificate", given=str(key), expected=expected)
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")  # none: else it is asked for
+        # Without a password argument, OpenSSL would prompt for one.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
     except OSError as error:
         given = str(cert) if key is None else f"{cert}, {key}"
         raise InvalidInput(f"no certificate with its key: {error}", given=given, expected=expected) from error
@@ -194,14 +208,23 @@ async def _try_out(settings: Settings) -> None:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Raises `InvalidInput` where that cannot be."""
+    """Return a listening socket.
+
+    Raises:
+        InvalidInput: The address cannot be used.
+    """
     with _said(host, port):
         return socket.create_server((host.strip("[]"), port), family=_family(host))
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """An address that other processes of this user may listen on too, each in its own socket: whoever asks is given to
-    one of those that do. Raises `InvalidInput` where that cannot be."""
+    """Return a socket bound with SO_REUSEPORT, so that other processes of this user can bind the same address.
+
+    The kernel distributes connections among those that listen.
+
+    Raises:
+        InvalidInput: The address cannot be used.
+    """
     sock = socket.socket(_family(host))
     try:
         with _said(host, port):
@@ -215,7 +238,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def url_of(sock: socket.socket, settings: Settings) -> str:
-    """Of what listens there."""
+    """Return the URL of a bound socket."""
     host, port = sock.getsockname()[:2]
     scheme = "http" if settings.tls_cert is None else "https"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
@@ -227,6 +250,7 @@ def _family(host: str) -> socket.AddressFamily:
 
 @contextmanager
 def _said(host: str, port: int) -> Iterator[None]:
+    """Translate socket errors into `InvalidInput`."""
     try:
         yield
     except OSError as error:

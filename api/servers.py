@@ -1,9 +1,12 @@
-"""Several processes that serve one store at one address. Each is whole: it has its application, its queues, its
-processes for work; they share files, which are mapped, the positive-set cache, quotas and metrics.
+"""Several server processes for one store at one address.
 
-Each has a listening socket of its own at the address (SO_REUSEPORT), so the kernel spreads connections evenly among
-those that listen, also those that clients keep. uvicorn has workers too: they accept from one socket, where the first
-to wake takes all that wait, and one that is not heard for seconds, at its imports on a busy machine say, is killed.
+Each process has its own application, queues and worker processes. They share memory-mapped files, the positive-set
+cache, quotas and metrics.
+
+Each process has its own listening socket at the address (SO_REUSEPORT), so the kernel distributes connections evenly,
+including those that clients keep open. uvicorn's workers accept from one shared socket instead. There, the process that
+wakes first takes all waiting connections. uvicorn also kills a worker that does not respond for seconds, for example
+during its imports on a busy machine.
 
     python -m graphkin.api.servers
 """
@@ -41,30 +44,36 @@ from graphkin.api.settings import Settings
 from graphkin.protocol.errors import StoreError
 
 _READY = b"r"
-_PAUSE = 1.0  # seconds before one is started again that has ended
-_MORE = 10  # seconds beyond its patience until one that was told to end is killed
+_PAUSE = 1.0  # seconds before an ended process is restarted
+_MORE = 10  # seconds beyond `PATIENCE` after which a stopping process is killed
 
 
 class Servers:
-    """So many processes (at least one), which end with this one. The address is theirs from the construction on.
+    """A fixed number of server processes, at least one, which stop together with this process.
 
-    Raises as `Server` does.
+    The address is reserved when the object is created. The constructor raises the errors of `Server`.
     """
 
     def __init__(self, settings: Settings, number: int) -> None:
         require_servable(settings)
-        with listening(settings.host, settings.port) as alone:  # nobody else listens there, in a shared socket neither
+        # Fails if another process listens there, even with SO_REUSEPORT.
+        with listening(settings.host, settings.port) as alone:
             port = alone.getsockname()[1]
         self._settings = settings.model_copy(update={"port": port})
         self._number = number
-        self._held = bound(settings.host, port)  # never listens: connections go to those that do
+        self._held = bound(settings.host, port)  # It never listens, so connections go to the server processes.
         self.url = url_of(self._held, settings)
 
     def run(self, told: Callable[[], object]) -> None:
-        """Serve until SIGINT or SIGTERM; then let replies end, for a while, and return. `told` is called once all
-        listen. One that ends meanwhile is started again.
+        """Serve until SIGINT or SIGTERM, then let running responses end for a while.
 
-        Raises `StoreError` if one ends before all listen.
+        A process that ends meanwhile is restarted.
+
+        Args:
+            told: Called once all processes listen.
+
+        Raises:
+            StoreError: A process ended before all of them listened.
         """
         with self._held, TemporaryDirectory(prefix="graphkin-") as folder, _signals() as asked:
             processes = [_Process(number, self._settings, Path(folder)) for number in range(self._number)]
@@ -104,8 +113,11 @@ class Servers:
 
 
 class _Process:
-    """One of them, which may be started again and again. What is at its standard input is a socket: it gets its orders
-    there, says that it listens, and each sees there that the other has ended."""
+    """One server process, which can be restarted.
+
+    Its standard input is a socket. The process receives its settings there, and reports when it listens. Each side sees
+    there when the other has ended.
+    """
 
     def __init__(self, number: int, settings: Settings, folder: Path) -> None:
         self.ready = False
@@ -121,7 +133,7 @@ class _Process:
                 [sys.executable, "-P", "-m", "graphkin.api.servers"],
                 stdin=theirs.fileno(),
                 env={**os.environ, **self._shared.environment},
-                start_new_session=True,  # a terminal's ctrl-C is for this process alone
+                start_new_session=True,  # Ctrl-C in a terminal reaches only the parent process.
             )
         self._shared.begin(self._process.pid)
         self._channel.sendall(json.dumps(self._order).encode() + b"\n")
@@ -130,7 +142,7 @@ class _Process:
         return self._channel.fileno()
 
     def heard(self) -> bool:
-        """Read what it says; whether it goes on."""
+        """Read a message of the process, and return whether the process is still running."""
         try:
             said = self._channel.recv(16)
         except OSError:
@@ -139,18 +151,18 @@ class _Process:
         return bool(said)
 
     def due(self) -> bool:
-        """Whether it has ended, and has waited for long enough to be started again."""
+        """Return whether the process has ended long enough ago to be restarted."""
         return self._process is None and time.monotonic() >= self._ended + _PAUSE
 
     def tell(self) -> None:
-        """That it shall end."""
+        """Tell the process to stop."""
         if self._process is not None:
             self._process.terminate()
             with suppress(OSError):
-                self._channel.shutdown(socket.SHUT_WR)  # it may not heed signals just then
+                self._channel.shutdown(socket.SHUT_WR)  # The process may be unable to handle signals yet.
 
     def end(self) -> None:
-        """Wait until it has ended, and kill it if that takes too long."""
+        """Wait until the process has ended, and kill it if that takes too long."""
         if self._process is None:
             return
         try:
@@ -165,14 +177,14 @@ class _Process:
 
 @contextmanager
 def _signals() -> Iterator[socket.socket]:
-    """What can be read from once a signal has come that ends a server."""
+    """Yield a socket that becomes readable when a signal stops the server."""
     ours, theirs = socket.socketpair()
     with ours, theirs, handled(lambda *_: theirs.send(b"s")):
         yield ours
 
 
 class _Telling(Listener):
-    """Says when it listens."""
+    """Listener that notifies the parent process when it listens."""
 
     def __init__(self, app: FastAPI, settings: Settings, channel: socket.socket) -> None:
         super().__init__(app, settings)
@@ -184,7 +196,7 @@ class _Telling(Listener):
             self._channel.send(_READY)
 
     def end_with(self) -> None:
-        """With whoever started this process."""
+        """Stop when the parent process ends."""
         while self._channel.recv(16):
             pass
         self.should_exit = True
@@ -200,7 +212,7 @@ def main() -> None:
     shared = metrics.Shared(Path(order["folder"]), order["number"])
     server = _Telling(create_app(settings, shared=shared), settings, channel)
     threading.Thread(target=server.end_with, name="end", daemon=True).start()
-    with bound(settings.host, settings.port) as sock:  # uvicorn listens once all is open
+    with bound(settings.host, settings.port) as sock:  # uvicorn listens after the application has started.
         serve(server, sock)
 
 

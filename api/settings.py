@@ -1,4 +1,4 @@
-"""Settings of a serving process. They come from the command line or, at this edge alone, from the environment."""
+"""Settings of a server process, from the command line or from environment variables."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,36 +11,39 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.store.sampling.base import Engine
 
 Origin = Annotated[str, Field(pattern=r"^(\*|https?://[a-z0-9.\-\[\]:]+)$")]
-"""As browsers write it in the header of this name: scheme, host, and the port unless it is the scheme's own."""
+"""Value of an Origin header: scheme, host, and the port unless it is the scheme's default."""
 
 
 class Settings(BaseSettings):
-    """What `graphkin serve` needs to know. Each has an environment variable: GRAPHKIN_ and its name in capitals.
+    """Settings of `graphkin serve`. Each can be set by the environment variable GRAPHKIN_NAME.
 
-    store          folder of the store, or neo4j:// or bolt:// URL of a Neo4j server.
-    host, port     where to listen; port 0 takes any free one.
-    allowed_hosts  values of the Host header that are answered, without port, separated by commas; `*` is any.
-    cors_origins   origins whose pages may ask from a browser, separated by commas; none by default, `*` is any.
-    sampler        which engine draws positives: `snapshot`, in this process, or `gds`, on the Neo4j server.
-    cache_dir      folder of the positive-set cache and of exports; it may be deleted at any time the server is down.
-    cache_bytes    how large the positive-set cache may grow.
-    export_bytes   how much room exports may take there that parts are asked of: half of it one of them.
-    access_log     file of one line of JSON for each request, `-` is standard output; none by default.
-    telemetry      whether spans are sent by OpenTelemetry, where its own variables (OTEL_…) say.
-    scrub_hours    after how long the files of a generation in use are checked again.
-    tls_cert       file of a certificate and its chain (PEM), for HTTPS; plain HTTP by default.
-    tls_key        file of its private key; by default it is in `tls_cert` too.
-    head_seconds, body_seconds
-                   how long a request's head, and then its body, may take to come.
-    idle_seconds   how long a connection is kept between a reply and the next request.
-    stalled_seconds
-                   how long a client may take nothing of a reply.
-    connections    how many may be open in each process; the longest idle one goes first.
-    connections_per_address
-                   how many from one client address; any number by default, because clients of a proxy share one.
-    reports        folder of reports to show, as `python -m studies.report` wrote them; none by default.
+    Attributes:
+        store: Folder of the store, or neo4j:// or bolt:// URL of a Neo4j server.
+        host: Address to listen on.
+        port: Port to listen on; 0 takes any free one.
+        allowed_hosts: Accepted values of the Host header without port, separated by commas; `*` accepts any.
+        cors_origins: Origins whose pages may send requests from a browser, separated by commas; none by default, `*`
+            allows any.
+        sampler: Engine that samples positives: `snapshot` in this process, `gds` on the Neo4j server.
+        cache_dir: Folder of the positive-set cache, quotas and exports. It may be deleted while no server runs.
+        cache_bytes: Maximum size of the positive-set cache.
+        export_bytes: Maximum size of export files for Range requests. One file may take half of it.
+        access_log: File with one line of JSON per request, `-` for standard output; none by default.
+        telemetry: Whether to export OpenTelemetry spans. The OTEL_… variables say where to.
+        scrub_hours: Interval in hours at which the files of open generations are checked.
+        tls_cert: PEM file with a certificate and its chain, for HTTPS; plain HTTP by default.
+        tls_key: PEM file with the private key; by default `tls_cert` contains it too.
+        head_seconds: Time limit for the head of a request.
+        body_seconds: Time limit for the body of a request.
+        idle_seconds: Time that a connection stays open between a response and the next request.
+        stalled_seconds: Time that a client may read nothing of a response.
+        connections: Maximum number of open connections per process. The longest idle one is closed first.
+        connections_per_address: Maximum number of open connections per client address; unlimited by default, because
+            the clients of a proxy share one address.
+        reports: Folder with reports of `python -m studies.report` to show; none by default.
 
-    Raises `InvalidInput` naming what is wrong.
+    Raises:
+        InvalidInput: A setting is invalid. The error names it.
     """
 
     model_config = SettingsConfigDict(env_prefix="GRAPHKIN_", frozen=True)

@@ -1,4 +1,4 @@
-"""What a running application holds, from its start to its end."""
+"""State of a running application, from startup to shutdown."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, closing, nullcontext
@@ -29,11 +29,11 @@ from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 
 _MATCHING = 2  # processes
-_IDLE = 20.0  # seconds after which a process that exports, or reads patterns, is ended: that is seldom asked for
+_IDLE = 20.0  # seconds after which an idle worker for exports or patterns is stopped, because these are rare
 
 
 class State(TypedDict):
-    """Made by `opened`, handed to every request."""
+    """Objects that all requests share. `opened` creates it."""
 
     admission: Admission
     library: Library
@@ -50,9 +50,15 @@ class State(TypedDict):
 
 @asynccontextmanager
 async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncIterator[State]:
-    """Open the store and the caches. Raises as they do, and as `Store.require_engine` does.
+    """Open the store, the caches and the worker pools.
 
-    `shared`: the fork server of worker processes, which stays when all else is closed; by default a new one.
+    Args:
+        settings: Settings of the server.
+        shared: Fork server of worker processes, which stays open afterwards. By default a new one is started.
+
+    Raises:
+        StoreError: The store or a cache cannot be opened, or its server lacks the sampling engine.
+        InvalidInput: The store does not support the sampling engine.
     """
     folder, room = settings.cache_dir / "positives", settings.cache_bytes
     with (
