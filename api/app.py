@@ -9,17 +9,16 @@ import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from graphkin.api.census import Census
-from graphkin.api.gate import openapi
-from graphkin.api.gate.cors import cors
-from graphkin.api.gate.encoding import Encoding
-from graphkin.api.gate.errors import HANDLERS, Bugs
-from graphkin.api.gate.exchange import Witness
-from graphkin.api.gate.guard import Guard
-from graphkin.api.gate.log import AccessLog
-from graphkin.api.gate.metrics import Metrics, Shared
-from graphkin.api.gate.traces import Traces
-from graphkin.api.reading import NotModified, on_not_modified
+from graphkin.api.context import NotModified, on_not_modified
+from graphkin.api.http import openapi
+from graphkin.api.http.compression import Encoding
+from graphkin.api.http.cors import cors
+from graphkin.api.http.errors import HANDLERS, Bugs
+from graphkin.api.http.exchange import Witness
+from graphkin.api.http.head import Guard
+from graphkin.api.http.log import AccessLog
+from graphkin.api.http.metrics import Metrics, Shared
+from graphkin.api.http.traces import Traces
 from graphkin.api.routes import (
     batch,
     cliffs,
@@ -47,6 +46,7 @@ from graphkin.api.routes import (
 )
 from graphkin.api.settings import Settings
 from graphkin.api.state import State, opened
+from graphkin.api.state_metrics import Census
 from graphkin.runtime.workers.fork_server import ForkServer
 
 _SUBJECTS = (

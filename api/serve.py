@@ -18,7 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from graphkin.api.app import create_app
-from graphkin.api.gate.connection import Bounds, Connection, Reason
+from graphkin.api.http.connection import Bounds, Connection, Reason
 from graphkin.api.settings import Settings
 from graphkin.api.state import opened
 from graphkin.protocol.errors import InvalidInput

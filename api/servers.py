@@ -28,7 +28,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from graphkin.api.app import create_app
-from graphkin.api.gate import metrics
+from graphkin.api.http import metrics
 from graphkin.api.serve import (
     PATIENCE,
     Listener,

@@ -7,15 +7,15 @@ from typing import TypedDict, cast
 from anyio import CapacityLimiter
 from starlette.requests import Request
 
-from graphkin.api.drawing.artist import Artist
+from graphkin.api.depiction.depictor import Artist
 from graphkin.api.exports import Exports
-from graphkin.api.gate.access import Admission
-from graphkin.api.gate.quotas import Quotas
+from graphkin.api.generations.cache import Library
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.layouts import Layouts
-from graphkin.api.generations.library import Library
 from graphkin.api.generations.patterns import Patterns
+from graphkin.api.http.access import Admission
+from graphkin.api.http.quotas import Quotas
 from graphkin.api.ports import Workers
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings

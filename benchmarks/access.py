@@ -8,8 +8,8 @@ from time import perf_counter
 
 import numpy as np
 
-from graphkin.api.gate.access import Admission
-from graphkin.api.gate.quotas import Quotas
+from graphkin.api.http.access import Admission
+from graphkin.api.http.quotas import Quotas
 from graphkin.protocol.keys import Quota, made
 from graphkin.store import open_store
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-from graphkin.api.generations.opened import Opened
+from graphkin.api.generations.open_generation import Opened
 from graphkin.protocol.errors import Damage, StoreError
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Store

@@ -5,13 +5,13 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.gate.body import as_body, received
-from graphkin.api.gate.given import parsed, validated
-from graphkin.api.gate.openapi import parameters, problems, replies
-from graphkin.api.gate.reply import ARROW, ROWS
-from graphkin.api.gate.route import needing
-from graphkin.api.gate.rows import write
-from graphkin.api.reading import Reading, open_reading
+from graphkin.api.context import Reading, open_reading
+from graphkin.api.http.body import as_body, received
+from graphkin.api.http.openapi import parameters, problems, replies
+from graphkin.api.http.reply import ARROW, ROWS
+from graphkin.api.http.route import needing
+from graphkin.api.http.rows import write
+from graphkin.api.http.validation import parsed, validated
 from graphkin.api.work.classes import Batching
 from graphkin.collection.queries import Answers
 from graphkin.protocol.replies import SearchRow

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.gate.given import validated
-from graphkin.api.gate.openapi import parameters, problems
-from graphkin.api.gate.reply import JSON, array, similarity_texts
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import Reading, open_reading
+from graphkin.api.context import Reading, open_reading
+from graphkin.api.http.openapi import parameters, problems
+from graphkin.api.http.reply import JSON, array, similarity_texts
+from graphkin.api.http.route import needing
+from graphkin.api.http.validation import validated
 from graphkin.api.work.classes import Querying
 from graphkin.protocol.replies import CliffsPage
 from graphkin.protocol.requests import CliffsQuery, CollectionPath

@@ -7,11 +7,11 @@ import numpy as np
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.paths import ClusterId, ItemId
-from graphkin.api.gate.reply import array
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import JsonReading, Reading
+from graphkin.api.context import JsonReading, Reading
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.paths import ClusterId, ItemId
+from graphkin.api.http.reply import array
+from graphkin.api.http.route import needing
 from graphkin.api.work.classes import Searching
 from graphkin.collection.clusters.kept import default_linkage
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.gate.access import CALLER, Caller
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.paths import CollectionName
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import reply_by_content
+from graphkin.api.context import reply_by_content
+from graphkin.api.http.access import CALLER, Caller
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.paths import CollectionName
+from graphkin.api.http.route import needing
 from graphkin.api.state import state_of
 from graphkin.protocol.errors import Damage
 from graphkin.protocol.replies import CollectionDetail, Collections

@@ -6,11 +6,11 @@ import numpy as np
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.paths import ComponentId
-from graphkin.api.gate.reply import array, similarity_texts
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import JsonReading, Reading
+from graphkin.api.context import JsonReading, Reading
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.paths import ComponentId
+from graphkin.api.http.reply import array, similarity_texts
+from graphkin.api.http.route import needing
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.replies import ComponentReply, ComponentsPage

@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.paths import ClusterId
-from graphkin.api.gate.reply import SVG
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import CorePicture, CoreReading, Reading
+from graphkin.api.context import CorePicture, CoreReading, Reading
+from graphkin.api.http.openapi import problems, replies
+from graphkin.api.http.paths import ClusterId
+from graphkin.api.http.reply import SVG
+from graphkin.api.http.route import needing
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Comparing
 from graphkin.collection.clusters.core import ClusterCore

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.paths import ItemId
-from graphkin.api.gate.reply import SVG
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import Reading, SvgReading
+from graphkin.api.context import Reading, SvgReading
+from graphkin.api.http.openapi import problems, replies
+from graphkin.api.http.paths import ItemId
+from graphkin.api.http.reply import SVG
+from graphkin.api.http.route import needing
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Drawing
 from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery, StructureFields

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.paths import EpochInPath
-from graphkin.api.gate.reply import ARROW, ROWS
-from graphkin.api.gate.route import needing
-from graphkin.api.gate.rows import write
-from graphkin.api.reading import RowsReading
+from graphkin.api.context import RowsReading
+from graphkin.api.http.openapi import problems, replies
+from graphkin.api.http.paths import EpochInPath
+from graphkin.api.http.reply import ARROW, ROWS
+from graphkin.api.http.route import needing
+from graphkin.api.http.rows import write
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Feeding
 from graphkin.protocol.replies import PositivesRow

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from graphkin.api.gate.body import as_body, body_of
-from graphkin.api.gate.openapi import parts, problems, replies
-from graphkin.api.gate.paths import CollectionName
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import Reading, open_reading
+from graphkin.api.context import Reading, open_reading
+from graphkin.api.http.body import as_body, body_of
+from graphkin.api.http.openapi import parts, problems, replies
+from graphkin.api.http.paths import CollectionName
+from graphkin.api.http.route import needing
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting
-from graphkin.api.work.reading import packed
+from graphkin.api.work.queries import packed
 from graphkin.export import MEDIA_TYPES, media_type
 from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery, StructureFields
 from graphkin.store.base import Generation, id_range, require_stored_threshold

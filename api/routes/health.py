@@ -4,8 +4,8 @@ from fastapi import APIRouter, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.route import needing
+from graphkin.api.http.openapi import problems, replies
+from graphkin.api.http.route import needing
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import Health
 

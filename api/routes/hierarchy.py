@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.paths import ItemId
-from graphkin.api.gate.reply import array, similarity_texts
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import JsonReading
+from graphkin.api.context import JsonReading
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.paths import ItemId
+from graphkin.api.http.reply import array, similarity_texts
+from graphkin.api.http.route import needing
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import HopsReply, PathReply, Subgraph
 from graphkin.protocol.requests import HopsQuery, PathQuery, SubgraphQuery

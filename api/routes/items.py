@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.paths import ItemId
-from graphkin.api.gate.reply import array
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import JsonReading, Reading
+from graphkin.api.context import JsonReading, Reading
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.paths import ItemId
+from graphkin.api.http.reply import array
+from graphkin.api.http.route import needing
 from graphkin.api.work.classes import ReadingItems
 from graphkin.protocol.replies import ItemReply, ItemsPage
 from graphkin.protocol.requests import GenerationQuery, ItemsQuery

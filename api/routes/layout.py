@@ -6,11 +6,11 @@ import pyarrow as pa
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.reply import ARROW, ROWS
-from graphkin.api.gate.route import needing
-from graphkin.api.gate.rows import write
-from graphkin.api.reading import Reading, RowsReading
+from graphkin.api.context import Reading, RowsReading
+from graphkin.api.http.openapi import problems, replies
+from graphkin.api.http.reply import ARROW, ROWS
+from graphkin.api.http.route import needing
+from graphkin.api.http.rows import write
 from graphkin.api.work.classes import Querying
 from graphkin.collection.layout import ROWS as MAP
 from graphkin.protocol.errors import Conflict

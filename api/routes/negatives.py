@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.reply import ROWS
-from graphkin.api.gate.route import needing
-from graphkin.api.gate.rows import write
-from graphkin.api.reading import RowsReading
+from graphkin.api.context import RowsReading
+from graphkin.api.http.openapi import problems, replies
+from graphkin.api.http.reply import ROWS
+from graphkin.api.http.route import needing
+from graphkin.api.http.rows import write
 from graphkin.api.work.classes import Feeding
 from graphkin.protocol.replies import NegativesRow
 from graphkin.protocol.requests import NegativesQuery

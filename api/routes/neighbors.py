@@ -5,11 +5,11 @@ from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.gate.given import validated
-from graphkin.api.gate.openapi import parameters, problems
-from graphkin.api.gate.reply import JSON, similar_items
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import Reading, open_reading
+from graphkin.api.context import Reading, open_reading
+from graphkin.api.http.openapi import parameters, problems
+from graphkin.api.http.reply import JSON, similar_items
+from graphkin.api.http.route import needing
+from graphkin.api.http.validation import validated
 from graphkin.api.work.classes import Looking
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery

@@ -7,10 +7,10 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphkin.api.gate.reply import FOR_EVER, entity_tag
-from graphkin.api.gate.route import needing
-from graphkin.api.gate.security import PAGE
-from graphkin.api.reading import require_news
+from graphkin.api.context import require_news
+from graphkin.api.http.reply import FOR_EVER, entity_tag
+from graphkin.api.http.route import needing
+from graphkin.api.http.security import PAGE
 from graphkin.protocol.errors import NotFound
 
 _BUILT = Path(__file__).parents[1] / "ui" / "dist"

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from graphkin.api.gate.body import as_body, body_of
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.paths import CollectionName
-from graphkin.api.gate.reply import JSON, array, similarity_texts
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import Reading, open_reading
+from graphkin.api.context import Reading, open_reading
+from graphkin.api.http.body import as_body, body_of
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.paths import CollectionName
+from graphkin.api.http.reply import JSON, array, similarity_texts
+from graphkin.api.http.route import needing
 from graphkin.api.work.classes import Picking
 from graphkin.protocol.replies import PickReply
 from graphkin.protocol.requests import GenerationQuery, PickBody

@@ -6,13 +6,13 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from graphkin.api.gate.body import as_body, body_of
-from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.paths import ItemId
-from graphkin.api.gate.reply import ROWS, array, document, similarity_texts
-from graphkin.api.gate.route import needing
-from graphkin.api.gate.rows import write
-from graphkin.api.reading import DrawReading, RowsReading
+from graphkin.api.context import DrawReading, RowsReading
+from graphkin.api.http.body import as_body, body_of
+from graphkin.api.http.openapi import problems, replies
+from graphkin.api.http.paths import ItemId
+from graphkin.api.http.reply import ROWS, array, document, similarity_texts
+from graphkin.api.http.route import needing
+from graphkin.api.http.rows import write
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import PositivesReply, PositivesRow
 from graphkin.protocol.requests import BatchBody, GenerationQuery, PositivesQuery

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.gate.body import as_body, body_of
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.paths import CollectionName
-from graphkin.api.gate.reply import JSON, array, similarity_texts
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import Reading, open_reading
+from graphkin.api.context import Reading, open_reading
+from graphkin.api.http.body import as_body, body_of
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.paths import CollectionName
+from graphkin.api.http.reply import JSON, array, similarity_texts
+from graphkin.api.http.route import needing
 from graphkin.api.work.classes import Querying
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import JsonReading, reply_by_content
+from graphkin.api.context import JsonReading, reply_by_content
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.route import needing
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import RejectionsPage
 from graphkin.protocol.requests import RejectionsQuery

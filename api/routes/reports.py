@@ -6,12 +6,12 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems, replies
-from graphkin.api.gate.paths import CollectionName
-from graphkin.api.gate.reply import SVG
-from graphkin.api.gate.route import needing
-from graphkin.api.gate.security import DRAWING
-from graphkin.api.reading import reply_by_content
+from graphkin.api.context import reply_by_content
+from graphkin.api.http.openapi import problems, replies
+from graphkin.api.http.paths import CollectionName
+from graphkin.api.http.reply import SVG
+from graphkin.api.http.route import needing
+from graphkin.api.http.security import DRAWING
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import ReportsReply
 from graphkin.protocol.requests import GenerationQuery

@@ -5,13 +5,13 @@ from time import perf_counter
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphkin.api.gate.body import as_body, received
-from graphkin.api.gate.given import parsed, validated
-from graphkin.api.gate.metrics import Metrics
-from graphkin.api.gate.openapi import parameters, problems
-from graphkin.api.gate.reply import JSON, similar_items
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import Reading, open_reading
+from graphkin.api.context import Reading, open_reading
+from graphkin.api.http.body import as_body, received
+from graphkin.api.http.metrics import Metrics
+from graphkin.api.http.openapi import parameters, problems
+from graphkin.api.http.reply import JSON, similar_items
+from graphkin.api.http.route import needing
+from graphkin.api.http.validation import parsed, validated
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.gate.openapi import problems
-from graphkin.api.gate.route import needing
-from graphkin.api.reading import JsonReading
+from graphkin.api.context import JsonReading
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.route import needing
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import StructureReply
 from graphkin.protocol.requests import StructureFields, StructureQuery

@@ -17,8 +17,8 @@ import anyio
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Message, Receive, Scope, Send
 
-from graphkin.api.gate.guard import REST
-from graphkin.api.gate.route import Route
+from graphkin.api.http.head import REST
+from graphkin.api.http.route import Route
 from graphkin.protocol.errors import StoreBusy
 
 _STALLED = 60  # seconds without progress after which a stalled client is disconnected

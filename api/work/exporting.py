@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from graphkin.api.work.reading import unpacked
+from graphkin.api.work.queries import unpacked
 from graphkin.export import (
     EdgeFormat,
     FingerprintFormat,

@@ -9,11 +9,11 @@ PATIENCE = 10.0
 """Seconds after which a request gets `StoreBusy` because the processors were too busy for it."""
 
 TASKS = {
-    "read": "graphkin.api.work.reading",
-    "read_each": "graphkin.api.work.reading",
-    "draw": "graphkin.api.drawing.molecule",
-    "draw_graph": "graphkin.api.drawing.graph",
-    "shared_atoms": "graphkin.api.drawing.molecule",
+    "read": "graphkin.api.work.queries",
+    "read_each": "graphkin.api.work.queries",
+    "draw": "graphkin.api.depiction.molecule",
+    "draw_graph": "graphkin.api.depiction.graph",
+    "shared_atoms": "graphkin.api.depiction.molecule",
     "core": "graphkin.collection.clusters.core",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",

@@ -11,7 +11,7 @@ from cachetools import LRUCache
 
 from graphkin.api.work import errors
 from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
-from graphkin.api.work.reading import unpacked
+from graphkin.api.work.queries import unpacked
 from graphkin.collection.queries import Unread, Written
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.kind import Query

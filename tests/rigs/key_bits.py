@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from graphkin.api.gate.access import Admission
+from graphkin.api.http.access import Admission
 from graphkin.protocol.errors import Forbidden, StoreDamaged, StoreError, StoreFormat, Unauthorized
 from graphkin.protocol.keys import Key, made
 from graphkin.store.embedded.store import EmbeddedStore

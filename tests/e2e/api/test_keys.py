@@ -14,9 +14,9 @@ import pytest
 from starlette.routing import Route as StarletteRoute
 
 from graphkin.api.app import create_app
-from graphkin.api.gate.access import Caller
-from graphkin.api.gate.quotas import Quotas
-from graphkin.api.gate.route import Route
+from graphkin.api.http.access import Caller
+from graphkin.api.http.quotas import Quotas
+from graphkin.api.http.route import Route
 from graphkin.api.settings import Settings
 from graphkin.cli import run
 from graphkin.protocol.errors import StoreDamaged, TooManyRequests

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from graphkin.api.gate.access import Caller
-from graphkin.api.gate.quotas import Quotas
+from graphkin.api.http.access import Caller
+from graphkin.api.http.quotas import Quotas
 from graphkin.protocol.keys import Key, Quota, made
 from graphkin.store import open_store
 from tests.signon import proxied

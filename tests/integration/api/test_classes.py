@@ -16,10 +16,10 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from graphkin.api.gate.access import Admission
-from graphkin.api.gate.errors import HANDLERS
-from graphkin.api.gate.guard import Guard
-from graphkin.api.gate.route import Route
+from graphkin.api.http.access import Admission
+from graphkin.api.http.errors import HANDLERS
+from graphkin.api.http.head import Guard
+from graphkin.api.http.route import Route
 from graphkin.api.work.classes import (
     CLASSES,
     Batching,

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from graphkin.api.gate.access import CALLER, Admission, Caller
+from graphkin.api.http.access import CALLER, Admission, Caller
 from graphkin.protocol.errors import Forbidden, Unauthorized
 from graphkin.protocol.keys import Key, made
 from graphkin.store.embedded.store import EmbeddedStore

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphkin.api.gate.cursor import Cursor, query_key
+from graphkin.api.http.cursor import Cursor, query_key
 from graphkin.protocol.errors import BadRequest
 
 CURSOR = Cursor("0f" * 32, b"\x00\xff" * 4, 2**32 - 1)

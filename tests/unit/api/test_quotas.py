@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from graphkin.api.gate.access import Caller
-from graphkin.api.gate.quotas import TOLD, Quotas
+from graphkin.api.http.access import Caller
+from graphkin.api.http.quotas import TOLD, Quotas
 from graphkin.protocol.errors import TooManyRequests
 from graphkin.protocol.keys import Quota, made
 from tests.modes import open_to_others

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from starlette.types import Scope
 
-from graphkin.api.gate.access import Caller
+from graphkin.api.http.access import Caller
 from graphkin.protocol.errors import StoreError, TooManyRequests
 from graphkin.runtime.folders import FILE_MODE, private_folder
 

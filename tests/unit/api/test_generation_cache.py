@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from graphkin.api.generations.library import Library
+from graphkin.api.generations.cache import Library
 from graphkin.collection.ports import Ports, in_process
 from graphkin.collection.selection import Selections
 from graphkin.protocol.errors import Deleted, NotFound, StoreDamaged

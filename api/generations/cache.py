@@ -6,7 +6,7 @@ from contextlib import suppress
 from cachetools import LRUCache, TTLCache
 
 from graphkin.api.generations.damage import Damages
-from graphkin.api.generations.opened import Opened, OpenPorts
+from graphkin.api.generations.open_generation import Opened, OpenPorts
 from graphkin.protocol.errors import Damage, NotFound, StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Generation, Store

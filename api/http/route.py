@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from graphkin.api.gate.access import Admission
-from graphkin.api.gate.body import buffered
-from graphkin.api.gate.quotas import Quotas
+from graphkin.api.http.access import Admission
+from graphkin.api.http.body import buffered
+from graphkin.api.http.quotas import Quotas
 from graphkin.protocol.values import Access
 
 

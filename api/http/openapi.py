@@ -7,7 +7,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from graphkin.api.gate.route import Route
+from graphkin.api.http.route import Route
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.replies import Hit, Problem
 from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from graphkin.api.gate.body import require_size
-from graphkin.api.gate.connection import REFUSAL
-from graphkin.api.gate.errors import answer
+from graphkin.api.http.body import require_size
+from graphkin.api.http.connection import REFUSAL
+from graphkin.api.http.errors import answer
 from graphkin.protocol.errors import BadRequest, GraphkinError
 
 REST = "graphkin.rest"

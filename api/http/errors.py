@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.api.gate.given import refusal, shown
+from graphkin.api.http.validation import refusal, shown
 from graphkin.protocol.errors import (
     BadRequest,
     Damaged,

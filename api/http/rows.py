@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic_core import to_json
 
-from graphkin.api.gate.reply import ARROW
+from graphkin.api.http.reply import ARROW
 from graphkin.export import columnar
 from graphkin.store.sampling.rows import told
 

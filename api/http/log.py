@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from graphkin.api.gate.exchange import Exchange
+from graphkin.api.http.exchange import Exchange
 from graphkin.protocol.errors import InvalidInput
 
 

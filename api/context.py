@@ -22,12 +22,12 @@ from starlette.responses import ContentStream, FileResponse, Response, Streaming
 from starlette.types import Message, Receive, Scope, Send
 
 from graphkin.api.exports import File
-from graphkin.api.gate.access import CALLER
-from graphkin.api.gate.cursor import Cursor, query_key
-from graphkin.api.gate.paths import CollectionName
-from graphkin.api.gate.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_tag, negotiate
-from graphkin.api.gate.security import DRAWING
-from graphkin.api.generations.opened import Opened
+from graphkin.api.generations.open_generation import Opened
+from graphkin.api.http.access import CALLER
+from graphkin.api.http.cursor import Cursor, query_key
+from graphkin.api.http.paths import CollectionName
+from graphkin.api.http.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_tag, negotiate
+from graphkin.api.http.security import DRAWING
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED
 from graphkin.collection.opened import OpenCollection

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope
 
-from graphkin.api.gate.connection import REFUSAL
-from graphkin.api.gate.given import Model, parsed
-from graphkin.api.gate.reply import JSON
+from graphkin.api.http.connection import REFUSAL
+from graphkin.api.http.reply import JSON
+from graphkin.api.http.validation import Model, parsed
 from graphkin.protocol.errors import BadRequest, TooLarge, UnsupportedMediaType
 from graphkin.protocol.values import MAX_BODY
 
@@ -59,7 +59,7 @@ def _replaying(message: Message, receive: Receive) -> Receive:
 
 
 def as_body(model: type[BaseModel]) -> dict[str, Any]:
-    """Describe a JSON body of this model, for `openapi_extra=` of a route. `api.gate.openapi` adds the schema."""
+    """Describe a JSON body of this model, for `openapi_extra=` of a route. `api.http.openapi` adds the schema."""
     content = {JSON: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": True, "content": content}}
 

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from rdkit import Chem
 
-from graphkin.api.drawing.artist import Artist
-from graphkin.api.drawing.molecule import draw, shared_atoms
+from graphkin.api.depiction.depictor import Artist
+from graphkin.api.depiction.molecule import draw, shared_atoms
 from graphkin.api.work.pool import Pool, new_fork_server
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Mark

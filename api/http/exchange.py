@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.api.gate.access import CALLER, Caller
-from graphkin.api.gate.quotas import TOLD
-from graphkin.api.gate.security import every
+from graphkin.api.http.access import CALLER, Caller
+from graphkin.api.http.quotas import TOLD
+from graphkin.api.http.security import every
 
 _ID = b"x-request-id"
 _CACHING = b"cache-control"

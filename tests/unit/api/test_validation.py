@@ -1,7 +1,7 @@
 import pytest
 from pydantic import BaseModel
 
-from graphkin.api.gate.given import parsed
+from graphkin.api.http.validation import parsed
 from graphkin.protocol.errors import BadRequest, InvalidInput
 
 

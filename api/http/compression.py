@@ -7,7 +7,7 @@ import zstandard
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipResponder, IdentityResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.api.gate.reply import ARROW
+from graphkin.api.http.reply import ARROW
 
 _VARIES = b"Accept-Encoding"
 _SMALLEST = 500  # bytes; smaller bodies are not compressed
