@@ -11,13 +11,13 @@ from starlette.middleware import Middleware
 
 from graphkin.api.context import NotModified, on_not_modified
 from graphkin.api.http import openapi
-from graphkin.api.http.compression import Encoding
-from graphkin.api.http.cors import cors
-from graphkin.api.http.errors import HANDLERS, Bugs
-from graphkin.api.http.exchange import Witness
-from graphkin.api.http.head import Guard
+from graphkin.api.http.compression import CompressionMiddleware
+from graphkin.api.http.cors import cors_middleware
+from graphkin.api.http.errors import HANDLERS, UnexpectedErrorMiddleware
+from graphkin.api.http.exchange import ExchangeMiddleware
+from graphkin.api.http.head import HeadMiddleware
 from graphkin.api.http.log import AccessLog
-from graphkin.api.http.metrics import Metrics, Shared
+from graphkin.api.http.metrics import Metrics, SharedFiles
 from graphkin.api.http.traces import Traces
 from graphkin.api.routes import (
     batch,
@@ -81,7 +81,7 @@ _THREADS = 16
 """Size of the default thread pool. More threads would only wait for each other, and each holds memory."""
 
 
-def create_app(settings: Settings, fork_server: ForkServer | None = None, shared: Shared | None = None) -> FastAPI:
+def create_app(settings: Settings, fork_server: ForkServer | None = None, shared: SharedFiles | None = None) -> FastAPI:
     """Create the ASGI application.
 
     Its `State` is opened at startup and closed at shutdown.
@@ -99,21 +99,21 @@ def create_app(settings: Settings, fork_server: ForkServer | None = None, shared
     metrics = Metrics(shared)
     log = None if settings.access_log is None else AccessLog(settings.access_log)
     traces = Traces() if settings.telemetry else None
-    told = [metrics.observe, *([] if log is None else [log.write])]
+    listeners = [metrics.observe, *([] if log is None else [log.write])]
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         async with opened(settings, fork_server) as state, state["warmup"].running():
-            metrics.counting(Census(state, metrics.registry).take)
+            metrics.add_updater(Census(state, metrics.registry).take)
             state["scrub"].start()
             try:
-                async with metrics.feeling_pulse():
+                async with metrics.measure_lag():
                     yield state
             finally:
-                for each in (log, traces):
-                    if each is not None:
-                        await asyncio.to_thread(each.close)
+                for resource in (log, traces):
+                    if resource is not None:
+                        await asyncio.to_thread(resource.close)
 
     app = FastAPI(
         title="graphkin",
@@ -128,14 +128,14 @@ def create_app(settings: Settings, fork_server: ForkServer | None = None, shared
         redoc_url=None,
         middleware=[
             *([] if traces is None else [traces.middleware]),
-            Middleware(Witness, told=told, origins=settings.cors_origins),
-            *cors(settings.cors_origins),
-            Middleware(Guard, allowed_hosts=settings.allowed_hosts),
-            Middleware(Encoding),
-            Middleware(Bugs),
+            Middleware(ExchangeMiddleware, listeners=listeners, origins=settings.cors_origins),
+            *cors_middleware(settings.cors_origins),
+            Middleware(HeadMiddleware, allowed_hosts=settings.allowed_hosts),
+            Middleware(CompressionMiddleware),
+            Middleware(UnexpectedErrorMiddleware),
         ],
         exception_handlers={**HANDLERS, NotModified: on_not_modified},
     )
     app.state.metrics = metrics
-    openapi.complete(app)
+    openapi.complete_schema(app)
     return app

@@ -26,8 +26,8 @@ from graphkin.api.generations.open_generation import Opened
 from graphkin.api.http.access import CALLER
 from graphkin.api.http.cursor import Cursor, query_key
 from graphkin.api.http.paths import CollectionName
-from graphkin.api.http.reply import FOR_EVER, JSON, ROWS, SVG, document, entity_tag, negotiate
-from graphkin.api.http.security import DRAWING
+from graphkin.api.http.reply import IMMUTABLE, JSON, ROWS, SVG, document, entity_tag, negotiate
+from graphkin.api.http.security import SVG_HEADERS
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED
 from graphkin.collection.opened import OpenCollection
@@ -109,14 +109,14 @@ class Reading:
         self.position = position  # index of the first row of the page
         self._key = key  # key of the query, for cursors
         self._request = request
-        caching = FOR_EVER if settled and "generation" in request.query_params else "no-cache"
+        caching = IMMUTABLE if settled and "generation" in request.query_params else "no-cache"
         self._headers = {
             "Vary": "Accept, Authorization",
             "Cache-Control": caching,
             "Graphkin-Generation": self.generation.id,
         }
         if media_type == SVG:
-            self._headers.update(DRAWING)
+            self._headers.update(SVG_HEADERS)
         self._wants_none = False  # whether the client sent `If-None-Match: *`
         if request.method != "POST":
             self._tag(request)

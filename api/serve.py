@@ -125,7 +125,7 @@ class Listener(uvicorn.Server):
             server_state=self.server_state,
             app_state=self.lifespan.state,
             bounds=self._bounds,
-            closed=self._count_closed,
+            on_close=self._count_closed,
         )
 
 

@@ -122,7 +122,7 @@ class _Process:
     def __init__(self, number: int, settings: Settings, folder: Path) -> None:
         self.ready = False
         self._order = {"number": number, "folder": str(folder), "settings": settings.model_dump(mode="json")}
-        self._shared = metrics.Shared(folder, number)
+        self._shared = metrics.SharedFiles(folder, number)
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = 0.0
 
@@ -209,7 +209,7 @@ def main() -> None:
         order: dict[str, Any] = json.loads(reading.readline())
     share_machine()
     settings = Settings(**order["settings"])
-    shared = metrics.Shared(Path(order["folder"]), order["number"])
+    shared = metrics.SharedFiles(Path(order["folder"]), order["number"])
     server = _Telling(create_app(settings, shared=shared), settings, channel)
     threading.Thread(target=server.end_with, name="end", daemon=True).start()
     with bound(settings.host, settings.port) as sock:  # uvicorn listens after the application has started.

@@ -14,7 +14,7 @@ from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrub
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.patterns import Patterns
-from graphkin.api.http.access import Admission
+from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
 from graphkin.api.ports import Workers
 from graphkin.api.reports import Reports
@@ -35,7 +35,7 @@ _IDLE = 20.0  # seconds after which an idle worker for exports or patterns is st
 class State(TypedDict):
     """Objects that all requests share. `opened` creates it."""
 
-    admission: Admission
+    access_control: AccessControl
     library: Library
     positives: PositiveCache
     artist: Artist
@@ -90,7 +90,7 @@ async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncI
                 closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
             ):
                 yield State(
-                    admission=Admission(store.keys()),
+                    access_control=AccessControl(store.keys()),
                     library=library,
                     positives=positives,
                     artist=artist,

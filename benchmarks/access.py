@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from graphkin.api.http.access import Admission
+from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
 from graphkin.protocol.keys import Quota, made
 from graphkin.store import open_store
@@ -28,15 +28,15 @@ async def measure(count: int, quota: Quota, times: int) -> None:
             secret, key = made(f"key {number}", ["read"], ["one", "two"], quota=quota)
             secrets.append(secret)
             keys.add(key)
-        admission = Admission(keys)
-        await admission.admit(_request(secrets[0]), "read")
+        access_control = AccessControl(keys)
+        await access_control.authorize(_request(secrets[0]), "read")
         seconds = np.empty(times)
         for index in range(times):
             scope = _request(secrets[index % count])
             begin = perf_counter()
-            admitted_key = await admission.admit(scope, "read")
-            assert admitted_key is not None
-            with quotas.admitted(scope, admitted_key, heavy=False):
+            found = await access_control.authorize(scope, "read")
+            assert found is not None
+            with quotas.admit(scope, found, heavy=False):
                 pass
             seconds[index] = perf_counter() - begin
     median, high, most = np.percentile(seconds * 1e6, [50, 99.9, 100])

@@ -27,11 +27,11 @@ USER_HEADER = "X-Forwarded-User"
 MAX_USER = 256
 """Maximum length of a user name, in characters."""
 
-_BELIEVED = 1.0  # seconds for which the keys read from a store are considered current
+_REFRESH_SECONDS = 1.0  # seconds for which the keys read from a store are considered current
 
 _HINT = "`graphkin keys create` makes one; the client and commands send what GRAPHKIN_API_KEY holds"
 
-_NAMES_USER = "a reverse proxy sets it to the user that it has let in, and lets none through that a client sends"
+_USER_HINT = "a reverse proxy sets it to the user that it has let in, and lets none through that a client sends"
 
 
 class Caller(NamedTuple):
@@ -44,12 +44,12 @@ class Caller(NamedTuple):
     user: str | None = None
 
     @property
-    def counted(self) -> str:
+    def quota_id(self) -> str:
         """Identifier under which quotas are counted. It contains no user name."""
         return self.key.id if self.user is None else f"{self.key.id}-{digest_of(self.user)[:32]}"
 
 
-class Admission:
+class AccessControl:
     """Checks the keys of requests to one application.
 
     The store's keys are read when the application starts, then at most once a second. For that long, a new key may be
@@ -61,17 +61,17 @@ class Admission:
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._known: dict[str, Key] = {}
+        self._keys_by_digest: dict[str, Key] = {}
         self._version = 0
-        self._guarded = False
-        self._trouble: StoreError | None = None
-        self._failed = 0  # failed reads
-        self._turn = asyncio.Lock()
-        self._own = anyio.CapacityLimiter(1)  # Reading keys must never wait for threads that serve other requests.
-        self._until = -inf
-        self._look()
+        self._has_keys = False
+        self._failure: StoreError | None = None
+        self._failures = 0  # failed reads
+        self._refresh_lock = asyncio.Lock()
+        self._limiter = anyio.CapacityLimiter(1)  # Reading keys must never wait for threads that serve other requests.
+        self._fresh_until = -inf
+        self._read_keys()
 
-    async def admit(self, scope: Scope, needs: Access) -> Caller | None:
+    async def authorize(self, scope: Scope, needs: Access) -> Caller | None:
         """Check the key of a request and return its caller.
 
         Args:
@@ -86,18 +86,18 @@ class Admission:
             Forbidden: The key does not grant this access, or not to the collection in the path.
             StoreError: The store's keys cannot be read.
         """
-        if monotonic() >= self._until:
-            await self._look_again()
-        if self._trouble is not None:
-            raise self._trouble
-        if not self._guarded:
+        if monotonic() >= self._fresh_until:
+            await self._refresh()
+        if self._failure is not None:
+            raise self._failure
+        if not self._has_keys:
             return None
         key = self._key(scope)
         caller = scope[CALLER] = Caller(key)
         _require_valid(key)
         if key.for_proxy:
             caller = scope[CALLER] = Caller(key, _user(scope))
-        _require_for(key, needs, scope.get("path_params", {}).get("c"))
+        _require_access(key, needs, scope.get("path_params", {}).get("c"))
         return caller
 
     def _key(self, scope: Scope) -> Key:
@@ -105,36 +105,36 @@ class Admission:
         if secret is None:
             raise Unauthorized("this server asks for a key", expected="Authorization: Bearer KEY", hint=_HINT)
         # The time of this lookup depends on digests, which reveal nothing about a secret.
-        key = self._known.get(digest_of(secret))
+        key = self._keys_by_digest.get(digest_of(secret))
         if key is None:
             raise Unauthorized("there is no such key", expected="one that was made for this store", hint=_HINT)
         return key
 
-    async def _look_again(self) -> None:
-        failed = self._failed
-        async with self._turn:
+    async def _refresh(self) -> None:
+        failed = self._failures
+        async with self._refresh_lock:
             # Requests that waited for a failed read do not read again.
-            if monotonic() < self._until or self._failed != failed:
+            if monotonic() < self._fresh_until or self._failures != failed:
                 return
-            until = monotonic() + _BELIEVED
+            until = monotonic() + _REFRESH_SECONDS
             try:
-                await anyio.to_thread.run_sync(self._look, limiter=self._own)
-                self._trouble = None
+                await anyio.to_thread.run_sync(self._read_keys, limiter=self._limiter)
+                self._failure = None
             except StoreError as error:
-                self._trouble = error
-                self._failed += 1
-            self._until = until
+                self._failure = error
+                self._failures += 1
+            self._fresh_until = until
 
-    def _look(self) -> None:
+    def _read_keys(self) -> None:
         version = self._keys.version()
         if version != self._version:
-            self._known = {key.digest: key for key in self._keys.all()}
-            self._version, self._guarded = version, True
+            self._keys_by_digest = {key.digest: key for key in self._keys.all()}
+            self._version, self._has_keys = version, True
 
 
 def _secret(scope: Scope) -> str | None:
-    given = [value for name, value in scope["headers"] if name == b"authorization"]
-    scheme, _, secret = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+    values = [value for name, value in scope["headers"] if name == b"authorization"]
+    scheme, _, secret = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
     return secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else None
 
 
@@ -144,28 +144,28 @@ def _user(scope: Scope) -> str:
     Raises:
         Unauthorized: The header is missing, repeated or invalid. The error does not repeat its content.
     """
-    given = [value for name, value in scope["headers"] if name == USER_HEADER.lower().encode()]
-    if len(given) != 1:
-        raise _unnamed("not in the request" if not given else f"{len(given)} times in the request")
+    values = [value for name, value in scope["headers"] if name == USER_HEADER.lower().encode()]
+    if len(values) != 1:
+        raise _invalid_user("not in the request" if not values else f"{len(values)} times in the request")
     try:
-        user = given[0].decode().strip()
+        user = values[0].decode().strip()
     except UnicodeDecodeError:
-        raise _unnamed("not UTF-8") from None
+        raise _invalid_user("not UTF-8") from None
     if not user:
-        raise _unnamed("empty")
+        raise _invalid_user("empty")
     if len(user) > MAX_USER:
-        raise _unnamed(f"{len(user):,} characters")
+        raise _invalid_user(f"{len(user):,} characters")
     if not user.isprintable():
-        raise _unnamed("with characters that are not printed")
+        raise _invalid_user("with characters that are not printed")
     return user
 
 
-def _unnamed(how: str) -> Unauthorized:
+def _invalid_user(problem: str) -> Unauthorized:
     return Unauthorized(
         "this key is of a reverse proxy, and its requests name a user each",
-        given=f"{USER_HEADER}: {how}",
+        given=f"{USER_HEADER}: {problem}",
         expected=f"{USER_HEADER} once, with 1 to {MAX_USER} printable characters",
-        hint=_NAMES_USER,
+        hint=_USER_HINT,
     )
 
 
@@ -175,7 +175,7 @@ def _require_valid(key: Key) -> None:
         raise Unauthorized(f"this key is {state}", given=key.id, hint=_HINT)
 
 
-def _require_for(key: Key, needs: Access, collection: str | None) -> None:
+def _require_access(key: Key, needs: Access, collection: str | None) -> None:
     if not key.allows(needs):
         raise Forbidden("this key is not for that", given=", ".join(key.access), expected=needs)
     if collection is not None and not key.reaches(collection):

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope
 
 from graphkin.api.http.connection import REFUSAL
 from graphkin.api.http.reply import JSON
-from graphkin.api.http.validation import Model, parsed
+from graphkin.api.http.validation import Model, parse_body
 from graphkin.protocol.errors import BadRequest, TooLarge, UnsupportedMediaType
 from graphkin.protocol.values import MAX_BODY
 
@@ -26,7 +26,7 @@ def require_size(size: int) -> None:
         raise TooLarge("the body is too large", given=size, expected=f"at most {MAX_BODY} bytes")
 
 
-async def buffered(scope: Scope, receive: Receive) -> Receive:
+async def buffer_body(scope: Scope, receive: Receive) -> Receive:
     """Receive a whole body, and return a `Receive` that replays it as one message and then continues with `receive`.
 
     Raises:
@@ -58,30 +58,30 @@ def _replaying(message: Message, receive: Receive) -> Receive:
     return next_message
 
 
-def as_body(model: type[BaseModel]) -> dict[str, Any]:
+def json_body(model: type[BaseModel]) -> dict[str, Any]:
     """Describe a JSON body of this model, for `openapi_extra=` of a route. `api.http.openapi` adds the schema."""
     content = {JSON: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": True, "content": content}}
 
 
-def body_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
-    """Return a dependency that reads the body as this model. It raises the errors of `received` and `parsed`."""
+def body_dependency(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
+    """Return a dependency that reads the body as this model. Raises as `receive_body` and `parse_body` do."""
 
     async def body(request: Request) -> Model:
-        return parsed(model, await received(request))
+        return parse_body(model, await receive_body(request))
 
     return body
 
 
-async def received(request: Request) -> bytes:
+async def receive_body(request: Request) -> bytes:
     """Return the body.
 
     Raises:
         UnsupportedMediaType: The Content-Type is not JSON, or the body is compressed.
     """
-    named = request.headers.get("content-type", "")
-    if _media_type(named) != JSON:
-        raise UnsupportedMediaType("only JSON is read here", given=named, expected=JSON)
+    content_type = request.headers.get("content-type", "")
+    if _media_type(content_type) != JSON:
+        raise UnsupportedMediaType("only JSON is read here", given=content_type, expected=JSON)
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
         raise UnsupportedMediaType("compressed bodies are not read", given=encoding, expected="no Content-Encoding")
@@ -89,8 +89,8 @@ async def received(request: Request) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _media_type(named: str) -> str:
+def _media_type(content_type: str) -> str:
     """Return the media type of a Content-Type header, without its parameters."""
     message = email.message.Message()
-    message["Content-Type"] = named
+    message["Content-Type"] = content_type
     return message.get_content_type()

@@ -10,10 +10,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from graphkin.api.http.reply import ARROW
 
 _VARIES = b"Accept-Encoding"
-_SMALLEST = 500  # bytes; smaller bodies are not compressed
-_LARGE = 128 * 1024  # bytes; larger pieces are compressed in a thread, not on the event loop
+_MIN_SIZE = 500  # bytes; smaller bodies are not compressed
+_THREAD_SIZE = 128 * 1024  # bytes; larger pieces are compressed in a thread, not on the event loop
 _LEVELS = {"zstd": 3, "gzip": 4}  # Beyond gzip level 4, JSON gets hardly smaller and compression gets slower.
-_DENSE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, ARROW, "application/vnd.apache.parquet")
+_INCOMPRESSIBLE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, ARROW, "application/vnd.apache.parquet")
 """Media types that are compressed already, or hold numbers that compression makes hardly smaller."""
 
 
@@ -27,25 +27,25 @@ class _ZstdResponder(IdentityResponder):
     content_encoding = "zstd"
 
     def __init__(self, app: ASGIApp, compressor: zstandard.ZstdCompressor) -> None:
-        super().__init__(app, _SMALLEST, exclude_content_types=_DENSE)
+        super().__init__(app, _MIN_SIZE, exclude_content_types=_INCOMPRESSIBLE)
         self._compressor = compressor
-        self._begun: zstandard.ZstdCompressionObj | None = None
+        self._stream: zstandard.ZstdCompressionObj | None = None
 
     async def apply_compression(self, body: bytes, *, more_body: bool) -> bytes:
-        if len(body) >= _LARGE:
+        if len(body) >= _THREAD_SIZE:
             return await asyncio.to_thread(self._piece, body, more_body)
-        if self._begun is None and not more_body:
+        if self._stream is None and not more_body:
             return self._compressor.compress(body)
         return self._piece(body, more_body)
 
     def _piece(self, body: bytes, more_body: bool) -> bytes:
-        if self._begun is None:
-            self._begun = zstandard.ZstdCompressor(_LEVELS["zstd"]).compressobj()
+        if self._stream is None:
+            self._stream = zstandard.ZstdCompressor(_LEVELS["zstd"]).compressobj()
         end = zstandard.COMPRESSOBJ_FLUSH_BLOCK if more_body else zstandard.COMPRESSOBJ_FLUSH_FINISH
-        return self._begun.compress(body) + self._begun.flush(end)
+        return self._stream.compress(body) + self._stream.flush(end)
 
 
-class Encoding:
+class CompressionMiddleware:
     """ASGI middleware that compresses responses.
 
     An entity tag identifies the uncompressed bytes, so a compressed response carries it as a weak tag. Responses to
@@ -67,28 +67,28 @@ class Encoding:
             elif name == b"if-none-match":
                 known = value
 
-        async def told(message: Message) -> None:
+        async def send_adapted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = _telling(message["headers"], known)
+                message["headers"] = _adapt_headers(message["headers"], known)
             await send(message)
 
-        coding = None if scope["method"] == "HEAD" else chosen(accepted.decode("latin-1"))
-        await self._encoding(coding)(scope, receive, told)
+        coding = None if scope["method"] == "HEAD" else preferred_coding(accepted.decode("latin-1"))
+        await self._responder(coding)(scope, receive, send_adapted)
 
-    def _encoding(self, coding: str | None) -> ASGIApp:
+    def _responder(self, coding: str | None) -> ASGIApp:
         if coding == "zstd":
             return _ZstdResponder(self._app, self._compressor)
         if coding == "gzip":
-            return GZipResponder(self._app, _SMALLEST, _LEVELS["gzip"], exclude_content_types=_DENSE)
+            return GZipResponder(self._app, _MIN_SIZE, _LEVELS["gzip"], exclude_content_types=_INCOMPRESSIBLE)
         return self._app
 
 
-def _telling(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tuple[bytes, bytes]]:
+def _adapt_headers(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tuple[bytes, bytes]]:
     """Return the response headers with `Vary: Accept-Encoding`, and with a weak entity tag where needed.
 
     The tag is weak if the response is compressed, or if the client already has the compressed response.
     """
-    told, varies, tag, compressed = [], b"", None, False
+    others, varies, tag, compressed = [], b"", None, False
     for name, value in headers:
         if name == b"vary":
             varies = value
@@ -96,23 +96,23 @@ def _telling(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tuple[byt
             tag = value
         else:
             compressed |= name == b"content-encoding"
-            told.append((name, value))
-    told.append((b"vary", varies if _VARIES in varies else b"%b, %b" % (varies, _VARIES) if varies else _VARIES))
+            others.append((name, value))
+    others.append((b"vary", varies if _VARIES in varies else b"%b, %b" % (varies, _VARIES) if varies else _VARIES))
     if tag is not None:
-        told.append((b"etag", b"W/" + tag if compressed or (known and b"W/" + tag in known) else tag))
-    return told
+        others.append((b"etag", b"W/" + tag if compressed or (known and b"W/" + tag in known) else tag))
+    return others
 
 
 @lru_cache(maxsize=256)
-def chosen(accepted: str) -> str | None:
+def preferred_coding(accepted: str) -> str | None:
     """Return the coding that an Accept-Encoding header prefers; zstd among equals, None for no compression."""
-    weights = dict(map(_weighed, accepted.split(",")))
+    weights = dict(map(_parse_weight, accepted.split(",")))
     best = max(_LEVELS, key=lambda coding: weights.get(coding, weights.get("*", 0.0)))
     return best if weights.get(best, weights.get("*", 0.0)) > 0 else None
 
 
-def _weighed(each: str) -> tuple[str, float]:
-    coding, _, weight = each.partition(";")
+def _parse_weight(element: str) -> tuple[str, float]:
+    coding, _, weight = element.partition(";")
     name, _, value = weight.partition("=")
     try:
         return coding.strip().lower(), float(value) if name.strip().lower() == "q" else 1.0

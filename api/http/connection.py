@@ -66,36 +66,37 @@ class Connection(HttpToolsProtocol):
 
     Args:
         bounds: Limits of the connection.
-        closed: Called with the reason when the server closes a connection that exceeds a limit.
+        on_close: Called with the reason when the server closes a connection that exceeds a limit.
     """
 
-    def __init__(self, *args: Any, bounds: Bounds, closed: Callable[[Reason], None], **options: Any) -> None:
+    def __init__(self, *args: Any, bounds: Bounds, on_close: Callable[[Reason], None], **options: Any) -> None:
         super().__init__(*args, **options)
         self.timeout_keep_alive = bounds.idle_seconds  # type: ignore[assignment]
         self._bounds = bounds
-        self._closed = closed
+        self._on_close = on_close
         self._stage = _IDLE
-        self._pending = 0  # bytes since the last complete head or the last piece of a body
-        self._line = 0  # bytes of the current line
+        self._pending_size = 0  # bytes since the last complete head or the last piece of a body
+        self._line_size = 0  # bytes of the current line
         self._has_request_line = False
-        self._is_deaf = False  # further bytes from the client are dropped
-        self._surplus: GraphkinError | None = None
-        self._earlier: list[RequestResponseCycle] = []  # unanswered requests before the newest one
-        self._due = inf  # deadline for the end of the head or body that is being received
-        self._heard = self._stalled = 0.0  # when the client last sent bytes, and last read bytes of a reply
-        self._unsent = 0  # reply bytes that the client had not read at the last check
-        self._period = min(bounds.head_seconds, bounds.body_seconds, bounds.stalled_seconds)
+        self._ignores_input = False  # further bytes from the client are dropped
+        self._limit_error: GraphkinError | None = None
+        self._earlier_cycles: list[RequestResponseCycle] = []  # unanswered requests before the newest one
+        self._deadline = inf  # deadline for the end of the head or body that is being received
+        # When the client last sent bytes, and last read bytes of a reply.
+        self._last_received = self._last_progress = 0.0
+        self._unsent_size = 0  # reply bytes that the client had not read at the last check
+        self._check_interval = min(bounds.head_seconds, bounds.body_seconds, bounds.stalled_seconds)
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._heard = self._stalled = self.loop.time()
-        self._due = self._heard + self._bounds.head_seconds
-        self._timer = self.loop.call_later(self._period, self._look)
+        self._last_received = self._last_progress = self.loop.time()
+        self._deadline = self._last_received + self._bounds.head_seconds
+        self._timer = self.loop.call_later(self._check_interval, self._check_deadlines)
         self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for cycle in self._earlier:  # uvicorn notifies only the newest request.
+        for cycle in self._earlier_cycles:  # uvicorn notifies only the newest request.
             cycle.disconnected = True
             cycle.message_event.set()
         super().connection_lost(exc)
@@ -104,25 +105,25 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
-        if self._is_deaf:
+        if self._ignores_input:
             return
-        self._heard = self.loop.time()
+        self._last_received = self.loop.time()
         try:
-            if self._pending + len(data) <= MAX_FIELD:
-                self._pending += len(data)
+            if self._pending_size + len(data) <= MAX_FIELD:
+                self._pending_size += len(data)
                 self._feed(data)
-                if self._pending:
+                if self._pending_size:
                     self._note_line(data)
             else:
                 self._feed_lines(data)
         except httptools.HttpParserError as error:
             self._refuse(BadRequest(f"this is not HTTP/1.1: {error}", expected="a well-formed request"))
-        if self._due == inf:
+        if self._deadline == inf:
             self._set_deadline()
 
     def _feed(self, data: bytes) -> None:
         """Parse bytes. A request to change the protocol is handled as if it did not ask for one (RFC 9110, 7.8)."""
-        while data and not self._is_deaf:
+        while data and not self._ignores_input:
             try:
                 self.parser.feed_data(data)
                 return
@@ -149,31 +150,31 @@ class Connection(HttpToolsProtocol):
         """Record how many bytes of the current line of an incomplete head have arrived."""
         newline = data.rfind(b"\n")
         if newline >= 0:
-            self._line = 0
+            self._line_size = 0
             self._has_request_line = self._stage == _HEAD
-        self._line += len(data) - 1 - newline
+        self._line_size += len(data) - 1 - newline
 
     def _feed_lines(self, data: bytes) -> None:
         """Parse heads line by line and bodies piece by piece, and stop at the first byte over a limit."""
         position = 0
-        while position < len(data) and not self._is_deaf:
+        while position < len(data) and not self._ignores_input:
             end = position + MAX_FIELD if self._stage == _BODY else data.find(b"\n", position) + 1 or len(data)
             piece, position = data[position:end], end
-            self._pending += len(piece)
-            self._line += len(piece)
-            if (error := self._excess()) is not None:
+            self._pending_size += len(piece)
+            self._line_size += len(piece)
+            if (error := self._size_error()) is not None:
                 self._refuse(error)
                 return
             self._feed(piece)
-            if piece.endswith(b"\n") or not self._pending:
-                self._line = 0
+            if piece.endswith(b"\n") or not self._pending_size:
+                self._line_size = 0
                 self._has_request_line = self._stage == _HEAD
 
-    def _excess(self) -> GraphkinError | None:
+    def _size_error(self) -> GraphkinError | None:
         """Return the error for a line or a head over its limit, else None."""
         in_request_line = not self._has_request_line and self._stage != _BODY
         # The last line of a body may be a chunk size. The chunk's content then counts as the rest of that line.
-        if self._line > (MAX_FIELD if self._has_request_line and self._stage != _BODY else MAX_REQUEST_LINE):
+        if self._line_size > (MAX_FIELD if self._has_request_line and self._stage != _BODY else MAX_REQUEST_LINE):
             if not in_request_line:
                 return HeadersTooLarge("a header is too large", expected=f"at most {MAX_FIELD} bytes")
             return AddressTooLong(
@@ -181,50 +182,50 @@ class Connection(HttpToolsProtocol):
                 expected=f"a request line of at most {MAX_REQUEST_LINE} bytes",
                 hint="send long structures and filters in the body of a POST",
             )
-        if self._pending > MAX_HEAD:
+        if self._pending_size > MAX_HEAD:
             return HeadersTooLarge("the headers are too large", expected=f"at most {MAX_HEAD} bytes")
         return None
 
     def on_message_begin(self) -> None:
-        if not self._is_deaf:
+        if not self._ignores_input:
             super().on_message_begin()
             self._stage, self._has_request_line = _HEAD, False
 
     def on_headers_complete(self) -> None:
-        if self._is_deaf or self.parser.should_upgrade():
+        if self._ignores_input or self.parser.should_upgrade():
             return
         if len(self.pipeline) >= _MAX_PIPELINED:
-            self._is_deaf = True
+            self._ignores_input = True
             self.cycle.keep_alive = False  # The client repeats pipelined requests that got no reply.
             return
         self._admit()
         self._stage = _BODY
-        if self._surplus is not None:
-            self._end_with_reply(self._surplus)
+        if self._limit_error is not None:
+            self._end_with_reply(self._limit_error)
 
     def _admit(self) -> None:
         """Start the request whose head is complete, after the replies to earlier requests."""
-        before = self.cycle
+        previous = self.cycle
         super().on_headers_complete()
-        if before is None or before.response_complete:
-            self._earlier.clear()
+        if previous is None or previous.response_complete:
+            self._earlier_cycles.clear()
         else:
-            self._earlier.append(before)
+            self._earlier_cycles.append(previous)
         self.headers = []  # A trailer is not a header of the request.
-        self._pending = self._line = 0
-        self._due = inf
+        self._pending_size = self._line_size = 0
+        self._deadline = inf
 
     def on_body(self, body: bytes) -> None:
         if self._stage == _BODY:
-            self._pending = 0
+            self._pending_size = 0
             super().on_body(body)
 
     def on_message_complete(self) -> None:
         if self._stage == _BODY:
             super().on_message_complete()
-            self._stage, self._pending, self._due = _IDLE, 0, inf
+            self._stage, self._pending_size, self._deadline = _IDLE, 0, inf
             # The request was refused before the end of its body.
-            if self.cycle.response_complete and not self._is_deaf:
+            if self.cycle.response_complete and not self._ignores_input:
                 self.timeout_keep_alive_task = self.loop.call_later(
                     self.timeout_keep_alive, self.timeout_keep_alive_handler
                 )
@@ -232,12 +233,12 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, error: GraphkinError) -> None:
         """Reply with an error, after the replies to earlier requests, and close the connection."""
         if self._stage != _BODY:
-            named = self._stage == _HEAD and self.url
+            has_url = self._stage == _HEAD and self.url
             super().on_message_begin()
             self.url = b"/"
             self._admit()
             self.cycle.more_body = False
-            if not named:
+            if not has_url:
                 self.cycle.scope["method"], self.cycle.scope["http_version"] = "-", "1.1"
         elif self.cycle.response_complete:
             self.transport.close()
@@ -245,7 +246,7 @@ class Connection(HttpToolsProtocol):
         self._end_with_reply(error)
 
     def _end_with_reply(self, error: GraphkinError) -> None:
-        self._is_deaf = True
+        self._ignores_input = True
         scope: Any = self.cycle.scope
         scope[REFUSAL] = error
         self.cycle.message_event.set()  # Wakes the application if it waits for the rest of the body.
@@ -255,40 +256,40 @@ class Connection(HttpToolsProtocol):
     def _set_deadline(self) -> None:
         """Set the deadline for the rest of a head or body that has started."""
         if self._stage == _BODY:
-            self._due = self._heard + self._bounds.body_seconds
+            self._deadline = self._last_received + self._bounds.body_seconds
             self.cycle.transport = _Lingering(self)
-        elif self._pending or self._stage == _HEAD or self._is_deaf:
-            self._due = self._heard + self._bounds.head_seconds
+        elif self._pending_size or self._stage == _HEAD or self._ignores_input:
+            self._deadline = self._last_received + self._bounds.head_seconds
 
     def finish(self) -> None:
         """End the reply. The connection closes when the client closes it, or at the deadline of the request.
 
         Closing a connection while the client still sends would reset it, and the client might lose the reply.
         """
-        self._is_deaf = True
-        if self._due == inf:
+        self._ignores_input = True
+        if self._deadline == inf:
             self.transport.close()
         elif self.transport.can_write_eof():
             self.transport.write_eof()
 
-    def _look(self) -> None:
+    def _check_deadlines(self) -> None:
         """Close the connection if a deadline has passed, and schedule the next check."""
-        now, unsent = self.loop.time(), self._queued()
-        if not unsent or unsent != self._unsent:
-            self._stalled = now
-        self._unsent = unsent
-        if now - self._stalled >= self._bounds.stalled_seconds:
-            self._closed("reply")
+        now, unsent = self.loop.time(), self._unsent_bytes()
+        if not unsent or unsent != self._unsent_size:
+            self._last_progress = now
+        self._unsent_size = unsent
+        if now - self._last_progress >= self._bounds.stalled_seconds:
+            self._on_close("reply")
             self.transport.abort()
             return
-        if now >= self._due and self.flow.read_paused:  # The rest is not read until earlier requests are answered.
-            self._due = now + self._period
-        elif now >= self._due:
-            self._due = inf
-            self._expire()
-        self._timer = self.loop.call_later(min(self._period, self._due - now), self._look)
+        if now >= self._deadline and self.flow.read_paused:  # The rest is not read until earlier requests are answered.
+            self._deadline = now + self._check_interval
+        elif now >= self._deadline:
+            self._deadline = inf
+            self._handle_timeout()
+        self._timer = self.loop.call_later(min(self._check_interval, self._deadline - now), self._check_deadlines)
 
-    def _queued(self) -> int:
+    def _unsent_bytes(self) -> int:
         """Return the number of reply bytes that the client has not read, in this process and in the kernel's queue.
 
         The kernel asks for more only after it has sent a good part of its queue. So the bytes left in this process
@@ -301,42 +302,42 @@ class Connection(HttpToolsProtocol):
                 fcntl.ioctl(connected.fileno(), termios.TIOCOUTQ, in_kernel)
         return self.transport.get_write_buffer_size() + in_kernel[0]
 
-    def _expire(self) -> None:
-        if self._is_deaf:
+    def _handle_timeout(self) -> None:
+        if self._ignores_input:
             if self.cycle.response_complete:
                 self.transport.close()
         elif self._stage == _BODY:
-            self._closed("body")
+            self._on_close("body")
             self._refuse(_too_slow("body", self._bounds.body_seconds))
         else:
-            self._closed("head")
-            if self._pending or self._stage == _HEAD:
+            self._on_close("head")
+            if self._pending_size or self._stage == _HEAD:
                 self._refuse(_too_slow("head", self._bounds.head_seconds))
             else:
                 self.transport.close()
 
     def _make_room(self) -> None:
         """Close the connection that has been idle longest if there are too many."""
-        most, per_address = self._bounds.connections, self._bounds.per_address
-        everybody: Collection[Any] = self.connections
-        if len(everybody) > most:
-            expected = f"at most {most} open connections"
-            self._displace(everybody, Unavailable("too many connections", expected=expected, retry_after=1))
+        limit, per_address = self._bounds.connections, self._bounds.per_address
+        connections: Collection[Any] = self.connections
+        if len(connections) > limit:
+            expected = f"at most {limit} open connections"
+            self._close_idle(connections, Unavailable("too many connections", expected=expected, retry_after=1))
         if per_address is not None and self.client is not None:
-            peers = [each for each in everybody if each.client and each.client[0] == self.client[0]]
+            peers = [each for each in connections if each.client and each.client[0] == self.client[0]]
             if len(peers) > per_address:
                 expected = f"at most {per_address} open connections from one address"
                 error = TooManyRequests("too many connections from this address", expected=expected, retry_after=1)
-                self._displace(peers, error)
+                self._close_idle(peers, error)
 
-    def _displace(self, among: Collection[Any], error: GraphkinError) -> None:
+    def _close_idle(self, candidates: Collection[Any], error: GraphkinError) -> None:
         """Close the longest idle of these connections. If none is idle, refuse the request of this connection."""
-        idle = [each for each in among if each is not self and each.is_idle]
+        idle = [each for each in candidates if each is not self and each.is_idle]
         if idle:
-            min(idle, key=lambda each: each._heard).transport.close()
-            self._closed("limit")
+            min(idle, key=lambda each: each._last_received).transport.close()
+            self._on_close("limit")
         else:
-            self._surplus = error
+            self._limit_error = error
 
     @property
     def is_idle(self) -> bool:

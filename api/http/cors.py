@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-_ASKED = ("Authorization", "Content-Type", "If-None-Match", "Range", "X-Request-ID")
+_REQUEST_HEADERS = ("Authorization", "Content-Type", "If-None-Match", "Range", "X-Request-ID")
 """Allowed request headers, besides those that CORS always allows."""
 
-_TOLD = (
+_EXPOSED_HEADERS = (
     "Accept-Ranges",
     "Content-Disposition",
     "Content-Range",
@@ -24,7 +24,7 @@ _TOLD = (
 """Exposed response headers, besides those that CORS always exposes."""
 
 
-def cors(origins: Sequence[str]) -> list[Middleware]:
+def cors_middleware(origins: Sequence[str]) -> list[Middleware]:
     """Return the CORS middleware for these origins; none if there are no origins.
 
     Browser credentials (cookies) are never allowed, so `*` gives a page no more rights than any other client has. An
@@ -37,7 +37,7 @@ def cors(origins: Sequence[str]) -> list[Middleware]:
             CORSMiddleware,
             allow_origins=origins,
             allow_methods=("GET", "HEAD", "POST"),
-            allow_headers=_ASKED,
-            expose_headers=_TOLD,
+            allow_headers=_REQUEST_HEADERS,
+            expose_headers=_EXPOSED_HEADERS,
         )
     ]

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphkin.api.http.validation import refusal, shown
+from graphkin.api.http.validation import abbreviate, input_error
 from graphkin.protocol.errors import (
     BadRequest,
     Damaged,
@@ -33,13 +33,13 @@ from graphkin.protocol.problems import MEDIA_TYPE, ProblemType, problem_type_of
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _NO_METHOD = ProblemType(HTTPStatus.METHOD_NOT_ALLOWED, "Method not allowed")
 _RETRY_AFTER = 5  # seconds, if the error names no other time
-_TOLD = 500  # maximum length of a detail, in characters
+_MAX_DETAIL = 500  # maximum length of a detail, in characters
 _CHALLENGE = 'Bearer realm="graphkin"'
 
 _log = logging.getLogger(__name__)
 
 
-def answer(error: GraphkinError, scope: Scope) -> Response:
+def problem_response(error: GraphkinError, scope: Scope) -> Response:
     """Return the problem response of an error. It has no Retry-After where a retry cannot help."""
     headers = {}
     if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
@@ -54,7 +54,7 @@ def answer(error: GraphkinError, scope: Scope) -> Response:
 def _problem(
     scope: Scope,
     kind: ProblemType,
-    said: GraphkinError,
+    graphkin_error: GraphkinError,
     *,
     instance: str | None = None,
     headers: Mapping[str, str] | None = None,
@@ -63,41 +63,43 @@ def _problem(
         "type": kind.urn,
         "title": kind.title,
         "status": int(kind.status),
-        "detail": shown(said.detail, _TOLD),
+        "detail": abbreviate(graphkin_error.detail, _MAX_DETAIL),
         "instance": instance or quote(scope["path"]),
-        "given": shown(said.given),
-        "expected": shown(said.expected, _TOLD),
-        "hint": shown(said.hint, _TOLD),
+        "given": abbreviate(graphkin_error.given),
+        "expected": abbreviate(graphkin_error.expected, _MAX_DETAIL),
+        "hint": abbreviate(graphkin_error.hint, _MAX_DETAIL),
     }
     headers = {"Cache-Control": "no-store", **(headers or {})}
     return Response(to_json(body, inf_nan_mode="strings"), kind.status, headers, MEDIA_TYPE)
 
 
 async def _on_graphkin_error(request: Request, error: GraphkinError) -> Response:
-    return answer(error, request.scope)
+    return problem_response(error, request.scope)
 
 
 async def _on_invalid_request(request: Request, error: RequestValidationError) -> Response:
-    return answer(refusal(error.errors()), request.scope)
+    return problem_response(input_error(error.errors()), request.scope)
 
 
 async def _on_http_exception(request: Request, error: HTTPException) -> Response:
     """Handle errors of the framework: unknown route, method not allowed, or a body that is not JSON."""
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
-            return answer(NotFound("no such route", given=request.url.path, hint="/docs lists them"), request.scope)
+            return problem_response(
+                NotFound("no such route", given=request.url.path, hint="/docs lists them"), request.scope
+            )
         case HTTPStatus.BAD_REQUEST:
-            return answer(BadRequest("the body is not JSON", expected="a JSON object"), request.scope)
+            return problem_response(BadRequest("the body is not JSON", expected="a JSON object"), request.scope)
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            allowed = ", ".join(_allowed(request))
-            said = GraphkinError("this path has no such method", given=request.method, expected=allowed)
-            return _problem(request.scope, _NO_METHOD, said, headers={"Allow": allowed})
+            allowed = ", ".join(_allowed_methods(request))
+            graphkin_error = GraphkinError("this path has no such method", given=request.method, expected=allowed)
+            return _problem(request.scope, _NO_METHOD, graphkin_error, headers={"Allow": allowed})
     status = HTTPStatus(error.status_code)
-    said = GraphkinError(error.detail)
-    return _problem(request.scope, ProblemType(status, status.phrase), said, headers=error.headers)
+    graphkin_error = GraphkinError(error.detail)
+    return _problem(request.scope, ProblemType(status, status.phrase), graphkin_error, headers=error.headers)
 
 
-def _allowed(request: Request) -> list[str]:
+def _allowed_methods(request: Request) -> list[str]:
     """Return all methods that any route accepts for this path."""
     routes = request.app.routes
     return [
@@ -107,7 +109,7 @@ def _allowed(request: Request) -> list[str]:
     ]
 
 
-class Bugs:
+class UnexpectedErrorMiddleware:
     """ASGI middleware that answers an unexpected exception with status 500 and an id that is in the log.
 
     If the reply has already started, the exception is passed on and the server cuts the connection.
@@ -117,26 +119,26 @@ class Bugs:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = False
+        has_started = False
 
-        async def watched(message: Message) -> None:
-            nonlocal started
-            started = True
+        async def observe(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, observe)
         except Exception as error:
-            if started or scope["type"] != "http":
+            if has_started or scope["type"] != "http":
                 raise
-            await _bug(error, scope)(scope, receive, send)
+            await _internal_error(error, scope)(scope, receive, send)
 
 
-def _bug(error: Exception, scope: Scope) -> Response:
+def _internal_error(error: Exception, scope: Scope) -> Response:
     number = uuid.uuid4()
     _log.error("internal error %s: %s %s", number, scope["method"], scope["path"], exc_info=error)
-    said = ServerFault("an error of graphkin's own", hint=f"the log has the details under {number}")
-    return _problem(scope, problem_type_of(said), said, instance=f"urn:uuid:{number}")
+    graphkin_error = ServerFault("an error of graphkin's own", hint=f"the log has the details under {number}")
+    return _problem(scope, problem_type_of(graphkin_error), graphkin_error, instance=f"urn:uuid:{number}")
 
 
 HANDLERS: dict[Any, Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {

@@ -9,14 +9,14 @@ from typing import NamedTuple
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphkin.api.http.access import CALLER, Caller
-from graphkin.api.http.quotas import TOLD
-from graphkin.api.http.security import every
+from graphkin.api.http.quotas import QUOTA_HEADERS
+from graphkin.api.http.security import common_headers
 
 _ID = b"x-request-id"
 _CACHING = b"cache-control"
-_USABLE = re.compile(rb"[\w.:/+=~-]{1,128}")  # client-supplied ids that a log need not escape
+_VALID_ID = re.compile(rb"[\w.:/+=~-]{1,128}")  # client-supplied ids that a log need not escape
 
-_SHOWN = 100  # characters of a collection name, which the client may have invented
+_MAX_COLLECTION = 100  # characters of a collection name, which the client may have invented
 
 
 class Exchange(NamedTuple):
@@ -45,8 +45,8 @@ class Exchange(NamedTuple):
     user: str | None
 
 
-class Witness:
-    """ASGI middleware that calls every listener in `told` after each exchange, including refused and failed ones.
+class ExchangeMiddleware:
+    """ASGI middleware that calls every listener in `listeners` after each exchange, including refused and failed ones.
 
     It must be the outermost middleware. A request keeps a valid X-Request-ID header, or gets a new id. The reply
     carries that id and the security headers.
@@ -57,31 +57,31 @@ class Witness:
         origins: Origins whose pages may read replies.
     """
 
-    def __init__(self, app: ASGIApp, told: Sequence[Callable[[Exchange], None]], origins: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, listeners: Sequence[Callable[[Exchange], None]], origins: Sequence[str]) -> None:
         self._app = app
-        self._told = told
-        self._every = every(origins)
+        self._listeners = listeners
+        self._common_headers = common_headers(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         begin = perf_counter()
-        id = _id(scope)
+        id = _request_id(scope)
         status, size = 500, 0
 
-        async def watched(message: Message) -> None:
+        async def observe(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = message["headers"] if scope.get(CALLER) is None else _private(message["headers"])
-                message["headers"] = [*headers, (_ID, id), *self._every, *scope.get(TOLD, ())]
+                headers = message["headers"] if scope.get(CALLER) is None else _make_private(message["headers"])
+                message["headers"] = [*headers, (_ID, id), *self._common_headers, *scope.get(QUOTA_HEADERS, ())]
             else:
                 size += len(message.get("body", b""))
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, observe)
         finally:
             collection = scope.get("path_params", {}).get("c")
             caller: Caller | None = scope.get(CALLER)
@@ -92,21 +92,21 @@ class Witness:
                 status=status,
                 seconds=perf_counter() - begin,
                 bytes=0 if scope["method"] == "HEAD" else size,
-                collection=None if collection is None else collection[:_SHOWN],
+                collection=None if collection is None else collection[:_MAX_COLLECTION],
                 key=None if caller is None else caller.key.id,
                 user=None if caller is None else caller.user,
             )
-            for tell in self._told:
-                tell(exchange)
+            for listener in self._listeners:
+                listener(exchange)
 
 
-def _id(scope: Scope) -> bytes:
-    given = next((value for name, value in scope["headers"] if name == _ID), b"")
-    return given if given and _USABLE.fullmatch(given) else token_hex(16).encode()
+def _request_id(scope: Scope) -> bytes:
+    header = next((value for name, value in scope["headers"] if name == _ID), b"")
+    return header if header and _VALID_ID.fullmatch(header) else token_hex(16).encode()
 
 
-def _private(headers: Collection[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _make_private(headers: Collection[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers of a reply to a request with a key, so that no shared cache may store it."""
-    kept = [(name, value) for name, value in headers if name != _CACHING]
+    others = [(name, value) for name, value in headers if name != _CACHING]
     caching = [b"private", *(value for name, value in headers if name == _CACHING)]
-    return [*kept, (_CACHING, b", ".join(caching))]
+    return [*others, (_CACHING, b", ".join(caching))]

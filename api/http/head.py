@@ -6,14 +6,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphkin.api.http.body import require_size
 from graphkin.api.http.connection import REFUSAL
-from graphkin.api.http.errors import answer
+from graphkin.api.http.errors import problem_response
 from graphkin.protocol.errors import BadRequest, GraphkinError
 
-REST = "graphkin.rest"
+AFTER_BODY = "graphkin.rest"
 """Key of the ASGI scope: the `Receive` of what follows the body, namely the disconnect of the client."""
 
 
-class Guard:
+class HeadMiddleware:
     """ASGI middleware that checks the host, the transfer coding and the declared length of the body.
 
     It reads no body.
@@ -21,17 +21,17 @@ class Guard:
 
     def __init__(self, app: ASGIApp, allowed_hosts: Sequence[str]) -> None:
         self._app = app
-        self._hosts = {host.encode() for host in allowed_hosts}
+        self._allowed_hosts = {host.encode() for host in allowed_hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope[REST] = receive
+        scope[AFTER_BODY] = receive
         try:
             self._check(scope)
         except GraphkinError as error:
-            await answer(error, scope)(scope, receive, send)
+            await problem_response(error, scope)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -58,13 +58,13 @@ class Guard:
             _require_chunked(codings)
         require_size(length)
 
-    def _require_host(self, given: list[bytes]) -> None:
-        if len(given) == 1 and (_without_port(given[0]) in self._hosts or b"*" in self._hosts):
+    def _require_host(self, hosts: list[bytes]) -> None:
+        if len(hosts) == 1 and (_without_port(hosts[0]) in self._allowed_hosts or b"*" in self._allowed_hosts):
             return
         raise BadRequest(
             "this server does not answer for this host",
-            given=b", ".join(given).decode("latin-1"),
-            expected=f"Host: {b', '.join(sorted(self._hosts)).decode()}",
+            given=b", ".join(hosts).decode("latin-1"),
+            expected=f"Host: {b', '.join(sorted(self._allowed_hosts)).decode()}",
             hint="GRAPHKIN_ALLOWED_HOSTS lists the hosts that are answered",
         )
 

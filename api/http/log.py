@@ -19,21 +19,21 @@ class AccessLog:
         InvalidInput: The file cannot be written.
     """
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, path: Path) -> None:
         try:
-            self._handler = logging.StreamHandler(sys.stdout) if str(place) == "-" else WatchedFileHandler(place)
+            self._handler = logging.StreamHandler(sys.stdout) if str(path) == "-" else WatchedFileHandler(path)
         except OSError as error:
             raise InvalidInput(
                 f"cannot write the access log: {error.strerror}",
-                given=str(place),
+                given=str(path),
                 expected="a file, or - for standard output",
                 hint="GRAPHKIN_ACCESS_LOG says where it is",
             ) from error
 
     def write(self, exchange: Exchange) -> None:
         """Write one line: the time at which the exchange ended, and the fields of `Exchange`."""
-        said = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **exchange._asdict()}
-        line = to_json({**said, "seconds": round(exchange.seconds, 6)}).decode()
+        fields = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **exchange._asdict()}
+        line = to_json({**fields, "seconds": round(exchange.seconds, 6)}).decode()
         self._handler.emit(logging.LogRecord("graphkin.access", logging.INFO, "", 0, line, None, None))
 
     def close(self) -> None:

@@ -17,12 +17,12 @@ from graphkin.api.http.exchange import Exchange
 
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds
-_PULSE = 0.05  # seconds between measurements of the event loop's lag
-_COUNTED = 1.0  # seconds between updates of gauges, if other processes report them too
+_LAG_INTERVAL = 0.05  # seconds between measurements of the event loop's lag
+_UPDATE_INTERVAL = 1.0  # seconds between updates of gauges, if other processes report them too
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedFiles:
     """Metrics files that several processes of one server share.
 
     Each process writes the files of its number. A new process with the same number continues them.
@@ -64,11 +64,11 @@ class Shared:
 class Metrics:
     """Metrics registry of one application. With `shared`, it is combined with those of other processes."""
 
-    def __init__(self, shared: Shared | None = None) -> None:
+    def __init__(self, shared: SharedFiles | None = None) -> None:
         if shared is not None:
             shared.use()
         self._shared = shared
-        self._counts: list[Callable[[], None]] = []
+        self._updaters: list[Callable[[], None]] = []
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._requests = Counter(
@@ -97,17 +97,17 @@ class Metrics:
         self._lag = Histogram(
             "graphkin_event_loop_lag_seconds",
             "How long the process's own work kept its event loop waiting: how much later than asked it went on, or the "
-            f"processor time used meanwhile, whichever is less; every {_PULSE} s.",
+            f"processor time used meanwhile, whichever is less; every {_LAG_INTERVAL} s.",
             buckets=_BUCKETS,
             registry=self.registry,
         )
 
-    def counting(self, count: Callable[[], None]) -> None:
+    def add_updater(self, updater: Callable[[], None]) -> None:
         """Register a function that updates metrics.
 
         It runs at every scrape and, if metrics are shared, every second.
         """
-        self._counts.append(count)
+        self._updaters.append(updater)
 
     def count_closed(self, reason: Reason) -> None:
         """Count a connection that the server closed."""
@@ -115,19 +115,19 @@ class Metrics:
 
     def view(self) -> CollectorRegistry:
         """Return a registry of the current metrics of all processes."""
-        self._count()
+        self._update()
         return self.registry if self._shared is None else self._shared.view()
 
-    def _count(self) -> None:
-        for count in self._counts:
-            count()
+    def _update(self) -> None:
+        for updater in self._updaters:
+            updater()
 
     @asynccontextmanager
-    async def feeling_pulse(self) -> AsyncIterator[None]:
+    async def measure_lag(self) -> AsyncIterator[None]:
         """Measure the event loop's lag while the block runs."""
-        tasks = [asyncio.create_task(self._feel_pulse())]
+        tasks = [asyncio.create_task(self._observe_lag())]
         if self._shared is not None:
-            tasks.append(asyncio.create_task(self._keep_counting()))
+            tasks.append(asyncio.create_task(self._keep_updating()))
         try:
             yield
         finally:
@@ -137,17 +137,17 @@ class Metrics:
                 with suppress(asyncio.CancelledError):
                     await task
 
-    async def _feel_pulse(self) -> None:
+    async def _observe_lag(self) -> None:
         while True:
-            begin, used = perf_counter(), process_time()
-            await asyncio.sleep(_PULSE)
-            late = perf_counter() - begin - _PULSE
-            self._lag.observe(max(0.0, min(late, process_time() - used)))
+            begin, processor = perf_counter(), process_time()
+            await asyncio.sleep(_LAG_INTERVAL)
+            late = perf_counter() - begin - _LAG_INTERVAL
+            self._lag.observe(max(0.0, min(late, process_time() - processor)))
 
-    async def _keep_counting(self) -> None:
+    async def _keep_updating(self) -> None:
         while True:
-            await asyncio.to_thread(self._count)
-            await asyncio.sleep(_COUNTED)
+            await asyncio.to_thread(self._update)
+            await asyncio.sleep(_UPDATE_INTERVAL)
 
     def observe(self, exchange: Exchange) -> None:
         labels = exchange.method if exchange.method in _METHODS else "other", exchange.route, exchange.status
@@ -167,13 +167,13 @@ class _Processes(Collector):
     def collect(self) -> Iterator[Metric]:
         merged: dict[str, Metric] = {}
         for file in sorted(self._folder.glob("*.pid")):
-            for family in self._of(file):
-                into = merged.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for family in self._collect_process(file):
+                target = merged.setdefault(family.name, Metric(family.name, family.documentation, family.type))
                 for sample in family.samples:
-                    into.add_sample(sample.name, {"worker": file.stem}, sample.value)
+                    target.add_sample(sample.name, {"worker": file.stem}, sample.value)
         yield from merged.values()
 
-    def _of(self, file: Path) -> list[Metric]:
+    def _collect_process(self, file: Path) -> list[Metric]:
         try:
             pid = int(file.read_text())
         except (OSError, ValueError):  # The process is just starting or ending.

@@ -13,10 +13,10 @@ from graphkin.protocol.replies import Hit, Problem
 from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.values import Access
 
-_NAMED = (Problem, Hit, BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody)
+_REFERENCED_MODELS = (Problem, Hit, BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody)
 _REFERENCE = "#/components/schemas/{model}"
 
-_REASONS = {
+_DESCRIPTIONS = {
     400: "Malformed cursor or JSON, or a Host that is not served.",
     401: "No key, or one that is wrong, revoked or expired.",
     403: "A key that is not for this, or for other collections.",
@@ -46,7 +46,7 @@ Responses = dict[int | str, dict[str, Any]]
 def problems(*statuses: int) -> Responses:
     """Return the errors with these statuses, for `responses=` of a route or router."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {status: {"description": _REASONS[status], "content": content} for status in statuses}
+    return {status: {"description": _DESCRIPTIONS[status], "content": content} for status in statuses}
 
 
 def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
@@ -95,10 +95,10 @@ def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[
 def _secure(operation: dict[str, Any], needs: Access) -> None:
     """Document the access that a key needs for an operation."""
     operation["security"] = [{_KEY: [needs]}, {}]  # The empty object documents servers whose store has no key.
-    operation["responses"].update({str(status): said for status, said in problems(401, 403, 429).items()})
+    operation["responses"].update({str(status): response for status, response in problems(401, 403, 429).items()})
 
 
-def complete(app: FastAPI) -> None:
+def complete_schema(app: FastAPI) -> None:
     """Add the schemas that are only referenced (problems, and bodies parsed by hand) and the security of operations.
 
     The operation id of a route is its function's name. Generated clients use these names, so they must stay stable.
@@ -110,13 +110,15 @@ def complete(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         schema = generate()
-        _, named = models_json_schema([(model, "validation") for model in _NAMED], ref_template=_REFERENCE)
-        schema["components"]["schemas"].update(named["$defs"])
+        _, definitions = models_json_schema(
+            [(model, "validation") for model in _REFERENCED_MODELS], ref_template=_REFERENCE
+        )
+        schema["components"]["schemas"].update(definitions["$defs"])
         schema["components"]["securitySchemes"] = {_KEY: _SCHEME}
         for route in app.routes:
-            if isinstance(route, Route) and route.include_in_schema and route.needs is not None:
+            if isinstance(route, Route) and route.include_in_schema and route.required_access is not None:
                 for method in route.methods or ():
-                    _secure(schema["paths"][route.path_format][method.lower()], route.needs)
+                    _secure(schema["paths"][route.path_format][method.lower()], route.required_access)
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]

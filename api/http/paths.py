@@ -9,13 +9,13 @@ from graphkin.protocol.requests import Digits, Epoch, IdInText
 from graphkin.protocol.values import MAX_ID
 
 
-class _Item(StringConvertor):
+class _ItemIdConvertor(StringConvertor):
     """Matches an item id at the end of a path, but not `query`, a sibling route with methods of its own."""
 
     regex = "(?!query$)[^/]+"
 
 
-register_url_convertor("item", _Item())
+register_url_convertor("item", _ItemIdConvertor())
 
 CollectionName = Annotated[str, Path(description="Collection.", examples=["nci"])]
 ItemId = Annotated[IdInText, Path(description="Item id.", examples=[0])]

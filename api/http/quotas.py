@@ -19,7 +19,7 @@ from graphkin.api.http.access import Caller
 from graphkin.protocol.errors import StoreError, TooManyRequests
 from graphkin.runtime.folders import FILE_MODE, private_folder
 
-TOLD = "graphkin.quotas"
+QUOTA_HEADERS = "graphkin.quotas"
 """Key of the ASGI scope: response headers about the quotas of the request's key."""
 
 _WINDOW = 60  # seconds
@@ -48,11 +48,11 @@ class Quotas:
         self._folder = folder
         self._now = now
         self._mutex = threading.Lock()
-        self._swept = 0  # minute of the last removal of entries that are paid off
-        self._opened: sqlite3.Connection | None = None
+        self._swept_minute = 0  # minute of the last removal of entries that are paid off
+        self._database: sqlite3.Connection | None = None
 
     @contextmanager
-    def admitted(self, scope: Scope, caller: Caller, *, heavy: bool) -> Iterator[None]:
+    def admit(self, scope: Scope, caller: Caller, *, heavy: bool) -> Iterator[None]:
         """Count a request, and hold a slot for it while the block runs if it is heavy.
 
         Raises:
@@ -60,9 +60,9 @@ class Quotas:
         """
         quota = caller.key.quota
         if quota.requests is not None or quota.rows is not None:
-            self._admit(scope, caller)
+            self._count_request(scope, caller)
         if heavy and quota.heavy is not None:
-            with self._place(caller, quota.heavy):
+            with self._slot(caller, quota.heavy):
                 yield
         else:
             yield
@@ -71,27 +71,27 @@ class Quotas:
         """Count rows of a reply."""
         if caller is not None and caller.key.quota.rows is not None:
             minute = int(self._now() // _WINDOW)
-            with self._counting() as counting:
-                used = _used(counting, caller.counted, "rows", caller.key.quota.rows, minute)
-                _write(counting, caller.counted, "rows", caller.key.quota.rows, minute, used + rows)
+            with self._transaction() as database:
+                used = _read_usage(database, caller.quota_id, "rows", caller.key.quota.rows, minute)
+                _write_usage(database, caller.quota_id, "rows", caller.key.quota.rows, minute, used + rows)
 
     def close(self) -> None:
         with self._mutex:
-            if self._opened is not None:
-                self._opened.close()
-                self._opened = None
+            if self._database is not None:
+                self._database.close()
+                self._database = None
 
-    def _admit(self, scope: Scope, caller: Caller) -> None:
-        key, who, now = caller.key, caller.counted, self._now()
+    def _count_request(self, scope: Scope, caller: Caller) -> None:
+        key, who, now = caller.key, caller.quota_id, self._now()
         minute, rest = int(now // _WINDOW), _WINDOW - now % _WINDOW
         quotas = {what: quota for what in ("requests", "rows") if (quota := getattr(key.quota, what)) is not None}
-        with self._counting() as counting:
-            used = {what: _used(counting, who, what, quota, minute) for what, quota in quotas.items()}
+        with self._transaction() as database:
+            used = {what: _read_usage(database, who, what, quota, minute) for what, quota in quotas.items()}
             over = {what: used[what] // quota for what, quota in quotas.items() if used[what] >= quota}
             if not over and "requests" in quotas:
                 used["requests"] += 1
-                _write(counting, who, "requests", quotas["requests"], minute, used["requests"])
-        scope[TOLD] = _headers(quotas, used, rest)
+                _write_usage(database, who, "requests", quotas["requests"], minute, used["requests"])
+        scope[QUOTA_HEADERS] = _headers(quotas, used, rest)
         if over:
             what = max(over, key=lambda each: over[each])
             raise TooManyRequests(
@@ -102,18 +102,18 @@ class Quotas:
             )
 
     @contextmanager
-    def _place(self, caller: Caller, most: int) -> Iterator[None]:
-        """Hold one of `most` slots, which other processes see as taken."""
-        for number in range(most):
-            file = self._folder / f"{caller.counted}-{number}"
+    def _slot(self, caller: Caller, limit: int) -> Iterator[None]:
+        """Hold one of `limit` slots, which other processes see as taken."""
+        for number in range(limit):
+            file = self._folder / f"{caller.quota_id}-{number}"
             try:
                 private_folder(self._folder)
-                held = FileLock(file, thread_local=False).acquire(blocking=False)
+                lock = FileLock(file, thread_local=False).acquire(blocking=False)
             except Timeout:
                 continue
             except OSError as error:
                 raise self._unusable(error) from error
-            with held:
+            with lock:
                 try:
                     yield
                 finally:
@@ -123,42 +123,42 @@ class Quotas:
         raise TooManyRequests(
             "too much heavy work at once for this key",
             given=caller.key.id,
-            expected=f"at most {most} at once",
+            expected=f"at most {limit} at once",
             retry_after=1,
         )
 
     @contextmanager
-    def _counting(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._mutex:
             try:
-                if self._opened is None:
-                    self._opened = self._open()
-                with self._opened as database:
+                if self._database is None:
+                    self._database = self._open()
+                with self._database as database:
                     database.execute("BEGIN IMMEDIATE")
                     self._sweep(database)
                     yield database
             except (OSError, sqlite3.Error) as error:
                 raise self._unusable(error) from error
 
-    def _sweep(self, counting: sqlite3.Connection) -> None:
+    def _sweep(self, database: sqlite3.Connection) -> None:
         """Delete paid-off entries, once a minute."""
         minute = int(self._now() // _WINDOW)
-        if minute != self._swept:
-            counting.execute("DELETE FROM spent WHERE until <= ?", (minute,))
-            self._swept = minute
+        if minute != self._swept_minute:
+            database.execute("DELETE FROM spent WHERE until <= ?", (minute,))
+            self._swept_minute = minute
 
     def _open(self) -> sqlite3.Connection:
         private_folder(self._folder)
         file = self._folder / "used.sqlite"
         file.touch(FILE_MODE)  # SQLite gives its companion files the mode of this one.
         try:
-            return _connected(file)
+            return _connect(file)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError:  # The database is damaged: start again with no usage.
-            for left in self._folder.glob(f"{file.name}*"):
-                left.unlink(missing_ok=True)
-            return _connected(file)
+            for file_part in self._folder.glob(f"{file.name}*"):
+                file_part.unlink(missing_ok=True)
+            return _connect(file)
 
     def _unusable(self, error: Exception) -> StoreError:
         return StoreError(
@@ -168,7 +168,7 @@ class Quotas:
         )
 
 
-def _connected(file: Path) -> sqlite3.Connection:
+def _connect(file: Path) -> sqlite3.Connection:
     database = sqlite3.connect(file, timeout=5, isolation_level=None, check_same_thread=False)
     try:
         database.execute("PRAGMA journal_mode = WAL")
@@ -180,19 +180,19 @@ def _connected(file: Path) -> sqlite3.Connection:
     return database
 
 
-def _used(counting: sqlite3.Connection, who: str, what: str, quota: int, minute: int) -> int:
+def _read_usage(database: sqlite3.Connection, who: str, what: str, quota: int, minute: int) -> int:
     """Return the recorded usage minus the quota of the minutes that have passed since."""
-    found = counting.execute("SELECT minute, amount FROM spent WHERE who = ? AND what = ?", (who, what)).fetchone()
-    if found is None:
+    row = database.execute("SELECT minute, amount FROM spent WHERE who = ? AND what = ?", (who, what)).fetchone()
+    if row is None:
         return 0
-    if found[0] > minute:  # The clock was set back: count from the new time.
-        _write(counting, who, what, quota, minute, found[1])
-    return max(0, found[1] - quota * max(0, minute - found[0]))
+    if row[0] > minute:  # The clock was set back: count from the new time.
+        _write_usage(database, who, what, quota, minute, row[1])
+    return max(0, row[1] - quota * max(0, minute - row[0]))
 
 
-def _write(counting: sqlite3.Connection, who: str, what: str, quota: int, minute: int, amount: int) -> None:
+def _write_usage(database: sqlite3.Connection, who: str, what: str, quota: int, minute: int, amount: int) -> None:
     until = minute + ceil(amount / quota)
-    counting.execute("INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?)", (who, what, minute, amount, until))
+    database.execute("INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?)", (who, what, minute, amount, until))
 
 
 def _headers(quotas: dict[str, int], used: dict[str, int], rest: float) -> list[tuple[bytes, bytes]]:

@@ -17,7 +17,7 @@ JSON_LINES = "application/x-ndjson"
 ARROW = "application/vnd.apache.arrow.stream"
 SVG = "image/svg+xml"
 
-FOR_EVER = "max-age=31536000, immutable"
+IMMUTABLE = "max-age=31536000, immutable"
 """Cache-Control of content that never changes. Shared caches may store it too, unless the request had credentials."""
 
 ROWS = (ARROW, "application/jsonl", JSON_LINES)

@@ -10,10 +10,10 @@ from graphkin.api.http.reply import ARROW
 from graphkin.export import columnar
 from graphkin.store.sampling.rows import told
 
-_VALUES = 65_536  # numbers in one piece of JSON Lines
+_MAX_VALUES = 65_536  # numbers in one piece of JSON Lines
 
 
-def write(
+def encode_rows(
     media_type: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], provenance: dict[str, Any]
 ) -> Iterator[bytes]:
     """Encode batches in a media type.
@@ -23,21 +23,21 @@ def write(
     """
     if media_type == ARROW:
         return columnar.arrow(schema.with_metadata(told(provenance)), batches)
-    return (_json_lines(part) for batch in batches for part in _parts(batch))
+    return (_json_lines(part) for batch in batches for part in _split(batch))
 
 
-def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Split a batch into parts that are encoded without releasing the interpreter."""
-    rows = max(1, _VALUES * batch.num_rows // (batch.nbytes // 4 + 1))
+    rows = max(1, _MAX_VALUES * batch.num_rows // (batch.nbytes // 4 + 1))
     return (batch.slice(begin, rows) for begin in range(0, batch.num_rows, rows))
 
 
 def _json_lines(batch: pa.RecordBatch) -> bytes:
-    rows = zip(*(_values(column) for column in batch.columns), strict=True)
+    rows = zip(*(_to_list(column) for column in batch.columns), strict=True)
     return b"".join(to_json(dict(zip(batch.schema.names, row, strict=True))) + b"\n" for row in rows)
 
 
-def _values(column: pa.Array) -> list[Any]:
+def _to_list(column: pa.Array) -> list[Any]:
     """Return the values of a column. `to_pylist` takes ten times as long for fixed-size lists."""
     if not pa.types.is_fixed_size_list(column.type):
         return list(column.to_pylist())

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-PAGE = {
+PAGE_HEADERS = {
     "Content-Security-Policy": "; ".join(
         (
             "default-src 'none'",
@@ -18,10 +18,10 @@ PAGE = {
 }
 """Headers of the web page's files."""
 
-DRAWING = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+SVG_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 """Headers of an SVG, which is a document of this origin when opened on its own. RDKit writes style attributes."""
 
-_EVERY = (
+_COMMON_HEADERS = (
     (b"x-content-type-options", b"nosniff"),  # Browsers must trust the media type and not guess from the content.
     (b"referrer-policy", b"no-referrer"),  # addresses contain structures
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
@@ -29,6 +29,6 @@ _EVERY = (
 )
 
 
-def every(origins: Sequence[str]) -> tuple[tuple[bytes, bytes], ...]:
+def common_headers(origins: Sequence[str]) -> tuple[tuple[bytes, bytes], ...]:
     """Return the headers of every response. Pages of other origins may not embed it, unless CORS allows some origin."""
-    return *_EVERY, (b"cross-origin-resource-policy", b"cross-origin" if origins else b"same-origin")
+    return *_COMMON_HEADERS, (b"cross-origin-resource-policy", b"cross-origin" if origins else b"same-origin")

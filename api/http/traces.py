@@ -30,16 +30,16 @@ class Traces:
                 hint="pip install 'graphkin[telemetry]', or unset GRAPHKIN_TELEMETRY",
             ) from error
 
-        class Discreet(SpanProcessor):
+        class QueryRedactor(SpanProcessor):
             """Removes the query from spans, because it may contain structures."""
 
             def on_start(self, span: Span, parent_context: Any = None) -> None:  # noqa: ARG002 - its signature
                 if span.attributes and _QUERY in span.attributes:
                     span.set_attribute(_QUERY, "REDACTED")
 
-        named = Resource({SERVICE_NAME: "graphkin"}).merge(OTELResourceDetector().detect())
-        self._provider = TracerProvider(resource=named)
-        self._provider.add_span_processor(Discreet())
+        resource = Resource({SERVICE_NAME: "graphkin"}).merge(OTELResourceDetector().detect())
+        self._provider = TracerProvider(resource=resource)
+        self._provider.add_span_processor(QueryRedactor())
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         self.middleware = Middleware(OpenTelemetryMiddleware, tracer_provider=self._provider)
 

@@ -17,14 +17,14 @@ from graphkin.protocol.errors import BadRequest, GraphkinError, InvalidInput
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_SHOWN = 200  # characters of invalid input that an error repeats
-_LISTED = 3  # validation errors listed in one detail
+_MAX_LENGTH = 200  # characters of invalid input that an error repeats
+_MAX_ERRORS = 3  # validation errors listed in one detail
 
 _brief = reprlib.Repr()
-_brief.maxlevel, _brief.maxstring, _brief.maxother = 2, _SHOWN, _SHOWN
+_brief.maxlevel, _brief.maxstring, _brief.maxother = 2, _MAX_LENGTH, _MAX_LENGTH
 
 
-def parsed(model: type[Model], body: bytes) -> Model:
+def parse_body(model: type[Model], body: bytes) -> Model:
     """Parse a JSON body as a model.
 
     Raises:
@@ -32,11 +32,11 @@ def parsed(model: type[Model], body: bytes) -> Model:
         InvalidInput: The body is empty, or the model rejects it.
     """
     if not body:
-        raise refusal([{"type": "missing", "loc": ("body",), "msg": "Field required", "input": None}])
-    return validated(model, _parsed(body), "body")
+        raise input_error([{"type": "missing", "loc": ("body",), "msg": "Field required", "input": None}])
+    return validate(model, _parse_json(body), "body")
 
 
-def validated(model: type[Model], given: Any, place: Literal["body", "path", "query"]) -> Model:
+def validate(model: type[Model], value: Any, place: Literal["body", "path", "query"]) -> Model:
     """Validate input as a model.
 
     Args:
@@ -48,12 +48,12 @@ def validated(model: type[Model], given: Any, place: Literal["body", "path", "qu
         InvalidInput: The model rejects the input.
     """
     try:
-        return model.model_validate(given)
+        return model.model_validate(value)
     except ValidationError as error:
-        raise refusal([{**each, "loc": (place, *each["loc"])} for each in error.errors()]) from error
+        raise input_error([{**each, "loc": (place, *each["loc"])} for each in error.errors()]) from error
 
 
-def _parsed(body: bytes) -> Any:
+def _parse_json(body: bytes) -> Any:
     text = body.removeprefix(BOM_UTF8)
     try:
         return from_json(text)
@@ -64,22 +64,22 @@ def _parsed(body: bytes) -> Any:
         raise BadRequest(f"the body is not JSON: {error}", expected="a JSON object") from error
 
 
-def refusal(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
+def input_error(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
     """Return the error for invalid input. Each `loc` of pydantic's errors must begin with the part of the request."""
     first = errors[0]
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
         return BadRequest(f"the body is not JSON: {first['ctx']['error']}", expected="a JSON object")
-    more = f" (and {len(errors) - _LISTED} more)" if len(errors) > _LISTED else ""
+    more = f" (and {len(errors) - _MAX_ERRORS} more)" if len(errors) > _MAX_ERRORS else ""
     unknown = first["type"] == "extra_forbidden"
     return InvalidInput(
-        "; ".join(_complaint(each) for each in errors[:_LISTED]) + more,
-        given=None if first["type"] == "missing" else shown(first["input"]),
+        "; ".join(_describe(each) for each in errors[:_MAX_ERRORS]) + more,
+        given=None if first["type"] == "missing" else abbreviate(first["input"]),
         expected=None if unknown else first["msg"].removeprefix("Value error, "),
         hint="/docs lists every parameter",
     )
 
 
-def _complaint(error: Mapping[str, Any]) -> str:
+def _describe(error: Mapping[str, Any]) -> str:
     place, *name = (str(part) for part in error["loc"])
     where = ".".join(name) or place
     if error["type"] == "extra_forbidden":
@@ -87,10 +87,10 @@ def _complaint(error: Mapping[str, Any]) -> str:
     return f"{where}: {error['msg'].removeprefix('Value error, ')}"
 
 
-def shown(given: Any, most: int = _SHOWN) -> Any:
+def abbreviate(value: Any, limit: int = _MAX_LENGTH) -> Any:
     """Return input in a form that is short enough to send back and can always be encoded."""
-    if given is None or isinstance(given, bool | int | float):
-        return given
-    text = given if isinstance(given, str) else _brief.repr(given)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = value if isinstance(value, str) else _brief.repr(value)
     text = text.encode("utf-8", "replace").decode()
-    return text if len(text) <= most else text[:most] + "…"
+    return text if len(text) <= limit else text[:limit] + "…"

@@ -6,12 +6,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.context import Reading, open_reading
-from graphkin.api.http.body import as_body, received
+from graphkin.api.http.body import json_body, receive_body
 from graphkin.api.http.openapi import parameters, problems, replies
 from graphkin.api.http.reply import ARROW, ROWS
-from graphkin.api.http.route import needing
-from graphkin.api.http.rows import write
-from graphkin.api.http.validation import parsed, validated
+from graphkin.api.http.route import with_access
+from graphkin.api.http.rows import encode_rows
+from graphkin.api.http.validation import parse_body, validate
 from graphkin.api.work.classes import Batching
 from graphkin.collection.queries import Answers
 from graphkin.protocol.replies import SearchRow
@@ -23,7 +23,7 @@ _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery,
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=needing("read", Batching),
+    route_class=with_access("read", Batching),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
@@ -32,17 +32,17 @@ router = APIRouter(
     "/search/batch",
     response_class=Response,
     responses=replies(*ROWS, row=SearchRow),
-    openapi_extra={**as_body(SearchBatchBody), "parameters": _PARAMETERS},
+    openapi_extra={**json_body(SearchBatchBody), "parameters": _PARAMETERS},
 )
 async def search_batch(request: Request) -> Response:
     """What is most similar to each of many structures, as single searches find it, in the order asked for.
 
     A structure that cannot be read, or a name that no item has, is a row with an error, and costs no other.
     """
-    path = validated(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
-    validated(GenerationQuery, dict(request.query_params.multi_items()), "query")
+    path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
+    validate(GenerationQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, ROWS)
-    batch = await run_in_threadpool(parsed, SearchBatchBody, await received(request))
+    batch = await run_in_threadpool(parse_body, SearchBatchBody, await receive_body(request))
     read.spend(len(batch.structures))
     return await read.run(_reply, read, batch)
 
@@ -50,7 +50,7 @@ async def search_batch(request: Request) -> Response:
 def _reply(read: Reading, batch: SearchBatchBody) -> Response:
     rows = _rows(read.collection.search_batch(batch), read.media_type)
     provenance = {"generation": read.generation.id, "min_similarity": batch.min_similarity, "limit": batch.limit}
-    return read.whole(b"".join(write(read.media_type, rows.schema, [rows], provenance)))
+    return read.whole(b"".join(encode_rows(read.media_type, rows.schema, [rows], provenance)))
 
 
 def _rows(answers: Answers, media_type: str) -> pa.RecordBatch:

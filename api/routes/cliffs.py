@@ -10,8 +10,8 @@ from starlette.responses import Response
 from graphkin.api.context import Reading, open_reading
 from graphkin.api.http.openapi import parameters, problems
 from graphkin.api.http.reply import JSON, array, similarity_texts
-from graphkin.api.http.route import needing
-from graphkin.api.http.validation import validated
+from graphkin.api.http.route import with_access
+from graphkin.api.http.validation import validate
 from graphkin.api.work.classes import Querying
 from graphkin.protocol.replies import CliffsPage
 from graphkin.protocol.requests import CliffsQuery, CollectionPath
@@ -22,7 +22,7 @@ _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(CliffsQuery, "qu
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["hierarchy"],
-    route_class=needing("read", Querying),
+    route_class=with_access("read", Querying),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
@@ -32,8 +32,8 @@ async def cliffs(request: Request) -> Response:
     """Pairs of stored neighbors whose items both have a property and differ in it, pass filters and have a
     substructure. By default pairs of similarity 0.7 and more, the largest difference first, without pairs of identical
     fingerprints, which are counted as `identical`."""
-    path = validated(CollectionPath, request.path_params, "path")
-    query = validated(CliffsQuery, dict(request.query_params.multi_items()), "query")
+    path = validate(CollectionPath, request.path_params, "path")
+    query = validate(CliffsQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
     return await read.run(_page, read, query)
 

@@ -11,7 +11,7 @@ from graphkin.api.context import JsonReading, Reading
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import ClusterId, ItemId
 from graphkin.api.http.reply import array
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import Searching
 from graphkin.collection.clusters.kept import default_linkage
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
@@ -24,7 +24,7 @@ from graphkin.store.sampling.base import require_ids
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["clusters"],
-    route_class=needing("read", Searching),
+    route_class=with_access("read", Searching),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

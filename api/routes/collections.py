@@ -10,7 +10,7 @@ from graphkin.api.context import reply_by_content
 from graphkin.api.http.access import CALLER, Caller
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import CollectionName
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.protocol.errors import Damage
 from graphkin.protocol.replies import CollectionDetail, Collections
@@ -19,7 +19,7 @@ from graphkin.protocol.requests import GenerationQuery, NoQuery
 router = APIRouter(
     prefix="/v1/collections",
     tags=["collections"],
-    route_class=needing("read"),
+    route_class=with_access("read"),
     responses=problems(400, 406, 422, 500, 503),
 )
 

@@ -10,7 +10,7 @@ from graphkin.api.context import JsonReading, Reading
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import ComponentId
 from graphkin.api.http.reply import array, similarity_texts
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.replies import ComponentReply, ComponentsPage
@@ -24,7 +24,7 @@ _NAMED_CHILDREN = 10
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["components"],
-    route_class=needing("read", Searching),
+    route_class=with_access("read", Searching),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

@@ -9,7 +9,7 @@ from graphkin.api.context import CorePicture, CoreReading, Reading
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import ClusterId
 from graphkin.api.http.reply import SVG
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Comparing
 from graphkin.collection.clusters.core import ClusterCore
@@ -20,7 +20,7 @@ from graphkin.protocol.requests import ClusteringFields, CoreDepictionQuery, Cor
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["clusters"],
-    route_class=needing("read", Comparing),
+    route_class=with_access("read", Comparing),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

@@ -11,7 +11,7 @@ from graphkin.api.context import Reading, SvgReading
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import ItemId
 from graphkin.api.http.reply import SVG
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Drawing
 from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery, StructureFields
@@ -20,7 +20,7 @@ from graphkin.store.base import Generation
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["depiction"],
-    route_class=needing("read", Drawing),
+    route_class=with_access("read", Drawing),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

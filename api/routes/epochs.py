@@ -11,8 +11,8 @@ from graphkin.api.context import RowsReading
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import EpochInPath
 from graphkin.api.http.reply import ARROW, ROWS
-from graphkin.api.http.route import needing
-from graphkin.api.http.rows import write
+from graphkin.api.http.route import with_access
+from graphkin.api.http.rows import encode_rows
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Feeding
 from graphkin.protocol.replies import PositivesRow
@@ -23,7 +23,7 @@ from graphkin.store.sampling.rows import positives_blocks, positives_provenance,
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["positives"],
-    route_class=needing("sample", Feeding),
+    route_class=with_access("sample", Feeding),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
@@ -43,7 +43,7 @@ def positives_epoch(
     sets = cache.get(read.collection.sampler, read.generation.id, size, policy, query.seed, e)
     read.spend(len(anchors))
     blocks = positives_blocks(sets, anchors.start, anchors.stop)
-    chunks = write(
+    chunks = encode_rows(
         read.media_type,
         positives_schema(policy.k),
         blocks,

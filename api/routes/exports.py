@@ -7,10 +7,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from graphkin.api.context import Reading, open_reading
-from graphkin.api.http.body import as_body, body_of
+from graphkin.api.http.body import body_dependency, json_body
 from graphkin.api.http.openapi import parts, problems, replies
 from graphkin.api.http.paths import CollectionName
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting
 from graphkin.api.work.queries import packed
@@ -23,7 +23,7 @@ _OFFERED = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in fo
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["export"],
-    route_class=needing("export", Exporting),
+    route_class=with_access("export", Exporting),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
@@ -62,12 +62,12 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
     "/export",
     response_class=Response,
     responses={**problems(413, 415), **replies(*_OFFERED)},
-    openapi_extra=as_body(ExportBody),
+    openapi_extra=json_body(ExportBody),
 )
 async def export_selection(
     request: Request,
     c: CollectionName,
-    body: Annotated[ExportBody, Depends(body_of(ExportBody))],
+    body: Annotated[ExportBody, Depends(body_dependency(ExportBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """Some items or their fingerprints in the order given, or the edges or links that have both ends among them: those

@@ -5,12 +5,12 @@ from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from graphkin.api.http.openapi import problems, replies
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import Health
 
-router = APIRouter(tags=["health"], route_class=needing(None))
-operators = APIRouter(tags=["health"], route_class=needing("admin"))
+router = APIRouter(tags=["health"], route_class=with_access(None))
+operators = APIRouter(tags=["health"], route_class=with_access("admin"))
 
 
 @router.get("/livez", response_model=Health)

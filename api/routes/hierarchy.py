@@ -10,7 +10,7 @@ from graphkin.api.context import JsonReading
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import ItemId
 from graphkin.api.http.reply import array, similarity_texts
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import HopsReply, PathReply, Subgraph
 from graphkin.protocol.requests import HopsQuery, PathQuery, SubgraphQuery
@@ -18,7 +18,7 @@ from graphkin.protocol.requests import HopsQuery, PathQuery, SubgraphQuery
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["hierarchy"],
-    route_class=needing("read", Searching),
+    route_class=with_access("read", Searching),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

@@ -10,7 +10,7 @@ from graphkin.api.context import JsonReading, Reading
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import ItemId
 from graphkin.api.http.reply import array
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import ReadingItems
 from graphkin.protocol.replies import ItemReply, ItemsPage
 from graphkin.protocol.requests import GenerationQuery, ItemsQuery
@@ -18,7 +18,7 @@ from graphkin.protocol.requests import GenerationQuery, ItemsQuery
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["items"],
-    route_class=needing("read", ReadingItems),
+    route_class=with_access("read", ReadingItems),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

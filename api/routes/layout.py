@@ -9,8 +9,8 @@ from starlette.responses import Response
 from graphkin.api.context import Reading, RowsReading
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.reply import ARROW, ROWS
-from graphkin.api.http.route import needing
-from graphkin.api.http.rows import write
+from graphkin.api.http.route import with_access
+from graphkin.api.http.rows import encode_rows
 from graphkin.api.work.classes import Querying
 from graphkin.collection.layout import ROWS as MAP
 from graphkin.protocol.errors import Conflict
@@ -24,7 +24,7 @@ _ROWS = 65_536
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["hierarchy"],
-    route_class=needing("read", Querying),
+    route_class=with_access("read", Querying),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
@@ -53,7 +53,7 @@ def _reply(read: Reading, query: MapQuery) -> Response:
     batches = parts if read.media_type == ARROW else (_shortest(part) for part in parts)
     schema = MAP if read.media_type == ARROW else _TEXTS
     provenance = {"generation": read.generation.id}
-    return read.stream(write(read.media_type, schema, batches, provenance))
+    return read.stream(encode_rows(read.media_type, schema, batches, provenance))
 
 
 _PLACES = ("x", "y")

@@ -8,8 +8,8 @@ from starlette.responses import Response
 from graphkin.api.context import RowsReading
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.reply import ROWS
-from graphkin.api.http.route import needing
-from graphkin.api.http.rows import write
+from graphkin.api.http.route import with_access
+from graphkin.api.http.rows import encode_rows
 from graphkin.api.work.classes import Feeding
 from graphkin.protocol.replies import NegativesRow
 from graphkin.protocol.requests import NegativesQuery
@@ -18,7 +18,7 @@ from graphkin.store.sampling.rows import negatives_schema
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["negatives"],
-    route_class=needing("sample", Feeding),
+    route_class=with_access("sample", Feeding),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
@@ -29,4 +29,4 @@ def negatives(read: RowsReading, query: Annotated[NegativesQuery, Query()]) -> R
     read.spend(query.batches)
     provenance = {"generation": read.generation.id, "seed": query.seed, "epoch": query.epoch}
     batches = read.collection.negatives(query)
-    return read.stream(write(read.media_type, negatives_schema(query.count), batches, provenance))
+    return read.stream(encode_rows(read.media_type, negatives_schema(query.count), batches, provenance))

@@ -8,8 +8,8 @@ from starlette.responses import Response
 from graphkin.api.context import Reading, open_reading
 from graphkin.api.http.openapi import parameters, problems
 from graphkin.api.http.reply import JSON, similar_items
-from graphkin.api.http.route import needing
-from graphkin.api.http.validation import validated
+from graphkin.api.http.route import with_access
+from graphkin.api.http.validation import validate
 from graphkin.api.work.classes import Looking
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
@@ -21,7 +21,7 @@ _PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["neighbors"],
-    route_class=needing("read", Looking),
+    route_class=with_access("read", Looking),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
@@ -34,8 +34,8 @@ async def neighbors(request: Request) -> Response:
     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
     """
     # Parsed by hand, because FastAPI's parsing of parameters takes as long as the rest of this request.
-    path = validated(ItemPath, request.path_params, "path")
-    query = validated(NeighborsQuery, dict(request.query_params.multi_items()), "query")
+    path = validate(ItemPath, request.path_params, "path")
+    query = validate(NeighborsQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
     if query.substructure is not None:
         return await read.run(_page, read, path.id, query)

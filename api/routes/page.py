@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from graphkin.api.context import require_news
-from graphkin.api.http.reply import FOR_EVER, entity_tag
-from graphkin.api.http.route import needing
-from graphkin.api.http.security import PAGE
+from graphkin.api.http.reply import IMMUTABLE, entity_tag
+from graphkin.api.http.route import with_access
+from graphkin.api.http.security import PAGE_HEADERS
 from graphkin.protocol.errors import NotFound
 
 _BUILT = Path(__file__).parents[1] / "ui" / "dist"
@@ -25,7 +25,7 @@ repository, then restart the server.</p>
 </html>
 """
 
-router = APIRouter(include_in_schema=False, route_class=needing(None))
+router = APIRouter(include_in_schema=False, route_class=with_access(None))
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def docs(request: Request) -> Response:
 def _document(request: Request, name: str) -> Response:
     file = _files().get(name)
     if file is None:
-        return Response(_NOT_BUILT, headers={**PAGE, "Cache-Control": "no-store"}, media_type="text/html")
+        return Response(_NOT_BUILT, headers={**PAGE_HEADERS, "Cache-Control": "no-store"}, media_type="text/html")
     return _reply(request, file, "no-cache")
 
 
@@ -72,10 +72,10 @@ def asset(request: Request, name: str) -> Response:
     file = _files().get(f"assets/{name}")
     if file is None:
         raise NotFound("the page has no such part", given=name, hint="reload the page: it was built anew")
-    return _reply(request, file, FOR_EVER)  # The file name contains the hash of the content.
+    return _reply(request, file, IMMUTABLE)  # The file name contains the hash of the content.
 
 
 def _reply(request: Request, file: _File, caching: str) -> Response:
-    headers = {**PAGE, "Cache-Control": caching, "ETag": file.tag}
+    headers = {**PAGE_HEADERS, "Cache-Control": caching, "ETag": file.tag}
     require_news(request, headers)
     return Response(file.body, headers=headers, media_type=file.media_type)

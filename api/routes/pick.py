@@ -6,11 +6,11 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from graphkin.api.context import Reading, open_reading
-from graphkin.api.http.body import as_body, body_of
+from graphkin.api.http.body import body_dependency, json_body
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import JSON, array, similarity_texts
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import Picking
 from graphkin.protocol.replies import PickReply
 from graphkin.protocol.requests import GenerationQuery, PickBody
@@ -18,16 +18,16 @@ from graphkin.protocol.requests import GenerationQuery, PickBody
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=needing("read", Picking),
+    route_class=with_access("read", Picking),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
 
-@router.post("/pick", response_model=PickReply, openapi_extra=as_body(PickBody))
+@router.post("/pick", response_model=PickReply, openapi_extra=json_body(PickBody))
 async def pick(
     request: Request,
     c: CollectionName,
-    body: Annotated[PickBody, Depends(body_of(PickBody))],
+    body: Annotated[PickBody, Depends(body_dependency(PickBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """A diverse subset of a collection, or of what a query finds in it, such as the items with some ids.

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from graphkin.api.context import DrawReading, RowsReading
-from graphkin.api.http.body import as_body, body_of
+from graphkin.api.http.body import body_dependency, json_body
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import ItemId
 from graphkin.api.http.reply import ROWS, array, document, similarity_texts
-from graphkin.api.http.route import needing
-from graphkin.api.http.rows import write
+from graphkin.api.http.route import with_access
+from graphkin.api.http.rows import encode_rows
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import PositivesReply, PositivesRow
 from graphkin.protocol.requests import BatchBody, GenerationQuery, PositivesQuery
@@ -22,7 +22,7 @@ from graphkin.store.sampling.rows import positives_provenance, positives_rows
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["positives"],
-    route_class=needing("sample", Searching),
+    route_class=with_access("sample", Searching),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
@@ -55,11 +55,11 @@ def _explained(positive: Positive, item: bytes) -> bytes:
     "/positives/batch",
     response_class=Response,
     responses={**problems(413, 415), **replies(*ROWS, row=PositivesRow)},
-    openapi_extra=as_body(BatchBody),
+    openapi_extra=json_body(BatchBody),
 )
 def positives_batch(
     read: RowsReading,
-    body: Annotated[BatchBody, Depends(body_of(BatchBody))],
+    body: Annotated[BatchBody, Depends(body_dependency(BatchBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """The positives of many anchors, in the order asked for: the same draws as one by one."""
@@ -67,7 +67,7 @@ def positives_batch(
     anchors = np.array(body.ids, dtype=np.int32)
     read.spend(len(anchors))
     rows = positives_rows(read.collection.positives(anchors, policy, body.seed, body.epoch))
-    chunks = write(
+    chunks = encode_rows(
         read.media_type, rows.schema, [rows], positives_provenance(read.generation.id, policy, body.seed, body.epoch)
     )
     return read.whole(b"".join(chunks))

@@ -7,11 +7,11 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from graphkin.api.context import Reading, open_reading
-from graphkin.api.http.body import as_body, body_of
+from graphkin.api.http.body import body_dependency, json_body
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import JSON, array, similarity_texts
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import Querying
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage
@@ -22,16 +22,16 @@ from graphkin.store.columns import shown
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["items"],
-    route_class=needing("read", Querying),
+    route_class=with_access("read", Querying),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
 
-@router.post("/items/query", response_model=QueryPage, openapi_extra=as_body(QueryBody))
+@router.post("/items/query", response_model=QueryPage, openapi_extra=json_body(QueryBody))
 async def query(
     request: Request,
     c: CollectionName,
-    body: Annotated[QueryBody, Depends(body_of(QueryBody))],
+    body: Annotated[QueryBody, Depends(body_dependency(QueryBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """The items that pass all filters, of the whole collection, in order, and how many they are.

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from graphkin.api.context import JsonReading, reply_by_content
 from graphkin.api.http.openapi import problems
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import RejectionsPage
 from graphkin.protocol.requests import RejectionsQuery
@@ -17,7 +17,7 @@ from graphkin.protocol.requests import RejectionsQuery
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["collections"],
-    route_class=needing("read"),
+    route_class=with_access("read"),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 

@@ -10,8 +10,8 @@ from graphkin.api.context import reply_by_content
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import SVG
-from graphkin.api.http.route import needing
-from graphkin.api.http.security import DRAWING
+from graphkin.api.http.route import with_access
+from graphkin.api.http.security import SVG_HEADERS
 from graphkin.api.state import state_of
 from graphkin.protocol.replies import ReportsReply
 from graphkin.protocol.requests import GenerationQuery
@@ -19,7 +19,7 @@ from graphkin.protocol.requests import GenerationQuery
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["collections"],
-    route_class=needing("read"),
+    route_class=with_access("read"),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
@@ -42,7 +42,7 @@ def report_charts(
     """A report's charts."""
     id = _generation(request, c, query)
     svg = state_of(request)["reports"].picture(id, report)
-    return reply_by_content(request, svg, SVG, {**DRAWING, **_of(id)})
+    return reply_by_content(request, svg, SVG, {**SVG_HEADERS, **_of(id)})
 
 
 def _generation(request: Request, collection: str, query: GenerationQuery) -> str:

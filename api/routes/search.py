@@ -6,12 +6,12 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from graphkin.api.context import Reading, open_reading
-from graphkin.api.http.body import as_body, received
+from graphkin.api.http.body import json_body, receive_body
 from graphkin.api.http.metrics import Metrics
 from graphkin.api.http.openapi import parameters, problems
 from graphkin.api.http.reply import JSON, similar_items
-from graphkin.api.http.route import needing
-from graphkin.api.http.validation import parsed, validated
+from graphkin.api.http.route import with_access
+from graphkin.api.http.validation import parse_body, validate
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
@@ -21,12 +21,12 @@ _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery,
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=needing("read", Searching),
+    route_class=with_access("read", Searching),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
 
-@router.post("/search", response_model=SearchReply, openapi_extra={**as_body(SearchBody), "parameters": _PARAMETERS})
+@router.post("/search", response_model=SearchReply, openapi_extra={**json_body(SearchBody), "parameters": _PARAMETERS})
 async def search(request: Request) -> Response:
     """The most similar items, exactly: the whole collection, or all that pass filters and have a substructure,
     whatever the hierarchy's threshold and cap.
@@ -34,14 +34,14 @@ async def search(request: Request) -> Response:
     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
     while; what it needs is kept on this machine.
     """
-    path = validated(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
-    validated(GenerationQuery, dict(request.query_params.multi_items()), "query")
+    path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
+    validate(GenerationQuery, dict(request.query_params.multi_items()), "query")
     read = await open_reading(request, path.c, (JSON,))
-    return await read.run(_reply, read, await received(request), request.app.state.metrics)
+    return await read.run(_reply, read, await receive_body(request), request.app.state.metrics)
 
 
 def _reply(read: Reading, body: bytes, metrics: Metrics) -> Response:
-    search = parsed(SearchBody, body)
+    search = parse_body(SearchBody, body)
     begin = perf_counter()
     result = read.collection.search(search, search.limit)
     metrics.search_seconds.observe(perf_counter() - begin)

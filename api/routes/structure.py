@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from graphkin.api.context import JsonReading
 from graphkin.api.http.openapi import problems
-from graphkin.api.http.route import needing
+from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import Searching
 from graphkin.protocol.replies import StructureReply
 from graphkin.protocol.requests import StructureFields, StructureQuery
@@ -15,7 +15,7 @@ from graphkin.protocol.requests import StructureFields, StructureQuery
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["structure"],
-    route_class=needing("read", Searching),
+    route_class=with_access("read", Searching),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 

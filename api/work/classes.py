@@ -17,7 +17,7 @@ import anyio
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Message, Receive, Scope, Send
 
-from graphkin.api.http.head import REST
+from graphkin.api.http.head import AFTER_BODY
 from graphkin.api.http.route import Route
 from graphkin.protocol.errors import StoreBusy
 
@@ -134,7 +134,7 @@ class Place:
         self.work: str | None = None
         self.stopping = anyio.CancelScope()
         self._queues: dict[str, Queue] = scope["state"]["queues"]
-        self._receive: Receive = scope[REST]
+        self._receive: Receive = scope[AFTER_BODY]
         self._taken: Queue | None = None
         self._watching: asyncio.Task[None] | None = None
 

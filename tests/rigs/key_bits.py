@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from graphkin.api.http.access import Admission
+from graphkin.api.http.access import AccessControl
 from graphkin.protocol.errors import Forbidden, StoreDamaged, StoreError, StoreFormat, Unauthorized
 from graphkin.protocol.keys import Key, made
 from graphkin.store.embedded.store import EmbeddedStore
@@ -75,30 +75,30 @@ def _positions(content: bytes, flips: int, seed: int) -> Iterator[int]:
 
 async def _outcome(store: EmbeddedStore, secrets: dict[str, str], keys: list[Key]) -> str:
     try:
-        admission = Admission(store.keys())
+        access_control = AccessControl(store.keys())
     except StoreDamaged:
         return REFUSED
     except StoreFormat:
         return "refused as of another version"
     except StoreError:
         return "refused as unreadable"
-    if await _admits(admission, None, "mine"):
+    if await _admits(access_control, None, "mine"):
         return "VIOLATION: open without a key"
     if store.keys().all() != keys:
         return "VIOLATION: other keys than were written"
-    if await _admits(admission, secrets["valid"], "other"):
+    if await _admits(access_control, secrets["valid"], "other"):
         return "VIOLATION: a key opens another collection"
     for name in secrets:
-        if await _admits(admission, secrets[name], "mine") != (name == "valid"):
+        if await _admits(access_control, secrets[name], "mine") != (name == "valid"):
             return f"VIOLATION: a key that is {name} is treated as another"
     return UNCHANGED
 
 
-async def _admits(admission: Admission, secret: str | None, collection: str) -> bool:
+async def _admits(access_control: AccessControl, secret: str | None, collection: str) -> bool:
     headers = [] if secret is None else [(b"authorization", f"Bearer {secret}".encode())]
     scope: dict[str, Any] = {"headers": headers, "path_params": {"c": collection}}
     try:
-        await admission.admit(scope, "read")
+        await access_control.authorize(scope, "read")
     except (Forbidden, Unauthorized):
         return False
     return True

@@ -332,7 +332,7 @@ def test_quotas_hold_over_two_servers(own_folder: Path, serve: Callable, tmp_pat
             while True:  # the request that was answered may not have ended yet
                 with suppress(TooManyRequests):
                     stack.enter_context(
-                        Quotas(cache / "quotas").admitted({}, Caller(heavy), heavy=True)
+                        Quotas(cache / "quotas").admit({}, Caller(heavy), heavy=True)
                     )  # as in another process
                     break
             assert asked("heavy", search).status_code == 429

@@ -125,6 +125,6 @@ def test_users_of_one_key_have_quotas_of_their_own(lab: Lab) -> None:
         lab.login("carl") as carl,
         lab.login("dora") as dora,
         closing(Quotas(lab.cache / "quotas")) as elsewhere,  # of another process
-        elsewhere.admitted({}, Caller(lab.key, "carl"), heavy=True),
+        elsewhere.admit({}, Caller(lab.key, "carl"), heavy=True),
     ):
         assert [each.get(search).status_code for each in (carl, dora)] == [429, 200]

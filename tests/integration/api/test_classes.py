@@ -16,9 +16,9 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from graphkin.api.http.access import Admission
+from graphkin.api.http.access import AccessControl
 from graphkin.api.http.errors import HANDLERS
-from graphkin.api.http.head import Guard
+from graphkin.api.http.head import HeadMiddleware
 from graphkin.api.http.route import Route
 from graphkin.api.work.classes import (
     CLASSES,
@@ -75,7 +75,7 @@ class Work:
 def application(work: Work) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
-        yield {"queues": work.queues, "admission": Admission(NoKeys())}
+        yield {"queues": work.queues, "access_control": AccessControl(NoKeys())}
 
     queued = {kind.work: kind for kind in (Searching, Querying, Batching, Picking, Drawing, Feeding, Exporting)}
     routers = {name: APIRouter(route_class=kind) for name, kind in {"none": Route, **queued}.items()}
@@ -89,7 +89,7 @@ def application(work: Work) -> FastAPI:
     return FastAPI(
         lifespan=lifespan,
         routes=[route for router in routers.values() for route in router.routes],
-        middleware=[Middleware(Guard, allowed_hosts=["127.0.0.1"])],
+        middleware=[Middleware(HeadMiddleware, allowed_hosts=["127.0.0.1"])],
         exception_handlers=HANDLERS,
     )
 

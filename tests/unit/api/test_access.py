@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from graphkin.api.http.access import CALLER, Admission, Caller
+from graphkin.api.http.access import CALLER, AccessControl, Caller
 from graphkin.protocol.errors import Forbidden, Unauthorized
 from graphkin.protocol.keys import Key, made
 from graphkin.store.embedded.store import EmbeddedStore
@@ -34,7 +34,7 @@ def asked(secret: str, *users: bytes) -> dict[str, Any]:
 
 def admit(keys: Keys, scope: dict[str, Any]) -> dict[str, Any]:
     async def admitting() -> None:
-        await Admission(keys).admit(scope, "read")
+        await AccessControl(keys).authorize(scope, "read")
 
     anyio.run(admitting)
     return scope
@@ -100,6 +100,6 @@ def test_callers_are_counted_apart_by_no_name(keys: Keys) -> None:
     _, key = kept(keys)
     _, other = kept(keys)
     callers = [Caller(each, user) for each in (key, other) for user in (None, "ann", "Ann", "ann ", "bob")]
-    assert len({caller.counted for caller in callers}) == len(callers)
-    assert not [caller for caller in callers if "ann" in caller.counted]
-    assert Caller(key, "ann").counted == Caller(key, "ann").counted
+    assert len({caller.quota_id for caller in callers}) == len(callers)
+    assert not [caller for caller in callers if "ann" in caller.quota_id]
+    assert Caller(key, "ann").quota_id == Caller(key, "ann").quota_id

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graphkin.api.http.access import Caller
-from graphkin.api.http.quotas import TOLD, Quotas
+from graphkin.api.http.quotas import QUOTA_HEADERS, Quotas
 from graphkin.protocol.errors import TooManyRequests
 from graphkin.protocol.keys import Quota, made
 from tests.modes import open_to_others
@@ -42,8 +42,8 @@ def key(**quota: int) -> Caller:
 
 def asked(quotas: Quotas, key: Caller, heavy: bool = False) -> dict[bytes, bytes]:
     scope: dict[str, Any] = {}
-    with quotas.admitted(scope, key, heavy=heavy):
-        return dict(scope.get(TOLD, ()))
+    with quotas.admit(scope, key, heavy=heavy):
+        return dict(scope.get(QUOTA_HEADERS, ()))
 
 
 def refused(quotas: Quotas, key: Caller) -> float | None:
@@ -93,7 +93,7 @@ def test_heavy_work_at_once_is_bounded_over_all_servers(two: tuple[Quotas, Quota
     mine, others = key(heavy=2), key(heavy=1)
     with ExitStack() as stack:
         for each in two:
-            stack.enter_context(each.admitted({}, mine, heavy=True))
+            stack.enter_context(each.admit({}, mine, heavy=True))
         for each in two:
             with pytest.raises(TooManyRequests, match="heavy work"):
                 asked(each, mine, heavy=True)
@@ -115,7 +115,7 @@ def test_users_of_a_key_are_counted_apart(two: tuple[Quotas, Quotas], clock: Clo
     assert asked(two[1], ann)[b"ratelimit"] == b'"requests";r=1;t=60, "rows";r=100;t=60'
     assert refused(two[0], bob) == 60
     clock.seconds = BEGIN + 180
-    with two[0].admitted({}, ann, heavy=True):
+    with two[0].admit({}, ann, heavy=True):
         asked(two[1], bob, heavy=True)
         with pytest.raises(TooManyRequests, match="heavy work"):
             asked(two[1], ann, heavy=True)

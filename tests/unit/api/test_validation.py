@@ -1,7 +1,7 @@
 import pytest
 from pydantic import BaseModel
 
-from graphkin.api.http.validation import parsed
+from graphkin.api.http.validation import parse_body
 from graphkin.protocol.errors import BadRequest, InvalidInput
 
 
@@ -11,18 +11,19 @@ class Given(BaseModel):
 
 def test_text_is_read_as_written() -> None:
     assert (
-        parsed(Given, b'{"a": "\\ud83d\\ude00 \xc3\xa9"}').a == "\N{GRINNING FACE} \N{LATIN SMALL LETTER E WITH ACUTE}"
+        parse_body(Given, b'{"a": "\\ud83d\\ude00 \xc3\xa9"}').a
+        == "\N{GRINNING FACE} \N{LATIN SMALL LETTER E WITH ACUTE}"
     )
 
 
 def test_a_mark_of_byte_order_does_no_harm() -> None:
-    assert parsed(Given, '\N{ZERO WIDTH NO-BREAK SPACE}{"a": "b"}'.encode()).a == "b"
+    assert parse_body(Given, '\N{ZERO WIDTH NO-BREAK SPACE}{"a": "b"}'.encode()).a == "b"
 
 
 @pytest.mark.parametrize("body", [b'{"a": "\\ud800"}', b'{"\\udfff": 1}', b'{"a": ["\\ude00\\ud83d"]}'])
 def test_lone_surrogates_are_no_text(body: bytes) -> None:
     with pytest.raises(InvalidInput, match="no Unicode character"):
-        parsed(Given, body)
+        parse_body(Given, body)
 
 
 @pytest.mark.parametrize(
@@ -30,10 +31,10 @@ def test_lone_surrogates_are_no_text(body: bytes) -> None:
 )
 def test_what_is_no_json(body: bytes) -> None:
     with pytest.raises(BadRequest, match="the body is not JSON"):
-        parsed(Given, body)
+        parse_body(Given, body)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{}", b'{"a": 1}'])
 def test_what_the_model_refuses(body: bytes) -> None:
     with pytest.raises(InvalidInput):
-        parsed(Given, body)
+        parse_body(Given, body)
