@@ -14,7 +14,7 @@ from typing import Any
 from cachetools import LRUCache
 from filelock import FileLock, Timeout
 
-from graphkin.api.work.pool import Ended, Failed, Pool
+from graphkin.api.work.pool import Pool, TaskError, WorkerLost
 from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.runtime.files import sweep, whole
 from graphkin.runtime.folders import FILE_MODE, private_folder
@@ -112,7 +112,7 @@ class Exports:
             async with self._exporters.worker() as exporter:
                 async for piece in exporter.stream("export", **made_of, **choice):
                     yield piece
-        except (Ended, Failed) as error:
+        except (WorkerLost, TaskError) as error:
             raise StoreError(f"the export broke off: {error.detail}") from error
 
     def at_hand(self, generation: Generation, **choice: Any) -> File | None:

@@ -7,12 +7,12 @@ from os import cpu_count
 
 from anyio import from_thread
 
-from graphkin.api.depiction.depictor import Artist
+from graphkin.api.depiction.depictor import Depictor
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.patterns import Patterns
 from graphkin.api.work.classes import as_work
-from graphkin.api.work.structures import Structures
+from graphkin.api.work.structures import StructureReader
 from graphkin.collection.clusters.core import Core
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.having import Having
@@ -38,20 +38,25 @@ class Workers:
     """
 
     def __init__(
-        self, structures: Structures, patterns: Patterns, clusterings: Clusterings, layouts: Layouts, artist: Artist
+        self,
+        structures: StructureReader,
+        patterns: Patterns,
+        clusterings: Clusterings,
+        layouts: Layouts,
+        depictor: Depictor,
     ) -> None:
         self._structures = structures
         self._patterns = patterns
         self._clusterings = clusterings
         self._layouts = layouts
-        self._artist = artist
+        self._depictor = depictor
 
     def ports(self, sampler: Callable[[], Sampler], generation: Generation, selections: Selections) -> Ports:
         """Return the ports of one open generation."""
         return Ports(
             _Reader(self._structures, generation),
             _Matcher(self._patterns, generation, selections),
-            _Builder(self._clusterings, self._layouts, self._artist, generation),
+            _Builder(self._clusterings, self._layouts, self._depictor, generation),
             sampler,
             _THREADS,
             _stoppable,
@@ -60,7 +65,7 @@ class Workers:
 
 
 class _Reader:
-    def __init__(self, structures: Structures, generation: Generation) -> None:
+    def __init__(self, structures: StructureReader, generation: Generation) -> None:
         self._structures = structures
         self._generation = generation
 
@@ -86,10 +91,10 @@ class _Matcher:
 
 
 class _Builder:
-    def __init__(self, clusterings: Clusterings, layouts: Layouts, artist: Artist, generation: Generation) -> None:
+    def __init__(self, clusterings: Clusterings, layouts: Layouts, depictor: Depictor, generation: Generation) -> None:
         self._clusterings = clusterings
         self._layouts = layouts
-        self._artist = artist
+        self._depictor = depictor
         self._generation = generation
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
@@ -99,7 +104,7 @@ class _Builder:
         return from_thread.run(self._layouts.get, self._generation)
 
     def core(self, smiles: Sequence[str]) -> Core:
-        return from_thread.run(self._artist.core, smiles)
+        return from_thread.run(self._depictor.core, smiles)
 
 
 @contextmanager

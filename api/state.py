@@ -7,7 +7,7 @@ from typing import TypedDict, cast
 from anyio import CapacityLimiter
 from starlette.requests import Request
 
-from graphkin.api.depiction.depictor import Artist
+from graphkin.api.depiction.depictor import Depictor
 from graphkin.api.exports import Exports
 from graphkin.api.generations.cache import Library
 from graphkin.api.generations.clusterings import Clusterings
@@ -21,8 +21,8 @@ from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, WORKING, Queue
 from graphkin.api.work.pool import Pool, new_fork_server
-from graphkin.api.work.structures import MEMORY, Structures
-from graphkin.api.work.substructures import Substructures
+from graphkin.api.work.structures import MEMORY, StructureReader
+from graphkin.api.work.substructures import SubstructureMatcher
 from graphkin.api.work.warmup import Warmup
 from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.store import open_store
@@ -38,7 +38,7 @@ class State(TypedDict):
     access_control: AccessControl
     library: Library
     positives: PositiveCache
-    artist: Artist
+    depictor: Depictor
     exports: Exports
     queues: dict[str, Queue]
     threads: CapacityLimiter
@@ -78,10 +78,10 @@ async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncI
             Pool(fork_server, 2, niceness=10, memory=MEMORY, idle=_IDLE) as pattern_readers,
             Pool(fork_server, _MATCHING, niceness=10, memory=MEMORY) as matchers,
             Pool(fork_server, 2, niceness=10, idle=_IDLE) as exporters,
-            aclosing(Patterns(Substructures(pattern_readers, matchers, location, _MATCHING))) as patterns,
+            aclosing(Patterns(SubstructureMatcher(pattern_readers, matchers, location, _MATCHING))) as patterns,
         ):
-            structures, artist = Structures(readers), Artist(drawers, comparers)
-            workers = Workers(structures, patterns, clusterings, layouts, artist)
+            structures, depictor = StructureReader(readers), Depictor(drawers, comparers)
+            workers = Workers(structures, patterns, clusterings, layouts, depictor)
             with (
                 closing(
                     Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")
@@ -93,7 +93,7 @@ async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncI
                     access_control=AccessControl(store.keys()),
                     library=library,
                     positives=positives,
-                    artist=artist,
+                    depictor=depictor,
                     exports=exports,
                     quotas=quotas,
                     queues={name: Queue(name) for name in CLASSES},

@@ -8,21 +8,21 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
+from graphkin.api.work.pool import PATIENCE, Pool, TaskError, WorkerLost, processors_busy
 from graphkin.collection.clusters.core import NONE_IN_TIME, SECONDS, Core
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
 from graphkin.similarity.molecules import mcs
 
-_MOLECULE, _DRAWN = "molecule", ("molecule", "graph", "node")  # kinds of items
-_DRAWING = 4.0  # seconds of processor time
+_MOLECULE, _KINDS = "molecule", ("molecule", "graph", "node")  # kinds of items
+_SECONDS = 4.0  # seconds of processor time
 _GRACE = 0.5  # seconds by which RDKit may exceed its own time limit
-_NOT_COMPARED = f"comparison took too long (more than {mcs.SECONDS} s): nothing is marked"
-_REMEMBERED = 16 * 2**20  # bytes, enough for some seven thousand depictions
-_ENTRY = 512  # bytes of overhead per cache entry, approximately
+_COMPARISON_TIMEOUT = f"comparison took too long (more than {mcs.SECONDS} s): nothing is marked"
+_CACHE_BYTES = 16 * 2**20  # bytes, enough for some seven thousand depictions
+_ENTRY_BYTES = 512  # bytes of overhead per cache entry, approximately
 
 
-class Artist:
+class Depictor:
     """Draws molecules and graphs in one worker pool, and compares molecules in another.
 
     Comparing two molecules may take long, so plain depictions never wait for comparisons. A drawing that takes more
@@ -30,11 +30,13 @@ class Artist:
     compressed.
     """
 
-    def __init__(self, drawers: Pool, comparers: Pool, seconds: float = _DRAWING) -> None:
+    def __init__(self, drawers: Pool, comparers: Pool, seconds: float = _SECONDS) -> None:
         self._drawers = drawers
         self._comparers = comparers
         self._seconds = seconds
-        self._known: LRUCache[bytes, bytes] = LRUCache(_REMEMBERED, getsizeof=lambda said: len(said) + _ENTRY)
+        self._cache: LRUCache[bytes, bytes] = LRUCache(
+            _CACHE_BYTES, getsizeof=lambda result: len(result) + _ENTRY_BYTES
+        )
 
     async def draw(
         self,
@@ -65,59 +67,66 @@ class Artist:
             InvalidInput: The structure cannot be drawn, or takes too long. Trying again does not help.
             StoreBusy: Other requests keep the processors too busy.
         """
-        if kind not in _DRAWN:
-            raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_DRAWN))
+        if kind not in _KINDS:
+            raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_KINDS))
         if kind != _MOLECULE and like is not None:
             raise Conflict("only molecules have shared substructures to highlight", given=kind, expected=_MOLECULE)
         size = {"width": width, "height": height}
         try:
             if kind != _MOLECULE:
-                return await self._drawn("draw_graph", structure=structure, title=title, **size)
+                return await self._draw("draw_graph", structure=structure, title=title, **size)
             if like is None:
-                return await self._drawn("draw", smiles=structure, title=title, note="", **size)
-            pairs = await self._shared(structure, like)
+                return await self._draw("draw_molecule", smiles=structure, title=title, note="", **size)
+            pairs = await self._shared_atoms(structure, like)
             if pairs is None:
-                return await self._drawn("draw", smiles=structure, title=title, note=_NOT_COMPARED, **size)
+                return await self._draw(
+                    "draw_molecule", smiles=structure, title=title, note=_COMPARISON_TIMEOUT, **size
+                )
             note = f"{len(pairs)} atoms shared with {like}"
-            compared = {"like": like if turned else None, "pairs": pairs, "mark": mark}
-            return await self._drawn("draw", smiles=structure, title=title, note=note, **compared, **size)
-        except Failed as error:
-            raise _refused(error.detail, structure) from error
-        except Ended as error:
+            comparison = {"like": like if turned else None, "pairs": pairs, "mark": mark}
+            return await self._draw("draw_molecule", smiles=structure, title=title, note=note, **comparison, **size)
+        except TaskError as error:
+            raise _undrawable(error.detail, structure) from error
+        except WorkerLost as error:
             reason = f"that takes more than {self._seconds:g} s of a processor, or crashes RDKit"
-            raise _refused(reason, structure) from error
+            raise _undrawable(reason, structure) from error
 
     async def core(self, molecules: Sequence[str]) -> Core:
         """Return the maximum common substructure of molecules, or `NONE_IN_TIME`.
 
         The search takes at most 2 s. `NONE_IN_TIME` is also returned if RDKit exceeds that limit or crashes.
         """
-        asked = {"smiles": list(molecules), "seconds": SECONDS}
+        arguments = {"smiles": list(molecules), "seconds": SECONDS}
         try:
-            said = await self._said(
-                self._comparers, "core", SECONDS + _GRACE, None, settled=lambda said: Core(*said).complete, **asked
+            result = await self._run(
+                self._comparers,
+                "core",
+                SECONDS + _GRACE,
+                None,
+                cacheable=lambda result: Core(*result).complete,
+                **arguments,
             )
-        except (TimeoutError, Ended, Failed):
+        except (TimeoutError, WorkerLost, TaskError):
             return NONE_IN_TIME
-        return Core(*said)
+        return Core(*result)
 
     async def draw_core(self, core: Core, title: str, width: int, height: int) -> str:
         """Draw a maximum common substructure, which must not be empty, as SVG. Raises the errors of `draw`."""
         assert core.smiles is not None
-        asked = {"smiles": core.smiles, "title": title, "note": "", "cut": True, "width": width, "height": height}
+        arguments = {"smiles": core.smiles, "title": title, "note": "", "cut": True, "width": width, "height": height}
         try:
-            return await self._drawn("draw", **asked)
-        except (Ended, Failed) as error:
-            raise _refused("RDKit breaks, or takes too long", core.smiles) from error
+            return await self._draw("draw_molecule", **arguments)
+        except (WorkerLost, TaskError) as error:
+            raise _undrawable("RDKit breaks, or takes too long", core.smiles) from error
 
-    async def _drawn(self, task: str, **arguments: Any) -> str:
+    async def _draw(self, task: str, **arguments: Any) -> str:
         try:
-            svg: str = await self._said(self._drawers, task, PATIENCE, self._seconds, **arguments)
+            svg: str = await self._run(self._drawers, task, PATIENCE, self._seconds, **arguments)
         except TimeoutError as error:
-            raise busy("this picture could not be drawn in time") from error
+            raise processors_busy("this picture could not be drawn in time") from error
         return svg
 
-    async def _shared(self, smiles: str, other: str) -> list[tuple[int, int]] | None:
+    async def _shared_atoms(self, smiles: str, other: str) -> list[tuple[int, int]] | None:
         """Return the pairs of atoms that two molecules share, None if time ran out.
 
         The molecules are always compared in the same order, so that the depictions of both highlight the same
@@ -125,12 +134,12 @@ class Artist:
         """
         first, second = sorted((smiles, other))
         try:
-            pairs: list[tuple[int, int]] | None = await self._said(
+            pairs: list[tuple[int, int]] | None = await self._run(
                 self._comparers,
                 "shared_atoms",
                 mcs.SECONDS + _GRACE,
                 None,
-                settled=lambda pairs: pairs is not None,
+                cacheable=lambda pairs: pairs is not None,
                 smiles=first,
                 other=second,
             )
@@ -138,28 +147,28 @@ class Artist:
             return None
         return pairs if pairs is None or first == smiles else [(theirs, own) for own, theirs in pairs]
 
-    async def _said(
+    async def _run(
         self,
         pool: Pool,
         task: str,
         limit: float,
         processor: float | None,
-        settled: Callable[[Any], bool] = lambda _: True,
+        cacheable: Callable[[Any], bool] = lambda _: True,
         **arguments: Any,
     ) -> Any:
         """Return the result of a task, from the cache if possible.
 
-        Only results that are `settled` are cached: running the task again would return the same.
+        Only results that are `cacheable` are cached: running the task again would return the same.
         """
         key = blake2b(json.dumps([task, arguments]).encode(), digest_size=32).digest()
-        if (known := self._known.get(key)) is not None:
-            return json.loads(zlib.decompress(known))
+        if (cached := self._cache.get(key)) is not None:
+            return json.loads(zlib.decompress(cached))
         async with pool.worker() as worker:
-            said = await worker.ask(task, limit, processor=processor, **arguments)
-        if settled(said):
-            self._known[key] = zlib.compress(json.dumps(said).encode())
-        return said
+            result = await worker.ask(task, limit, processor=processor, **arguments)
+        if cacheable(result):
+            self._cache[key] = zlib.compress(json.dumps(result).encode())
+        return result
 
 
-def _refused(reason: str, structure: str) -> InvalidInput:
+def _undrawable(reason: str, structure: str) -> InvalidInput:
     return InvalidInput(f"this structure cannot be drawn: {reason}", given=structure[:200])

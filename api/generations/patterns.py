@@ -7,7 +7,7 @@ from hashlib import blake2b
 from starlette.concurrency import run_in_threadpool
 
 from graphkin.api.generations.background import Background
-from graphkin.api.work.substructures import Substructures, failed
+from graphkin.api.work.substructures import SubstructureMatcher, has_failed
 from graphkin.collection.having import Having
 from graphkin.collection.selection import Selections
 from graphkin.protocol.errors import StoreBusy
@@ -27,7 +27,7 @@ class Patterns(Background[Having]):
     patience = 2.0
     forgotten = 15.0
 
-    def __init__(self, substructures: Substructures) -> None:
+    def __init__(self, substructures: SubstructureMatcher) -> None:
         super().__init__("matches of this substructure", 2 * _AT_ONCE)
         self._substructures = substructures
 
@@ -44,7 +44,7 @@ class Patterns(Background[Having]):
         Raises:
             StoreBusy: The matches are not complete, or too many jobs are running. In the first case the job has been
                 started, and the error reports its progress.
-            GraphkinError: As `Substructures.read` raises it.
+            GraphkinError: As `SubstructureMatcher.read` raises it.
         """
         pattern = await self._substructures.read(generation, text, writing)
         digest = await run_in_threadpool(lambda: blake2b(ids.tobytes(), digest_size=32).digest())
@@ -80,12 +80,12 @@ class Patterns(Background[Having]):
         advance: Advance,
     ) -> "asyncio.Future[Having]":
         async def learn() -> Having:
-            await self._substructures.learn(generation, having, unknown, advance)
+            await self._substructures.match(generation, having, unknown, advance)
             return having
 
         advance(items - sum(len(part) for parts in unknown.values() for part in parts))
         learning = asyncio.create_task(learn())
-        learning.add_done_callback(failed)  # This retrieves the exception, if no request does.
+        learning.add_done_callback(has_failed)  # This retrieves the exception, if no request does.
         return learning
 
     async def aclose(self) -> None:

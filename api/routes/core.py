@@ -42,7 +42,7 @@ async def core_depiction(
     if shared.core.smiles is None:
         raise NotFound("the members of this cluster share nothing, or nothing was found in time", given=id)
     title = f"{shared.core.atoms} atoms in each of {shared.compared} molecules"
-    svg = await state_of(request)["artist"].draw_core(shared.core, title, query.width, query.height)
+    svg = await state_of(request)["depictor"].draw_core(shared.core, title, query.width, query.height)
     return read.whole(svg.encode("latin-1"))
 
 

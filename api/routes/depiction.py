@@ -60,7 +60,7 @@ async def _drawing(
         like = (await run_in_threadpool(_row, read.generation, query.highlight))[manifest.structure]
     if query.highlight_smiles is not None:
         like = await _canonical(read, StructureFields(smiles=query.highlight_smiles))
-    svg = await state_of(request)["artist"].draw(
+    svg = await state_of(request)["depictor"].draw(
         kind=manifest.kind,
         structure=structure,
         title=title,

@@ -13,7 +13,7 @@ from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import Exporting
-from graphkin.api.work.queries import packed
+from graphkin.api.work.queries import pack_query
 from graphkin.export import MEDIA_TYPES, media_type
 from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery, StructureFields
 from graphkin.store.base import Generation, id_range, require_stored_threshold
@@ -78,7 +78,7 @@ async def export_selection(
     read = await open_reading(request, c, (media_type(body.what, body.format),))
     compared = None
     if body.query_smiles is not None:
-        compared = packed(await read.run(read.collection.read, StructureFields(smiles=body.query_smiles)))
+        compared = pack_query(await read.run(read.collection.read, StructureFields(smiles=body.query_smiles)))
     ids = await _ids(read, body)
     read.spend(len(ids))
     return await _streamed(

@@ -12,28 +12,28 @@ def pack_error(error: Exception) -> dict[str, Any] | None:
 
     This is the `PackError` of worker processes.
     """
-    return packed(error) if isinstance(error, GraphkinError) else None
+    return pack(error) if isinstance(error, GraphkinError) else None
 
 
-def packed(error: GraphkinError) -> dict[str, Any]:
+def pack(error: GraphkinError) -> dict[str, Any]:
     """Return an error as a JSON-serializable dict."""
     damage = {"damage": asdict(error.damage)} if isinstance(error, StoreDamaged) else {}
     return {"kind": type(error).__name__, **vars(error), **damage}
 
 
-def unpacked(packed: dict[str, Any]) -> GraphkinError | None:
-    """Return the error in a dict that `packed` returned, None if it is not a `GraphkinError`."""
+def unpack(packed: dict[str, Any]) -> GraphkinError | None:
+    """Return the error in a dict that `pack` returned, None if it is not a `GraphkinError`."""
     if "damage" in packed:
         return StoreDamaged(Damage(**packed["damage"]))
-    for kind in _kinds(GraphkinError):
-        if kind.__name__ == packed["kind"]:
-            error = kind.__new__(kind, packed["detail"])
+    for error_type in _error_types(GraphkinError):
+        if error_type.__name__ == packed["kind"]:
+            error = error_type.__new__(error_type, packed["detail"])
             vars(error).update({name: value for name, value in packed.items() if name != "kind"})
             return error
     return None
 
 
-def _kinds(parent: type[GraphkinError]) -> Iterator[type[GraphkinError]]:
+def _error_types(parent: type[GraphkinError]) -> Iterator[type[GraphkinError]]:
     yield parent
     for child in parent.__subclasses__():
-        yield from _kinds(child)
+        yield from _error_types(child)

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from graphkin.api.work.queries import unpacked
+from graphkin.api.work.queries import unpack_query
 from graphkin.export import (
     EdgeFormat,
     FingerprintFormat,
@@ -55,23 +55,25 @@ def export(
     Raises:
         GraphkinError: As `graphkin.export` raises it, before the first bytes.
     """
-    read = kept_open(store, collection, generation)
-    comparison = None if compared_with is None else _comparison(read, compared_with)
-    chosen = None if ids is None else np.array(ids, np.int32)
+    source = kept_open(store, collection, generation)
+    comparison = None if compared_with is None else _comparison(source, compared_with)
+    selection = None if ids is None else np.array(ids, np.int32)
     match what:
         case "items":
-            yield from export_items(read, cast(ItemFormat, format), chosen, comparison, columns, start, stop)
+            yield from export_items(source, cast(ItemFormat, format), selection, comparison, columns, start, stop)
         case "edges":
-            yield from export_edges(read, cast(EdgeFormat, format), min_similarity, chosen, comparison, start, stop)
+            yield from export_edges(
+                source, cast(EdgeFormat, format), min_similarity, selection, comparison, start, stop
+            )
         case "links":
-            yield from export_links(read, cast(LinkFormat, format), chosen, start, stop)
+            yield from export_links(source, cast(LinkFormat, format), selection, start, stop)
         case "fingerprints":
-            type = kind_of(read).fingerprint(recipe_of(read))
-            yield from export_fingerprints(read, cast(FingerprintFormat, format), type, chosen, start, stop)
+            type = kind_of(source).fingerprint(recipe_of(source))
+            yield from export_fingerprints(source, cast(FingerprintFormat, format), type, selection, start, stop)
 
 
-def _comparison(generation: Generation, given: dict[str, Any]) -> Comparison:
-    query = unpacked(given)
+def _comparison(generation: Generation, packed_query: dict[str, Any]) -> Comparison:
+    query = unpack_query(packed_query)
     search = kind_of(generation).search(generation)
 
     def similarity(ids: Int32) -> Float32:

@@ -15,18 +15,18 @@ from graphkin.store import kept_open
 
 def read_pattern(kind: str, recipe: dict[str, Any], text: str, writing: str) -> dict[str, str]:
     """Return a packed pattern. Raises the errors of `Kind.pattern`."""
-    named = kind_named(kind)
-    return packed(named.pattern(named.recipe(recipe), text, writing))
+    item_kind = kind_named(kind)
+    return pack_pattern(item_kind.pattern(item_kind.recipe(recipe), text, writing))
 
 
-def packed(pattern: Pattern) -> dict[str, str]:
+def pack_pattern(pattern: Pattern) -> dict[str, str]:
     """Return a pattern as a JSON-serializable dict."""
     return {"writing": pattern.writing, "text": pattern.text, "screen": pattern.screen.hex()}
 
 
-def unpacked(said: dict[str, str]) -> Pattern:
-    """Return the pattern in a dict that `packed` returned."""
-    return Pattern(said["writing"], said["text"], bytes.fromhex(said["screen"]))
+def unpack_pattern(message: dict[str, str]) -> Pattern:
+    """Return the pattern in a dict that `pack_pattern` returned."""
+    return Pattern(message["writing"], message["text"], bytes.fromhex(message["screen"]))
 
 
 def describe(store: str, collection: str, generation: str, block: int) -> None:
@@ -62,11 +62,11 @@ def match(
     yield b""
     for part in parts:
         with at_most(seconds):
-            has = substructures.having(unpacked(pattern), np.frombuffer(b64decode(part), np.int32))
-        yield has.tobytes()
+            matches = substructures.having(unpack_pattern(pattern), np.frombuffer(b64decode(part), np.int32))
+        yield matches.tobytes()
 
 
 @lru_cache(maxsize=2)
 def _substructures(store: str, collection: str, generation: str) -> Substructures:
-    found = kept_open(store, collection, generation)
-    return kind_of(found).substructures(found)
+    source = kept_open(store, collection, generation)
+    return kind_of(source).substructures(source)

@@ -1,6 +1,6 @@
 """Worker pools of the API: their tasks, and the translation of their errors."""
 
-from graphkin.api.work.errors import unpacked
+from graphkin.api.work.errors import unpack
 from graphkin.protocol.errors import StoreBusy, StoreError
 from graphkin.runtime.workers.fork_server import CannotStart, ForkServer
 from graphkin.runtime.workers.pool import PoolFull, TaskFailed, WorkerEnded, WorkerPool
@@ -9,9 +9,9 @@ PATIENCE = 10.0
 """Seconds after which a request gets `StoreBusy` because the processors were too busy for it."""
 
 TASKS = {
-    "read": "graphkin.api.work.queries",
-    "read_each": "graphkin.api.work.queries",
-    "draw": "graphkin.api.depiction.molecule",
+    "read_query": "graphkin.api.work.queries",
+    "read_queries": "graphkin.api.work.queries",
+    "draw_molecule": "graphkin.api.depiction.molecule",
     "draw_graph": "graphkin.api.depiction.graph",
     "shared_atoms": "graphkin.api.depiction.molecule",
     "core": "graphkin.collection.clusters.core",
@@ -28,17 +28,17 @@ def new_fork_server() -> ForkServer:
     return ForkServer(TASKS, "graphkin.api.work.errors:pack_error")
 
 
-class Ended(StoreError):
+class WorkerLost(StoreError):
     """The worker process ended before it replied."""
 
 
-class Failed(StoreError):
+class TaskError(StoreError):
     """The task raised an exception that is not a `GraphkinError`."""
 
 
-def busy(what: str) -> StoreBusy:
+def processors_busy(problem: str) -> StoreBusy:
     """Return the error for a request that the processors have no time for."""
-    return StoreBusy(f"{what}: the processors are busy", retry_after=2)
+    return StoreBusy(f"{problem}: the processors are busy", retry_after=2)
 
 
 class Pool(WorkerPool):
@@ -51,7 +51,7 @@ class Pool(WorkerPool):
             case CannotStart():
                 return StoreError(f"processes for this work cannot be started: {error}")
             case WorkerEnded():
-                return Ended("the process that did this ended")
+                return WorkerLost("the process that did this ended")
             case TaskFailed():
-                return unpacked(error.packed) or Failed(error.packed["detail"])
+                return unpack(error.packed) or TaskError(error.packed["detail"])
         return error

@@ -1,4 +1,4 @@
-"""Tasks `read` and `read_each`: read query structures with the settings of a recipe."""
+"""Tasks `read_query` and `read_queries`: read query structures with the settings of a recipe."""
 
 import json
 from base64 import b64decode, b64encode
@@ -15,35 +15,35 @@ from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
 
 
-def read(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:
+def read_query(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:
     """Return the packed query of a structure. Raises the errors of `read_structure`."""
-    return packed(read_structure(kind_named(kind).recipe(recipe), **structure))
+    return pack_query(read_structure(kind_named(kind).recipe(recipe), **structure))
 
 
-def read_each(
+def read_queries(
     kind: str, recipe: dict[str, Any], structures: list[dict[str, str]], seconds: float
 ) -> Generator[bytes, None, None]:
     """Yield the packed query of each structure as it is read, or its packed error.
 
     A structure that takes more than `seconds` of processor time ends the process.
     """
-    read_as = kind_named(kind).recipe(recipe)
+    typed_recipe = kind_named(kind).recipe(recipe)
     for structure in structures:
         try:
             with at_most(seconds):
-                said = {"query": packed(read_structure(read_as, **structure))}
+                message = {"query": pack_query(read_structure(typed_recipe, **structure))}
         except InvalidInput as error:
-            said = {"error": errors.packed(error)}
-        yield json.dumps(said).encode()
+            message = {"error": errors.pack(error)}
+        yield json.dumps(message).encode()
 
 
-def packed(query: Query) -> dict[str, Any]:
+def pack_query(query: Query) -> dict[str, Any]:
     """Return a query as a JSON-serializable dict."""
     arrays = [(array.dtype.str, b64encode(array.tobytes()).decode()) for array in query.arrays]
     return {"text": query.text, "smiles": query.smiles, "arrays": arrays}
 
 
-def unpacked(said: dict[str, Any]) -> Query:
-    """Return the query in a dict that `packed` returned."""
-    arrays = tuple(np.frombuffer(b64decode(content), type) for type, content in said["arrays"])
-    return Query(said["text"], arrays, said["smiles"])
+def unpack_query(message: dict[str, Any]) -> Query:
+    """Return the query in a dict that `pack_query` returned."""
+    arrays = tuple(np.frombuffer(b64decode(content), type) for type, content in message["arrays"])
+    return Query(message["text"], arrays, message["smiles"])

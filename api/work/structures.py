@@ -10,8 +10,8 @@ from typing import Any
 from cachetools import LRUCache
 
 from graphkin.api.work import errors
-from graphkin.api.work.pool import PATIENCE, Ended, Failed, Pool, busy
-from graphkin.api.work.queries import unpacked
+from graphkin.api.work.pool import PATIENCE, Pool, TaskError, WorkerLost, processors_busy
+from graphkin.api.work.queries import unpack_query
 from graphkin.collection.queries import Unread, Written
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.kind import Query
@@ -21,12 +21,12 @@ MEMORY = 250 * 2**20
 """Bytes of memory that reading one structure may use."""
 
 _SECONDS = 2.0  # seconds of processor time per structure
-_TOGETHER = 100  # structures of a batch that a process reads before other requests get a turn
-_REMEMBERED = 16 * 2**20  # bytes, enough for some ten thousand molecules
-_ENTRY = 1024  # bytes of overhead per cache entry, approximately
+_BATCH_SIZE = 100  # structures of a batch that a process reads before other requests get a turn
+_CACHE_BYTES = 16 * 2**20  # bytes, enough for some ten thousand molecules
+_ENTRY_BYTES = 1024  # bytes of overhead per cache entry, approximately
 
 
-class Structures:
+class StructureReader:
     """Reads SMILES, InChIs, molblocks and graphs in a worker pool, each in at most `seconds` of processor time.
 
     The last queries are cached, so the lists and depictions of one query read it once.
@@ -35,7 +35,7 @@ class Structures:
     def __init__(self, readers: Pool, seconds: float = _SECONDS) -> None:
         self._readers = readers
         self._seconds = seconds
-        self._known: LRUCache[bytes, Query] = LRUCache(_REMEMBERED, getsizeof=_size)
+        self._cache: LRUCache[bytes, Query] = LRUCache(_CACHE_BYTES, getsizeof=_size)
 
     async def read(self, generation: Generation, **structure: str | None) -> Query:
         """Read a structure with the recipe of a generation.
@@ -45,11 +45,11 @@ class Structures:
                 `collection.query.read_structure`.
             StoreBusy: Other requests keep the processors too busy.
         """
-        given = {writing: text for writing, text in structure.items() if text is not None}
-        key = blake2b(json.dumps([generation.id, given]).encode(), digest_size=16).digest()
-        query = self._known.get(key)
+        texts = {writing: text for writing, text in structure.items() if text is not None}
+        key = blake2b(json.dumps([generation.id, texts]).encode(), digest_size=16).digest()
+        query = self._cache.get(key)
         if query is None:
-            query = self._known[key] = unpacked(await self._ask(generation, "read", **given))
+            query = self._cache[key] = unpack_query(await self._run(generation, "read_query", **texts))
         return query
 
     async def read_each(self, generation: Generation, structures: Sequence[Written | Unread]) -> list[Query | Unread]:
@@ -57,64 +57,64 @@ class Structures:
 
         A worker process reads only a few of them at a time, so that other requests get their turn.
         """
-        given = [each for each in structures if isinstance(each, dict)]
+        unread = [each for each in structures if isinstance(each, dict)]
         read = list[Query | Unread]()
-        while len(read) < len(given):
-            read += await self._read_some(generation, given[len(read) : len(read) + _TOGETHER])
+        while len(read) < len(unread):
+            read += await self._read_some(generation, unread[len(read) : len(read) + _BATCH_SIZE])
         rest = iter(read)
         return [next(rest) if isinstance(each, dict) else each for each in structures]
 
-    async def _read_some(self, generation: Generation, given: list[Written]) -> list[Query | Unread]:
+    async def _read_some(self, generation: Generation, structures: list[Written]) -> list[Query | Unread]:
         """Read the leading structures, at least one. It stops after a structure that ended the process."""
         manifest, read = generation.manifest, list[Query | Unread]()
         async with self._readers.worker() as reader:
             pieces = reader.stream(
-                "read_each", kind=manifest.kind, recipe=manifest.recipe, structures=given, seconds=self._seconds
+                "read_queries", kind=manifest.kind, recipe=manifest.recipe, structures=structures, seconds=self._seconds
             )
             async with aclosing(pieces):
-                for structure in given:
+                for structure in structures:
                     try:
-                        with self._refusing(structure):
+                        with self._translate_errors(structure):
                             async with timeout(PATIENCE):
-                                read.append(_query_or_error(json.loads(await anext(pieces))))
+                                read.append(_unpack_result(json.loads(await anext(pieces))))
                     except InvalidInput as error:
                         return [*read, error]
                 await anext(pieces, None)  # Wait for the end of the task.
         return read
 
-    async def _ask(self, generation: Generation, task: str, **given: str) -> Any:
+    async def _run(self, generation: Generation, task: str, **structure: str) -> Any:
         manifest = generation.manifest
-        with self._refusing(given):
+        with self._translate_errors(structure):
             async with self._readers.worker() as reader:
-                said = {"kind": manifest.kind, "recipe": manifest.recipe, **given}
-                return await reader.ask(task, PATIENCE, processor=self._seconds, **said)
+                arguments = {"kind": manifest.kind, "recipe": manifest.recipe, **structure}
+                return await reader.ask(task, PATIENCE, processor=self._seconds, **arguments)
 
     @contextmanager
-    def _refusing(self, given: dict[str, str]) -> Iterator[None]:
+    def _translate_errors(self, structure: dict[str, str]) -> Iterator[None]:
         """Translate worker failures into `InvalidInput` or `StoreBusy`."""
         try:
             yield
         except TimeoutError as error:
-            raise busy("this structure could not be read in time") from error
-        except Failed as error:
-            raise _refused(error.detail, given) from error
-        except Ended as error:
+            raise processors_busy("this structure could not be read in time") from error
+        except TaskError as error:
+            raise _unreadable(error.detail, structure) from error
+        except WorkerLost as error:
             limit = f"more than {self._seconds:g} s of a processor, or too much memory"
-            raise _refused(f"reading it takes {limit}, or crashes RDKit", given) from error
+            raise _unreadable(f"reading it takes {limit}, or crashes RDKit", structure) from error
 
 
-def _query_or_error(said: dict[str, Any]) -> Query | Unread:
-    if "query" in said:
-        return unpacked(said["query"])
-    error = errors.unpacked(said["error"])
+def _unpack_result(message: dict[str, Any]) -> Query | Unread:
+    if "query" in message:
+        return unpack_query(message["query"])
+    error = errors.unpack(message["error"])
     assert isinstance(error, InvalidInput)
     return error
 
 
-def _refused(reason: str, given: dict[str, str]) -> InvalidInput:
-    (text,) = given.values()
+def _unreadable(reason: str, structure: dict[str, str]) -> InvalidInput:
+    (text,) = structure.values()
     return InvalidInput(f"this structure cannot be read: {reason}", given=text[:200], hint="ask for a smaller one")
 
 
 def _size(query: Query) -> int:
-    return len(query.text) + sum(array.nbytes for array in query.arrays) + _ENTRY
+    return len(query.text) + sum(array.nbytes for array in query.arrays) + _ENTRY_BYTES

@@ -98,12 +98,12 @@ def _text(value: Any) -> str:
 
 def _picture(smiles: str | None) -> str:
     """An image of a molecule; nothing for what cannot be drawn in a moment."""
-    from graphkin.api.depiction.molecule import draw
+    from graphkin.api.depiction.molecule import draw_molecule
 
     if not smiles or len(smiles) > _MAX_SMILES:
         return ""
     try:
-        svg = draw(smiles, smiles, "", _WIDTH, _HEIGHT)
+        svg = draw_molecule(smiles, smiles, "", _WIDTH, _HEIGHT)
     except ValueError:
         return ""
     source = b64encode(svg.encode()).decode()

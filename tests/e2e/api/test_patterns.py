@@ -13,7 +13,7 @@ from rdkit import Chem
 
 from graphkin.api.generations.patterns import Patterns
 from graphkin.api.work.pool import Pool
-from graphkin.api.work.substructures import Substructures
+from graphkin.api.work.substructures import SubstructureMatcher
 from graphkin.collection import having
 from graphkin.collection.selection import Selections
 from graphkin.library import connect
@@ -90,7 +90,7 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
         selections = Selections(generation)
         async with (
             Pool(fork_server, 1) as pool,
-            aclosing(Patterns(Substructures(pool, pool, str(store_folder), 2))) as patterns,
+            aclosing(Patterns(SubstructureMatcher(pool, pool, str(store_folder), 2))) as patterns,
         ):
             with pytest.raises(StoreBusy, match="0 of 400"):
                 await patterns.get(generation, selections, pattern, "smarts", ids)

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from rdkit import Chem
 
-from graphkin.api.depiction.depictor import Artist
-from graphkin.api.depiction.molecule import draw, shared_atoms
+from graphkin.api.depiction.depictor import Depictor
+from graphkin.api.depiction.molecule import draw_molecule, shared_atoms
 from graphkin.api.work.pool import Pool, new_fork_server
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Mark
@@ -20,18 +20,18 @@ PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # 
 
 
 @asynccontextmanager
-async def _artist(fork_server: ForkServer, **options: float) -> AsyncIterator[Artist]:
+async def _depictor(fork_server: ForkServer, **options: float) -> AsyncIterator[Depictor]:
     async with Pool(fork_server, 2) as drawers, Pool(fork_server, 1) as comparers:
-        yield Artist(drawers, comparers, **options)
+        yield Depictor(drawers, comparers, **options)
 
 
 def test_a_drawing_that_takes_too_long_costs_its_process_only(fork_server: ForkServer) -> None:
     async def session() -> str:
-        async with _artist(fork_server, seconds=0.5) as artist:
+        async with _depictor(fork_server, seconds=0.5) as depictor:
             for _ in range(3):  # more often than there are processes
                 with pytest.raises(InvalidInput, match="takes more than"):
-                    await artist.draw("molecule", PEPTIDE, "", 250, 250)
-            return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
+                    await depictor.draw("molecule", PEPTIDE, "", 250, 250)
+            return await depictor.draw("molecule", "CCO", "ethanol", 250, 250)
 
     assert "<title>ethanol</title>" in asyncio.run(session())
 
@@ -44,7 +44,7 @@ def test_who_has_to_wait_for_others_gets_the_picture(fork_server: ForkServer) ->
             async with drawers.worker() as drawer:
                 pid = drawer.pid
             assert pid is not None
-            drawing = Artist(drawers, comparers, seconds=0.3).draw("molecule", "CCO", "", 250, 250)
+            drawing = Depictor(drawers, comparers, seconds=0.3).draw("molecule", "CCO", "", 250, 250)
             return await held_up(pid, drawing, 0.9)
 
     assert "</svg>" in asyncio.run(session())
@@ -52,18 +52,18 @@ def test_who_has_to_wait_for_others_gets_the_picture(fork_server: ForkServer) ->
 
 def test_what_rdkit_cannot_read_costs_nothing(fork_server: ForkServer) -> None:
     async def session() -> str:
-        async with _artist(fork_server) as artist:
+        async with _depictor(fork_server) as depictor:
             with pytest.raises(InvalidInput, match="cannot read back"):
-                await artist.draw("molecule", "C(", "", 250, 250)
-            return await artist.draw("molecule", "CCO", "ethanol", 250, 250)
+                await depictor.draw("molecule", "C(", "", 250, 250)
+            return await depictor.draw("molecule", "CCO", "ethanol", 250, 250)
 
     assert "<title>ethanol</title>" in asyncio.run(session())
 
 
 def test_many_drawings_at_once_are_all_right(fork_server: ForkServer) -> None:
     async def session() -> list[str]:
-        async with _artist(fork_server) as artist:
-            return await asyncio.gather(*(artist.draw("molecule", "C" * n, str(n), 250, 250) for n in range(2, 30)))
+        async with _depictor(fork_server) as depictor:
+            return await asyncio.gather(*(depictor.draw("molecule", "C" * n, str(n), 250, 250) for n in range(2, 30)))
 
     assert [f"<title>{n}</title>" in svg for n, svg in enumerate(asyncio.run(session()), start=2)] == [True] * 28
 
@@ -98,8 +98,8 @@ def test_a_molecule_lies_as_the_one_that_it_is_compared_with(smiles: str) -> Non
     """The bonds that both share point the same way in both pictures."""
     pairs = shared_atoms(smiles, QUINAZOLINE) or []
     theirs = dict(pairs)
-    own = _directions(draw(smiles, "", "", 300, 200, QUINAZOLINE, pairs))
-    others = _directions(draw(QUINAZOLINE, "", "", 300, 200))
+    own = _directions(draw_molecule(smiles, "", "", 300, 200, QUINAZOLINE, pairs))
+    others = _directions(draw_molecule(QUINAZOLINE, "", "", 300, 200))
     compared = [
         float(direction @ others[theirs[a], theirs[b]])
         for (a, b), direction in own.items()
@@ -123,14 +123,14 @@ def _directions(svg: str) -> dict[tuple[int, int], NDArray[np.float64]]:
 
 def test_what_cannot_be_laid_as_the_other_lies_as_it_would_alone() -> None:
     """Two atoms in one place, which RDKit does not lay."""
-    assert draw("CCO", "", "", 300, 200, "CCO", [(0, 0), (1, 0)]) == draw("CCO", "", "", 300, 200)
+    assert draw_molecule("CCO", "", "", 300, 200, "CCO", [(0, 0), (1, 0)]) == draw_molecule("CCO", "", "", 300, 200)
 
 
 @pytest.mark.parametrize(("mark", "marked"), [("shared", {1, 2, 3, 4, 5, 6}), ("differences", {0}), ("nothing", set())])
 def test_what_is_marked(mark: Mark, marked: set[int]) -> None:
     phenol, aniline = "Oc1ccccc1", "Nc1ccccc1"
     pairs = shared_atoms(phenol, aniline) or []
-    svg = draw(phenol, "", "", 300, 200, aniline, pairs, mark)
+    svg = draw_molecule(phenol, "", "", 300, 200, aniline, pairs, mark)
     assert {int(atom) for atom in _highlighted(svg)} == marked
 
 
@@ -141,9 +141,9 @@ def test_pictures_of_both_sides_are_compared_once(fork_server: ForkServer) -> No
         async with Pool(fork_server, 1) as drawers:
             with closing(new_fork_server()) as own:
                 async with Pool(own, 1) as comparers:
-                    artist = Artist(drawers, comparers)
-                    svg = await artist.draw("molecule", "CC(Cl)CO", "", 250, 250, "CCCO", "differences", turned=False)
-            other = await artist.draw("molecule", "CCCO", "", 250, 250, "CC(Cl)CO", "differences")
+                    depictor = Depictor(drawers, comparers)
+                    svg = await depictor.draw("molecule", "CC(Cl)CO", "", 250, 250, "CCCO", "differences", turned=False)
+            other = await depictor.draw("molecule", "CCCO", "", 250, 250, "CC(Cl)CO", "differences")
         return [_highlighted(each) for each in (svg, other)]
 
     assert asyncio.run(session()) == [{"2"}, set()]
@@ -159,9 +159,9 @@ def test_what_was_drawn_is_remembered() -> None:
 
     async def session() -> tuple[str, str]:
         with closing(new_fork_server()) as own:
-            async with _artist(own) as artist:
-                first = await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
-        return first, await artist.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
+            async with _depictor(own) as depictor:
+                first = await depictor.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
+        return first, await depictor.draw("molecule", "CCO", "ethanol", 250, 250, "CCN", "shared")
 
     first, again = asyncio.run(session())
     assert first == again
@@ -174,9 +174,9 @@ def test_what_two_share_is_looked_for_once(fork_server: ForkServer) -> None:
         async with Pool(fork_server, 1) as drawers:
             with closing(new_fork_server()) as own:
                 async with Pool(own, 1) as comparers:
-                    artist = Artist(drawers, comparers)
-                    first = await artist.draw("molecule", "CCO", "", 250, 250, "CCN", "shared")
-            return first, await artist.draw("molecule", "CCO", "", 180, 120, "CCN", "differences")
+                    depictor = Depictor(drawers, comparers)
+                    first = await depictor.draw("molecule", "CCO", "", 250, 250, "CCN", "shared")
+            return first, await depictor.draw("molecule", "CCO", "", 180, 120, "CCN", "differences")
 
     for svg in asyncio.run(session()):
         assert "2 atoms shared with CCN" in svg

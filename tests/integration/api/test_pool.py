@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from graphkin.api.work.errors import packed, unpacked
-from graphkin.api.work.pool import Ended, Failed, Pool, new_fork_server
+from graphkin.api.work.errors import pack, unpack
+from graphkin.api.work.pool import Pool, TaskError, WorkerLost, new_fork_server
 from graphkin.protocol import errors
 from graphkin.protocol.errors import GraphkinError, InvalidInput, NotFound, StoreBusy
 from graphkin.runtime.workers.fork_server import ForkServer
@@ -44,7 +44,7 @@ def run(fork_server: ForkServer, session: Callable[[Pool], Awaitable[T]], **opti
 
 async def canonical(pool: Pool, smiles: str, seconds: float = 20) -> str:
     async with pool.worker() as worker:
-        said = await worker.ask("read", seconds, **MOLECULES, smiles=smiles)
+        said = await worker.ask("read_query", seconds, **MOLECULES, smiles=smiles)
     return str(said["text"])
 
 
@@ -65,8 +65,8 @@ def test_what_takes_too_much_memory_fails_alone(fork_server: ForkServer) -> None
 
     async def session(pool: Pool) -> str:
         async with pool.worker() as worker:
-            with pytest.raises((Failed, Ended)):
-                await worker.ask("read", 60, **GRAPHS, graph=edges)
+            with pytest.raises((TaskError, WorkerLost)):
+                await worker.ask("read_query", 60, **GRAPHS, graph=edges)
         return await canonical(pool, "OCC")
 
     assert run(fork_server, session, memory=8 * 2**20) == "CCO"
@@ -108,7 +108,7 @@ def test_a_process_that_was_killed_is_replaced(fork_server: ForkServer) -> None:
             os.kill(pid, signal.SIGKILL)
             try:
                 found.append(await canonical(pool, smiles))
-            except Ended:  # it had not been told yet
+            except WorkerLost:  # it had not been told yet
                 found.append(await canonical(pool, smiles))
         return found
 
@@ -212,7 +212,7 @@ def test_every_error_crosses(kind: type[GraphkinError]) -> None:
         error: GraphkinError = errors.StoreDamaged(errors.Damage("indptr.npy", "cut short", "nci", "0" * 64))
     else:
         error = kind("what happened", given={"a": [1]}, expected="b", hint="c")
-    again = unpacked(json.loads(json.dumps(packed(error))))
+    again = unpack(json.loads(json.dumps(pack(error))))
     assert type(again) is kind
     assert str(again) == str(error)
     assert vars(again) == vars(error)

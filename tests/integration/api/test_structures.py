@@ -11,7 +11,7 @@ import pytest
 
 from graphkin.api.work import structures
 from graphkin.api.work.pool import Pool
-from graphkin.api.work.structures import Structures
+from graphkin.api.work.structures import StructureReader
 from graphkin.protocol.errors import InvalidInput, StoreBusy
 from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.similarity.molecules.recipe import resolve
@@ -27,7 +27,7 @@ SECONDS = 0.3  # of a processor
 WHILE = 3 * SECONDS  # that a process has to wait
 
 
-def reading(fork_server: ForkServer, session: Callable[[Structures, int], Awaitable[T]]) -> T:
+def reading(fork_server: ForkServer, session: Callable[[StructureReader, int], Awaitable[T]]) -> T:
     """A session with the reader of structures, and the id of its process."""
 
     async def whole() -> T:
@@ -36,7 +36,7 @@ def reading(fork_server: ForkServer, session: Callable[[Structures, int], Awaita
             async with pool.worker() as worker:
                 pid = worker.pid
             assert pid is not None
-            return await session(Structures(pool, SECONDS), pid)
+            return await session(StructureReader(pool, SECONDS), pid)
 
     return asyncio.run(whole())
 
@@ -50,10 +50,10 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Generation]:
 
 
 @pytest.fixture(params=["read", "read_each"])
-def ask(request: pytest.FixtureRequest, molecules: Generation) -> Callable[[Structures, str], Awaitable[Any]]:
+def ask(request: pytest.FixtureRequest, molecules: Generation) -> Callable[[StructureReader, str], Awaitable[Any]]:
     """The text of a molecule as it is read, alone or among others."""
 
-    async def text(given: Structures, smiles: str) -> str:
+    async def text(given: StructureReader, smiles: str) -> str:
         if request.param == "read":
             return (await given.read(molecules, smiles=smiles)).text
         (read,) = await given.read_each(molecules, [{"smiles": smiles}])
@@ -67,7 +67,7 @@ def ask(request: pytest.FixtureRequest, molecules: Generation) -> Callable[[Stru
 def test_who_has_to_wait_for_others_is_answered(fork_server: ForkServer, ask: Callable[..., Any]) -> None:
     """It is the reading that must not take long, not the wait for a processor."""
 
-    async def session(given: Structures, pid: int) -> Any:
+    async def session(given: StructureReader, pid: int) -> Any:
         return await held_up(pid, ask(given, "OCC"), WHILE)
 
     assert reading(fork_server, session) == "CCO"
@@ -78,7 +78,7 @@ def test_who_would_wait_for_too_long_is_told_to_come_back(
 ) -> None:
     monkeypatch.setattr(structures, "PATIENCE", WHILE)
 
-    async def session(given: Structures, pid: int) -> Any:
+    async def session(given: StructureReader, pid: int) -> Any:
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(StoreBusy, match="busy"):
             await ask(given, "OCC")
@@ -88,7 +88,7 @@ def test_who_would_wait_for_too_long_is_told_to_come_back(
 
 
 def test_what_takes_too_long_is_refused(fork_server: ForkServer, ask: Callable[..., Any]) -> None:
-    async def session(given: Structures, _: object) -> Any:
+    async def session(given: StructureReader, _: object) -> Any:
         with pytest.raises(InvalidInput, match=rf"more than {SECONDS} s of a processor"):
             await ask(given, fused(998))
         return await ask(given, "OCC")
