@@ -45,8 +45,8 @@ from graphkin.api.routes import (
     structure,
 )
 from graphkin.api.settings import Settings
-from graphkin.api.state import State, opened
-from graphkin.api.state_metrics import Census
+from graphkin.api.state import State, open_state
+from graphkin.api.state_metrics import StateMetrics
 from graphkin.runtime.workers.fork_server import ForkServer
 
 _SUBJECTS = (
@@ -104,9 +104,9 @@ def create_app(settings: Settings, fork_server: ForkServer | None = None, shared
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        async with opened(settings, fork_server) as state, state["warmup"].running():
-            metrics.add_updater(Census(state, metrics.registry).take)
-            state["scrub"].start()
+        async with open_state(settings, fork_server) as state, state["warmup"].running():
+            metrics.add_updater(StateMetrics(state, metrics.registry).update)
+            state["scrubber"].start()
             try:
                 async with metrics.measure_lag():
                     yield state

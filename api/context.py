@@ -22,7 +22,7 @@ from starlette.responses import ContentStream, FileResponse, Response, Streaming
 from starlette.types import Message, Receive, Scope, Send
 
 from graphkin.api.exports import File
-from graphkin.api.generations.open_generation import Opened
+from graphkin.api.generations.open_generation import OpenGeneration
 from graphkin.api.http.access import CALLER
 from graphkin.api.http.cursor import Cursor, query_key
 from graphkin.api.http.paths import CollectionName
@@ -97,14 +97,14 @@ class Reading:
     def __init__(
         self,
         request: Request,
-        opened: Opened,
+        opened: OpenGeneration,
         media_type: str,
         position: int,
         key: Callable[[], bytes],
         *,
         settled: bool,
     ) -> None:
-        self.opened = opened
+        self.open_generation = opened
         self.media_type = media_type
         self.position = position  # index of the first row of the page
         self._key = key  # key of the query, for cursors
@@ -144,7 +144,7 @@ class Reading:
 
     @property
     def generation(self) -> Generation:
-        return self.opened.generation
+        return self.open_generation.generation
 
     def cursor_at(self, position: int) -> str:
         """Return the cursor of the page of this query that begins at a position."""
@@ -153,7 +153,7 @@ class Reading:
     @property
     def collection(self) -> OpenCollection:
         """Operations on the generation."""
-        return self.opened.collection
+        return self.open_generation.collection
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in a thread in which the ports of a collection may wait for worker processes.
@@ -289,10 +289,10 @@ async def open_reading(
     asked = request.query_params.multi_items() if said is None else [*said.items()]
     key = partial(query_key, request.scope["path"], asked)
     generation, position = _asked_for(request, dict(asked).get("cursor"), key)
-    library = state_of(request)["library"]
-    opened = library.at_hand(collection, generation)
+    cache = state_of(request)["generations"]
+    opened = cache.get_cached(collection, generation)
     if opened is None:
-        opened = await run_in_threadpool(library.get, collection, generation)
+        opened = await run_in_threadpool(cache.get, collection, generation)
     return Reading(request, opened, media_type, position, key, settled=settled)
 
 
@@ -323,7 +323,7 @@ def _reading(*offers: str, settled: Callable[[Request], bool] = lambda _: True) 
 
 def _replayed(request: Request) -> bool:
     """Return whether a sample is reproducible. With other engines it is so only while it is cached."""
-    return state_of(request)["library"].engine == "snapshot"
+    return state_of(request)["generations"].engine == "snapshot"
 
 
 def _compares_nothing(request: Request) -> bool:

@@ -10,7 +10,7 @@ from anyio import from_thread
 from graphkin.api.depiction.depictor import Depictor
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.layouts import Layouts
-from graphkin.api.generations.patterns import Patterns
+from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.work.classes import as_work
 from graphkin.api.work.structures import StructureReader
 from graphkin.collection.clusters.core import Core
@@ -40,7 +40,7 @@ class Workers:
     def __init__(
         self,
         structures: StructureReader,
-        patterns: Patterns,
+        patterns: PatternMatches,
         clusterings: Clusterings,
         layouts: Layouts,
         depictor: Depictor,
@@ -77,7 +77,7 @@ class _Reader:
 
 
 class _Matcher:
-    def __init__(self, patterns: Patterns, generation: Generation, selections: Selections) -> None:
+    def __init__(self, patterns: PatternMatches, generation: Generation, selections: Selections) -> None:
         self._patterns = patterns
         self._generation = generation
         self._selections = selections

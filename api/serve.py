@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from graphkin.api.app import create_app
 from graphkin.api.http.connection import Bounds, Connection, Reason
 from graphkin.api.settings import Settings
-from graphkin.api.state import opened
+from graphkin.api.state import open_state
 from graphkin.protocol.errors import InvalidInput
 from graphkin.runtime.workers.fork_server import ForkServer
 
@@ -203,7 +203,7 @@ def _require_certificate(settings: Settings) -> None:
 
 
 async def _try_out(settings: Settings) -> None:
-    async with opened(settings):
+    async with open_state(settings):
         pass
 
 

@@ -9,11 +9,11 @@ from starlette.requests import Request
 
 from graphkin.api.depiction.depictor import Depictor
 from graphkin.api.exports import Exports
-from graphkin.api.generations.cache import Library
+from graphkin.api.generations.cache import GenerationCache
 from graphkin.api.generations.clusterings import Clusterings
-from graphkin.api.generations.damage import Scrub
+from graphkin.api.generations.damage import Scrubber
 from graphkin.api.generations.layouts import Layouts
-from graphkin.api.generations.patterns import Patterns
+from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
 from graphkin.api.ports import Workers
@@ -33,10 +33,10 @@ _IDLE = 20.0  # seconds after which an idle worker for exports or patterns is st
 
 
 class State(TypedDict):
-    """Objects that all requests share. `opened` creates it."""
+    """Objects that all requests share. `open_state` creates it."""
 
     access_control: AccessControl
-    library: Library
+    generations: GenerationCache
     positives: PositiveCache
     depictor: Depictor
     exports: Exports
@@ -44,12 +44,12 @@ class State(TypedDict):
     threads: CapacityLimiter
     quotas: Quotas
     warmup: Warmup
-    scrub: Scrub
+    scrubber: Scrubber
     reports: Reports
 
 
 @asynccontextmanager
-async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncIterator[State]:
+async def open_state(settings: Settings, shared: ForkServer | None = None) -> AsyncIterator[State]:
     """Open the store, the caches and the worker pools.
 
     Args:
@@ -78,7 +78,7 @@ async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncI
             Pool(fork_server, 2, niceness=10, memory=MEMORY, idle=_IDLE) as pattern_readers,
             Pool(fork_server, _MATCHING, niceness=10, memory=MEMORY) as matchers,
             Pool(fork_server, 2, niceness=10, idle=_IDLE) as exporters,
-            aclosing(Patterns(SubstructureMatcher(pattern_readers, matchers, location, _MATCHING))) as patterns,
+            aclosing(PatternMatches(SubstructureMatcher(pattern_readers, matchers, location, _MATCHING))) as patterns,
         ):
             structures, depictor = StructureReader(readers), Depictor(drawers, comparers)
             workers = Workers(structures, patterns, clusterings, layouts, depictor)
@@ -86,12 +86,12 @@ async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncI
                 closing(
                     Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")
                 ) as exports,
-                closing(Library(store, settings.sampler, workers.ports)) as library,
-                closing(Scrub(library.in_use, settings.scrub_hours * 3600)) as scrub,
+                closing(GenerationCache(store, settings.sampler, workers.ports)) as generations,
+                closing(Scrubber(generations.open_generations, settings.scrub_hours * 3600)) as scrubber,
             ):
                 yield State(
                     access_control=AccessControl(store.keys()),
-                    library=library,
+                    generations=generations,
                     positives=positives,
                     depictor=depictor,
                     exports=exports,
@@ -99,7 +99,7 @@ async def opened(settings: Settings, shared: ForkServer | None = None) -> AsyncI
                     queues={name: Queue(name) for name in CLASSES},
                     threads=CapacityLimiter(WORKING + CLASSES["substructure"].waiting),
                     warmup=Warmup(readers),
-                    scrub=scrub,
+                    scrubber=scrubber,
                     reports=Reports(settings.reports),
                 )
 

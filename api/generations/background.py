@@ -23,44 +23,44 @@ class Job(Generic[T]):
     """One background computation: its progress, its last request, and its result.
 
     `start` runs the computation in a thread or task, which reports the number of finished items to a callback. The
-    callback raises `StoreBusy` when the job is stopped, or when no client has requested it for `forgotten` seconds.
+    callback raises `StoreBusy` when the job is stopped, or after `abandoned_after` seconds without a request.
     """
 
     def __init__(
-        self, doing: str, items: int, forgotten: float, start: Callable[[Advance], Future[T] | asyncio.Future[T]]
+        self, name: str, items: int, abandoned_after: float, start: Callable[[Advance], Future[T] | asyncio.Future[T]]
     ) -> None:
-        self.asked = time.monotonic()
+        self.last_request = time.monotonic()
         self.stop = threading.Event()
-        self.forgotten = forgotten
-        self._doing = doing
+        self.abandoned_after = abandoned_after
+        self._name = name
         self._items = items
         self._done = 0
-        self.made = start(self._advance)
+        self.future = start(self._advance)
 
     def _advance(self, items: int) -> None:
         self._done += items
-        if time.monotonic() - self.asked > self.forgotten:
+        if time.monotonic() - self.last_request > self.abandoned_after:
             self.stop.set()
         if self.stop.is_set():
-            raise StoreBusy(f"computing {self._doing} was given up: shutting down, or nobody asked for them")
+            raise StoreBusy(f"computing {self._name} was given up: shutting down, or nobody asked for them")
 
     @property
-    def told(self) -> StoreBusy:
+    def progress(self) -> StoreBusy:
         """Error that reports the progress."""
-        return StoreBusy(f"computing {self._doing}: {min(self._done, self._items)} of {self._items}", retry_after=1)
+        return StoreBusy(f"computing {self._name}: {min(self._done, self._items)} of {self._items}", retry_after=1)
 
 
-class Background(Generic[T]):
+class BackgroundJobs(Generic[T]):
     """Background jobs by key, in an LRU cache. For use on the event loop only."""
 
     patience: ClassVar[float] = 0.5
     """Seconds that a request waits for a job. Many jobs need no more."""
-    forgotten: ClassVar[float] = 60
+    abandoned_after: ClassVar[float] = 60
     """Seconds without a request after which a job is stopped."""
 
-    def __init__(self, doing: str, remembered: int) -> None:
-        self._doing = doing
-        self._jobs: LRUCache[Hashable, Job[T]] = LRUCache(remembered)
+    def __init__(self, name: str, cache_size: int) -> None:
+        self._name = name
+        self._jobs: LRUCache[Hashable, Job[T]] = LRUCache(cache_size)
 
     def job(self, key: Hashable) -> Job[T] | None:
         """Return the cached job, None if there is none or it was stopped."""
@@ -69,7 +69,7 @@ class Background(Generic[T]):
 
     def start(self, key: Hashable, items: int, start: Callable[[Advance], Future[T] | asyncio.Future[T]]) -> Job[T]:
         """Start a job. The arguments are those of `Job`."""
-        job = self._jobs[key] = Job(self._doing, items, self.forgotten, start)
+        job = self._jobs[key] = Job(self._name, items, self.abandoned_after, start)
         return job
 
     async def result(self, key: Hashable, job: Job[T]) -> T:
@@ -80,27 +80,27 @@ class Background(Generic[T]):
             Exception: The job failed. An `InvalidInput` stays cached for later requests; after any other error, the
                 next request starts a new job.
         """
-        job.asked = time.monotonic()
-        if not job.made.done():
-            await asyncio.wait([asyncio.wrap_future(job.made)], timeout=self.patience)
-        if not job.made.done():
-            raise job.told
-        error = job.made.exception()
+        job.last_request = time.monotonic()
+        if not job.future.done():
+            await asyncio.wait([asyncio.wrap_future(job.future)], timeout=self.patience)
+        if not job.future.done():
+            raise job.progress
+        error = job.future.exception()
         if error is not None and not isinstance(error, InvalidInput):
             self._jobs.pop(key, None)  # A later attempt may succeed.
-        return job.made.result()
+        return job.future.result()
 
 
-class Threaded(Background[T]):
+class ThreadedJobs(BackgroundJobs[T]):
     """Background jobs that run in a thread pool."""
 
-    def __init__(self, doing: str, threads: int, remembered: int) -> None:
-        super().__init__(doing, remembered)
-        self._pool = ThreadPoolExecutor(threads, doing)
+    def __init__(self, name: str, threads: int, cache_size: int) -> None:
+        super().__init__(name, cache_size)
+        self._pool = ThreadPoolExecutor(threads, name)
 
-    def begin(self, key: Hashable, items: int, make: Callable[[Advance], T]) -> Job[T]:
+    def run(self, key: Hashable, items: int, compute: Callable[[Advance], T]) -> Job[T]:
         """Start a job in a thread."""
-        return self.start(key, items, lambda advance: self._pool.submit(make, advance))
+        return self.start(key, items, lambda advance: self._pool.submit(compute, advance))
 
     def close(self) -> None:
         """Stop all jobs and wait until they have ended."""

@@ -6,18 +6,18 @@ from contextlib import suppress
 from cachetools import LRUCache, TTLCache
 
 from graphkin.api.generations.damage import Damages
-from graphkin.api.generations.open_generation import Opened, OpenPorts
+from graphkin.api.generations.open_generation import OpenGeneration, OpenPorts
 from graphkin.protocol.errors import Damage, NotFound, StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Generation, Store
 from graphkin.store.sampling.base import Engine
 
-_OPEN = 8  # open generations
-_MANIFESTS = 1024
-_FRESH = 0.4  # seconds for which a catalog entry is current; a publish is visible within a second
+_MAX_OPEN = 8  # open generations
+_MAX_MANIFESTS = 1024
+_FRESH_SECONDS = 0.4  # seconds for which a catalog entry is current; a publish is visible within a second
 
 
-class Library:
+class GenerationCache:
     """LRU cache of open generations by collection and id. Thread-safe."""
 
     def __init__(self, store: Store, engine: Engine, open_ports: OpenPorts) -> None:
@@ -25,23 +25,25 @@ class Library:
         self.engine = engine
         self._open_ports = open_ports
         self._lock = threading.Lock()
-        self._listed: TTLCache[str, Collection] = TTLCache(1024, _FRESH)
-        self._opened: LRUCache[tuple[str, str], Opened] = LRUCache(_OPEN)
-        self._manifests: LRUCache[tuple[str, str], Manifest] = LRUCache(_MANIFESTS)
+        self._catalog: TTLCache[str, Collection] = TTLCache(1024, _FRESH_SECONDS)
+        self._open_generations: LRUCache[tuple[str, str], OpenGeneration] = LRUCache(_MAX_OPEN)
+        self._manifests: LRUCache[tuple[str, str], Manifest] = LRUCache(_MAX_MANIFESTS)
         self._damages = Damages(store)
 
-    def at_hand(self, collection: str, generation: str | None) -> Opened | None:
+    def get_cached(self, collection: str, generation: str | None) -> OpenGeneration | None:
         """Return a cached generation without waiting or asking the store, None where that is not possible."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
-            listed = self._listed.get(collection)
-            opened = None if listed is None else self._opened.get((collection, _named(generation, listed)))
-            return None if opened is None or opened.generation.damage is not None else opened
+            entry = self._catalog.get(collection)
+            if entry is None:
+                return None
+            cached = self._open_generations.get((collection, _resolve_id(generation, entry)))
+            return None if cached is None or cached.generation.damage is not None else cached
         finally:
             self._lock.release()
 
-    def get(self, collection: str, generation: str | None = None) -> Opened:
+    def get(self, collection: str, generation: str | None = None) -> OpenGeneration:
         """Return a generation of a collection, opened if it is not cached.
 
         The store is read without holding the lock, so a slow store does not block requests for cached generations.
@@ -55,24 +57,24 @@ class Library:
             Deleted: The generation was deleted.
             StoreDamaged: The generation is known to be damaged.
         """
-        key = (collection, _named(generation, self.listed(collection, generation)))
+        key = (collection, _resolve_id(generation, self.catalog_entry(collection, generation)))
         damage = self.damage(*key)
         if damage is not None:
             raise StoreDamaged(damage)
         with self._lock:
-            opened = self._opened.get(key)
-        if opened is None:
-            opened = Opened(self._open(*key), self.engine, self._open_ports)
+            open_generation = self._open_generations.get(key)
+        if open_generation is None:
+            open_generation = OpenGeneration(self._open(*key), self.engine, self._open_ports)
             with self._lock:
-                opened = self._opened.setdefault(key, opened)
-        return opened
+                open_generation = self._open_generations.setdefault(key, open_generation)
+        return open_generation
 
     def _open(self, collection: str, generation: str) -> Generation:
         try:
             return self.store.open(collection, generation)
         except StoreDamaged as error:
             if error.damage.generation is not None:  # Otherwise the catalog is damaged.
-                self._damages.note(collection, self.store.manifest(collection, generation), error.damage)
+                self._damages.add(collection, self.store.manifest(collection, generation), error.damage)
             raise
 
     def damage(self, collection: str, generation: str) -> Damage | None:
@@ -82,27 +84,28 @@ class Library:
             NotFound: The damaged generation no longer exists.
             Deleted: The damaged generation was deleted.
         """
-        for opened in self.in_use():
-            found = opened.generation.damage
-            if found is not None:
-                self._let_go(opened, found)
-        return self._damages.of(collection, generation)
+        for open_generation in self.open_generations():
+            damage = open_generation.generation.damage
+            if damage is not None:
+                self._drop_damaged(open_generation, damage)
+        return self._damages.get(collection, generation)
 
-    def _let_go(self, opened: Opened, damage: Damage) -> None:
+    def _drop_damaged(self, open_generation: OpenGeneration, damage: Damage) -> None:
         """Remove a damaged generation from the cache and record its damage. It closes when the last request is done."""
-        manifest, key = opened.generation.manifest, (opened.generation.collection, opened.generation.id)
+        generation = open_generation.generation
+        manifest, key = generation.manifest, (generation.collection, generation.id)
         with self._lock:
-            held = self._opened.pop(key, None)
-        if held is not None:
-            self._damages.note(key[0], manifest, damage)
+            dropped = self._open_generations.pop(key, None)
+        if dropped is not None:
+            self._damages.add(key[0], manifest, damage)
 
-    def in_use(self) -> list[Opened]:
+    def open_generations(self) -> list[OpenGeneration]:
         """Return the generations that are open now."""
         with self._lock:
-            return list(self._opened.values())
+            return list(self._open_generations.values())
 
-    def listed(self, collection: str, generation: str | None = None) -> Collection:
-        """Return the catalog entry of a collection, cached for `_FRESH` seconds.
+    def catalog_entry(self, collection: str, generation: str | None = None) -> Collection:
+        """Return the catalog entry of a collection, cached for `_FRESH_SECONDS` seconds.
 
         Args:
             collection: Name of the collection.
@@ -113,8 +116,8 @@ class Library:
             Deleted: The generation was deleted.
         """
         with self._lock:
-            listed = self._listed.get(collection)
-        return self._list(collection, generation) if listed is None else listed
+            entry = self._catalog.get(collection)
+        return self._refresh(collection, generation) if entry is None else entry
 
     def require_ready(self) -> None:
         """Check that the store responds and that the samplers of open generations are ready.
@@ -124,9 +127,9 @@ class Library:
         """
         self.store.collections()
         self.store.require_engine(self.engine)
-        for opened in self.in_use():
-            if opened.generation.damage is None:
-                opened.require_ready()
+        for open_generation in self.open_generations():
+            if open_generation.generation.damage is None:
+                open_generation.require_ready()
 
     def damages(self) -> list[Damage]:
         """Return the known damage of all generations.
@@ -134,22 +137,22 @@ class Library:
         Raises:
             StoreError: The store does not respond.
         """
-        known = []
-        for listed in self.store.collections():
-            for generation in listed.generations:
+        damages = []
+        for entry in self.store.collections():
+            for generation in entry.generations:
                 with suppress(NotFound):  # It was deleted meanwhile.
-                    known.append(self.damage(listed.name, generation))
-        return [damage for damage in known if damage is not None]
+                    damages.append(self.damage(entry.name, generation))
+        return [damage for damage in damages if damage is not None]
 
     def overview(self) -> list[tuple[Collection, Manifest, Damage | None]]:
         """Return every collection with the manifest and the known damage of its current generation."""
-        found = []
-        for listed in self.store.collections():
-            self._forget(listed.name, listed.generations)
+        rows = []
+        for entry in self.store.collections():
+            self._drop_missing(entry.name, entry.generations)
             with suppress(NotFound):  # It was deleted meanwhile.
-                manifest = self._manifest(listed.name, listed.current)
-                found.append((listed, manifest, self.damage(listed.name, listed.current)))
-        return found
+                manifest = self._manifest(entry.name, entry.current)
+                rows.append((entry, manifest, self.damage(entry.name, entry.current)))
+        return rows
 
     def overview_of(self, collection: str, generation: str | None = None) -> tuple[Collection, Manifest, Damage | None]:
         """Return the catalog entry, manifest and known damage of one generation.
@@ -158,11 +161,11 @@ class Library:
             NotFound: There is no such collection or generation.
             Deleted: The generation was deleted.
         """
-        listed = self.listed(collection, generation)
-        named = _named(generation, listed)
-        if named not in listed.generations:
-            self.store.manifest(collection, named)  # Raises either `Deleted` or `NotFound`.
-        return listed, self._manifest(collection, named), self.damage(collection, named)
+        entry = self.catalog_entry(collection, generation)
+        id = _resolve_id(generation, entry)
+        if id not in entry.generations:
+            self.store.manifest(collection, id)  # Raises either `Deleted` or `NotFound`.
+        return entry, self._manifest(collection, id), self.damage(collection, id)
 
     def _manifest(self, collection: str, generation: str) -> Manifest:
         key = (collection, generation)
@@ -174,32 +177,32 @@ class Library:
                 self._manifests[key] = manifest
         return manifest
 
-    def _list(self, collection: str, generation: str | None) -> Collection:
+    def _refresh(self, collection: str, generation: str | None) -> Collection:
         """Read the catalog entry again, and drop everything cached for generations that it no longer lists."""
         try:
-            listed = self.store.collection(collection)
+            entry = self.store.collection(collection)
         except NotFound:
-            self._forget(collection, ())
+            self._drop_missing(collection, ())
             if generation is not None:
                 self.store.manifest(collection, generation)  # Raises `Deleted` if the generation existed.
             raise
-        self._forget(collection, listed.generations)
+        self._drop_missing(collection, entry.generations)
         with self._lock:
-            self._listed[collection] = listed
-        return listed
+            self._catalog[collection] = entry
+        return entry
 
-    def _forget(self, collection: str, living: tuple[str, ...]) -> None:
-        self._damages.forget(collection, lambda generation: generation not in living)
+    def _drop_missing(self, collection: str, ids: tuple[str, ...]) -> None:
+        self._damages.forget(collection, lambda generation: generation not in ids)
         with self._lock:
-            for held in (self._opened, self._manifests):
-                for key in [key for key in held if key[0] == collection and key[1] not in living]:
-                    del held[key]
+            for cached in (self._open_generations, self._manifests):
+                for key in [key for key in cached if key[0] == collection and key[1] not in ids]:
+                    del cached[key]
 
     def close(self) -> None:
         """Drop all generations. Those that requests still use close when the requests end."""
         with self._lock:
-            self._opened.clear()
+            self._open_generations.clear()
 
 
-def _named(generation: str | None, listed: Collection) -> str:
-    return listed.current if generation is None else generation
+def _resolve_id(generation: str | None, entry: Collection) -> str:
+    return entry.current if generation is None else generation

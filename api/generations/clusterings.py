@@ -2,26 +2,26 @@
 
 import os
 
-from graphkin.api.generations.background import Job, Threaded
+from graphkin.api.generations.background import Job, ThreadedJobs
 from graphkin.collection.clusters.kept import clusters
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.values import ClusterMethod
 from graphkin.store.base import Generation
 
-_REMEMBERED = 32  # clusterings; their arrays are memory-mapped files
-_PAIRS = 50_000_000  # similar pairs that Butina clustering accepts, 16 bytes each
+_CACHED = 32  # clusterings; their arrays are memory-mapped files
+_MAX_PAIRS = 50_000_000  # similar pairs that Butina clustering accepts, 16 bytes each
 _THREADS = max(1, (os.cpu_count() or 1) // 2)  # The other cores serve requests.
 
 
-class Clusterings(Threaded[Clusters]):
+class Clusterings(ThreadedJobs[Clusters]):
     """Background jobs of recently requested clusterings.
 
     Butina and scaffold clustering of millions of items take minutes, so only one of them runs at a time.
     """
 
     def __init__(self) -> None:
-        super().__init__("clusters", threads=2, remembered=_REMEMBERED)
-        self._long: Job[Clusters] | None = None
+        super().__init__("clusters", threads=2, cache_size=_CACHED)
+        self._long_job: Job[Clusters] | None = None
 
     async def get(self, generation: Generation, method: ClusterMethod, threshold: float | None) -> Clusters:
         """Return the clusters of a generation.
@@ -39,12 +39,12 @@ class Clusterings(Threaded[Clusters]):
         key = (generation.collection, generation.id, method, threshold)
         job = self.job(key)
         if job is None:
-            if method != "single" and self._long is not None and not self._long.made.done():
-                raise self._long.told
-            job = self.begin(
+            if method != "single" and self._long_job is not None and not self._long_job.future.done():
+                raise self._long_job.progress
+            job = self.run(
                 key,
                 generation.size,
-                lambda advance: clusters(generation, method, threshold, _THREADS, advance, _PAIRS),
+                lambda advance: clusters(generation, method, threshold, _THREADS, advance, _MAX_PAIRS),
             )
-            self._long = self._long if method == "single" else job
+            self._long_job = self._long_job if method == "single" else job
         return await self.result(key, job)

@@ -5,12 +5,12 @@ import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-from graphkin.api.generations.open_generation import Opened
+from graphkin.api.generations.open_generation import OpenGeneration
 from graphkin.protocol.errors import Damage, StoreError
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Store
 
-_LOOK = 0.5  # seconds between checks for due generations
+_INTERVAL = 0.5  # seconds between checks for due generations
 
 _log = logging.getLogger(__name__)
 
@@ -25,16 +25,16 @@ class Damages:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._known: dict[tuple[str, str], tuple[Manifest, Damage]] = {}
+        self._entries: dict[tuple[str, str], tuple[Manifest, Damage]] = {}
 
-    def note(self, collection: str, manifest: Manifest, damage: Damage) -> None:
+    def add(self, collection: str, manifest: Manifest, damage: Damage) -> None:
         _log.error(
             "generation %s of %r is damaged: %s: %s", manifest.generation, collection, damage.file, damage.problem
         )
         with self._lock:
-            self._known[collection, manifest.generation] = (manifest, damage)
+            self._entries[collection, manifest.generation] = (manifest, damage)
 
-    def of(self, collection: str, generation: str) -> Damage | None:
+    def get(self, collection: str, generation: str) -> Damage | None:
         """Return the damage of a generation, None if none is known.
 
         Raises:
@@ -42,32 +42,32 @@ class Damages:
             Deleted: The damaged generation was deleted.
         """
         with self._lock:
-            known = self._known.get((collection, generation))
-        if known is None:
+            entry = self._entries.get((collection, generation))
+        if entry is None:
             return None
-        manifest, damage = known
+        manifest, damage = entry
         if self._store.manifest(collection, generation) == manifest:
             return damage
-        self.forget(collection, lambda found: found == generation)
+        self.forget(collection, lambda other: other == generation)
         return None
 
-    def forget(self, collection: str, which: Callable[[str], bool]) -> None:
-        """Remove the entries of a collection whose generation id satisfies `which`."""
+    def forget(self, collection: str, matches: Callable[[str], bool]) -> None:
+        """Remove the entries of a collection whose generation id satisfies `matches`."""
         with self._lock:
-            for key in [key for key in self._known if key[0] == collection and which(key[1])]:
-                del self._known[key]
+            for key in [key for key in self._entries if key[0] == collection and matches(key[1])]:
+                del self._entries[key]
 
 
-class Scrub:
+class Scrubber:
     """Checks every file of the open generations: soon after they are opened, then every `period` seconds.
 
     One thread reads one file at a time, and pauses after each for as long as the file took.
     """
 
-    def __init__(self, in_use: Callable[[], Sequence[Opened]], period: float) -> None:
-        self._in_use = in_use
+    def __init__(self, open_generations: Callable[[], Sequence[OpenGeneration]], period: float) -> None:
+        self._open_generations = open_generations
         self._period = period
-        self._end = threading.Event()
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scrub", daemon=True)
 
     def start(self) -> None:
@@ -75,24 +75,24 @@ class Scrub:
 
     def close(self) -> None:
         """Stop after the current file."""
-        self._end.set()
+        self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._end.wait(_LOOK):
-            for opened in self._in_use():
-                due = opened.scrubbed is None or monotonic() - opened.scrubbed >= self._period
-                if due and not self._end.is_set():
-                    self._check(opened)
+        while not self._stop.wait(_INTERVAL):
+            for open_generation in self._open_generations():
+                due = open_generation.scrubbed is None or monotonic() - open_generation.scrubbed >= self._period
+                if due and not self._stop.is_set():
+                    self._check(open_generation)
 
-    def _check(self, opened: Opened) -> None:
+    def _check(self, open_generation: OpenGeneration) -> None:
         before = monotonic()
         try:
-            for _ in opened.generation.scrub(again=opened.scrubbed is not None):
-                if self._end.wait(monotonic() - before):
+            for _ in open_generation.generation.scrub(again=open_generation.scrubbed is not None):
+                if self._stop.wait(monotonic() - before):
                     return
                 before = monotonic()
         except StoreError as error:  # The error is not about this file, but for example about too many open files.
             _log.warning("checking a generation failed: %s", error)
-        opened.scrubbed = monotonic()
+        open_generation.scrubbed = monotonic()

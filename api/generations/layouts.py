@@ -2,18 +2,18 @@
 
 from functools import partial
 
-from graphkin.api.generations.background import Threaded
+from graphkin.api.generations.background import ThreadedJobs
 from graphkin.collection.layout import Layout, layout
 from graphkin.store.base import Generation
 
-_REMEMBERED = 8  # maps; their arrays are memory-mapped files
+_CACHED = 8  # maps; their arrays are memory-mapped files
 
 
-class Layouts(Threaded[Layout]):
+class Layouts(ThreadedJobs[Layout]):
     """Background jobs of recently requested maps. One runs at a time."""
 
     def __init__(self) -> None:
-        super().__init__("a map", threads=1, remembered=_REMEMBERED)
+        super().__init__("a map", threads=1, cache_size=_CACHED)
 
     async def get(self, generation: Generation) -> Layout:
         """Return the map of a generation.
@@ -22,5 +22,5 @@ class Layouts(Threaded[Layout]):
             StoreBusy: The map is not ready. The job has been started, and the error reports its progress.
         """
         key = generation.collection, generation.id
-        job = self.job(key) or self.begin(key, generation.size, partial(layout, generation))
+        job = self.job(key) or self.run(key, generation.size, partial(layout, generation))
         return await self.result(key, job)

@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterable
 
 from pydantic_core import to_json
 
-from graphkin.api.generations.preparation import Preparation
+from graphkin.api.generations.preparation import SamplerPreparation
 from graphkin.collection.opened import OpenCollection
 from graphkin.collection.ports import Ports
 from graphkin.collection.selection import Selections
 from graphkin.store.base import Generation
 from graphkin.store.sampling.base import Engine, Sampler
 
-_TEXTS = 32 * 2**20  # bytes of a generation's items that are cached as JSON
+_MAX_TEXT_BYTES = 32 * 2**20  # bytes of a generation's items that are cached as JSON
 
 OpenPorts = Callable[[Callable[[], Sampler], Generation, Selections], Ports]
 """Type of `Workers.ports`, which opens the ports of a collection."""
 
 
-class Opened:
+class OpenGeneration:
     """One open generation. It closes when the last reference to this object is gone.
 
     Attributes:
@@ -30,13 +30,13 @@ class Opened:
 
     def __init__(self, generation: Generation, engine: Engine, open_ports: OpenPorts) -> None:
         self.generation = generation
-        self._preparation = Preparation(generation, engine)
+        self._preparation = SamplerPreparation(generation, engine)
         sampler = self._preparation.sampler
-        self.collection = OpenCollection(generation, lambda *opened: open_ports(sampler, *opened))
+        self.collection = OpenCollection(generation, lambda *arguments: open_ports(sampler, *arguments))
         self.scrubbed: float | None = None
         self._lock = threading.Lock()
-        self._texts: dict[int, bytes] = {}
-        self._texts_size = 0
+        self._cached_texts: dict[int, bytes] = {}
+        self._cached_bytes = 0
         weakref.finalize(self, generation.close)
 
     def require_ready(self) -> None:
@@ -53,20 +53,20 @@ class Opened:
         Raises:
             NotFound: An id does not exist.
         """
-        wanted = list(ids)
-        cached = self._texts
-        texts = [cached.get(id) for id in wanted]
-        missing = [id for id, text in zip(wanted, texts, strict=True) if text is None]
+        ids = list(ids)
+        texts_by_id = self._cached_texts
+        texts = [texts_by_id.get(id) for id in ids]
+        missing = [id for id, text in zip(ids, texts, strict=True) if text is None]
         if missing:
-            read = {item["id"]: to_json(item) for item in self.generation.items(missing)}
-            self._cache(read)
-            return [read[id] if text is None else text for id, text in zip(wanted, texts, strict=True)]
+            new_texts = {item["id"]: to_json(item) for item in self.generation.items(missing)}
+            self._cache(new_texts)
+            return [new_texts[id] if text is None else text for id, text in zip(ids, texts, strict=True)]
         return [text for text in texts if text is not None]
 
     def _cache(self, texts: dict[int, bytes]) -> None:
         with self._lock:
-            new = {id: text for id, text in texts.items() if id not in self._texts}
-            self._texts.update(new)
-            self._texts_size += sum(map(len, new.values()))
-            while self._texts_size > _TEXTS:
-                self._texts_size -= len(self._texts.pop(next(iter(self._texts))))
+            new = {id: text for id, text in texts.items() if id not in self._cached_texts}
+            self._cached_texts.update(new)
+            self._cached_bytes += sum(map(len, new.values()))
+            while self._cached_bytes > _MAX_TEXT_BYTES:
+                self._cached_bytes -= len(self._cached_texts.pop(next(iter(self._cached_texts))))

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 from starlette.concurrency import run_in_threadpool
 
-from graphkin.api.generations.background import Background
+from graphkin.api.generations.background import BackgroundJobs
 from graphkin.api.work.substructures import SubstructureMatcher, has_failed
 from graphkin.collection.having import Having
 from graphkin.collection.selection import Selections
@@ -15,20 +15,20 @@ from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
-_AT_ONCE = 16  # unfinished jobs; each holds 6 bytes per item
+_MAX_JOBS = 16  # unfinished jobs; each holds 6 bytes per item
 
 
-class Patterns(Background[Having]):
+class PatternMatches(BackgroundJobs[Having]):
     """Background jobs of substructure searches, which share the matching worker processes.
 
     Matches found before a job is stopped are kept, so an abandoned job is stopped soon.
     """
 
     patience = 2.0
-    forgotten = 15.0
+    abandoned_after = 15.0
 
     def __init__(self, substructures: SubstructureMatcher) -> None:
-        super().__init__("matches of this substructure", 2 * _AT_ONCE)
+        super().__init__("matches of this substructure", 2 * _MAX_JOBS)
         self._substructures = substructures
 
     async def get(self, generation: Generation, selections: Selections, text: str, writing: str, ids: Int32) -> Having:
@@ -58,20 +58,20 @@ class Patterns(Background[Having]):
             job = self.job(key)  # Another request may have started the job meanwhile.
         if job is None:
             self._require_room()
-            job = self.start(key, len(ids), partial(self._begin, generation, having, len(ids), unknown))
+            job = self.start(key, len(ids), partial(self._start, generation, having, len(ids), unknown))
         try:
             return await self.result(key, job)
         finally:
-            if job.made.done() and self._jobs.get(key) is job:
+            if job.future.done() and self._jobs.get(key) is job:
                 del self._jobs[key]  # Matches are recorded in `having`, and a failed job may succeed the next time.
 
     def _require_room(self) -> None:
-        if sum(not job.made.done() for job in self._jobs.values()) >= _AT_ONCE:
+        if sum(not job.future.done() for job in self._jobs.values()) >= _MAX_JOBS:
             raise StoreBusy(
-                "too many substructures are being looked for", expected=f"{_AT_ONCE} at once", retry_after=5
+                "too many substructures are being looked for", expected=f"{_MAX_JOBS} at once", retry_after=5
             )
 
-    def _begin(
+    def _start(
         self,
         generation: Generation,
         having: Having,
@@ -79,19 +79,19 @@ class Patterns(Background[Having]):
         unknown: dict[int, list[Int32]],
         advance: Advance,
     ) -> "asyncio.Future[Having]":
-        async def learn() -> Having:
+        async def match() -> Having:
             await self._substructures.match(generation, having, unknown, advance)
             return having
 
         advance(items - sum(len(part) for parts in unknown.values() for part in parts))
-        learning = asyncio.create_task(learn())
-        learning.add_done_callback(has_failed)  # This retrieves the exception, if no request does.
-        return learning
+        task = asyncio.create_task(match())
+        task.add_done_callback(has_failed)  # This retrieves the exception, if no request does.
+        return task
 
     async def aclose(self) -> None:
         """Stop all jobs and wait until they have ended."""
-        learning = [job.made for job in self._jobs.values()]
-        for each in learning:
-            each.cancel()
-        await asyncio.gather(*map(asyncio.wrap_future, learning), return_exceptions=True)
+        futures = [job.future for job in self._jobs.values()]
+        for future in futures:
+            future.cancel()
+        await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
         await self._substructures.aclose()

@@ -7,7 +7,7 @@ from graphkin.store.base import Generation
 from graphkin.store.sampling.base import Engine, Sampler
 
 
-class Preparation:
+class SamplerPreparation:
     """Opens one sampler, and prepares it again whenever it is no longer ready. Thread-safe."""
 
     def __init__(self, generation: Generation, engine: Engine) -> None:

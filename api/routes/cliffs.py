@@ -57,5 +57,5 @@ def _page(read: Reading, query: CliffsQuery) -> Response:
             b'{"a":%d,"b":%d,"similarity":%b,"difference":%b,"sali":%b}' % (*pair, *texts)
             for pair, texts in zip(ends, said, strict=True)
         ),
-        items=array(read.opened.item_texts(ids)),
+        items=array(read.open_generation.item_texts(ids)),
     )

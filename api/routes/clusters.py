@@ -65,7 +65,7 @@ def _page(read: Reading, query: ClustersQuery) -> Response:
             "sizes": _histogram(found.sizes),
             "next_cursor": read.cursor_at(end) if end < len(found.centre) else None,
         },
-        items=array(read.opened.item_texts(np.sort(found.centre[begin:end]).tolist())),
+        items=array(read.open_generation.item_texts(np.sort(found.centre[begin:end]).tolist())),
     )
 
 
@@ -80,7 +80,7 @@ def _members(read: Reading, number: int, query: ClusterQuery) -> Response:
             "cluster": own,
             "next_cursor": read.cursor_at(end) if end < len(members) else None,
         },
-        items=array(read.opened.item_texts(members[begin:end].tolist())),
+        items=array(read.open_generation.item_texts(members[begin:end].tolist())),
     )
 
 

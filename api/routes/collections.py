@@ -38,7 +38,7 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
             "published_at": manifest.published_at,
             "damaged": _told(damage),
         }
-        for listed, manifest, damage in state_of(request)["library"].overview()
+        for listed, manifest, damage in state_of(request)["generations"].overview()
         if caller is None or caller.key.reaches(listed.name)
     ]
     return reply_by_content(request, to_json({"collections": summaries}))
@@ -47,8 +47,8 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
 @router.get("/{c}", response_model=CollectionDetail, responses=problems(404, 410))
 def collection(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
     """One generation's provenance, and the ids of all generations, oldest first."""
-    listed, manifest, damage = state_of(request)["library"].overview_of(c, query.generation)
-    kept = state_of(request)["library"].store.rerun(c, manifest.generation)
+    listed, manifest, damage = state_of(request)["generations"].overview_of(c, query.generation)
+    kept = state_of(request)["generations"].store.rerun(c, manifest.generation)
     body = {
         "name": c,
         "kind": manifest.kind,

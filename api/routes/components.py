@@ -64,7 +64,7 @@ def component(read: JsonReading, id: ComponentId, query: Annotated[ComponentQuer
     end = begin + query.limit
     own, shown = np.array([id], np.int32), ids[:_MOST_CHILDREN]
     medoid, medoids = found.medoids(own), parts.medoids(shown)
-    texts = read.opened.item_texts(members[begin:end].tolist())
+    texts = read.open_generation.item_texts(members[begin:end].tolist())
     return read.json(
         {"children_total": len(ids), "next_cursor": read.cursor_at(end) if end < len(members) else None},
         component=b"".join(_texts(found, own, medoid)),
@@ -75,7 +75,7 @@ def component(read: JsonReading, id: ComponentId, query: Annotated[ComponentQuer
 
 
 def _named(read: Reading, *ids: Int32) -> bytes:
-    return array(read.opened.item_texts(np.unique(np.concatenate(ids)).tolist()))
+    return array(read.open_generation.item_texts(np.unique(np.concatenate(ids)).tolist()))
 
 
 def _texts(found: Components, ids: Int32, medoids: Int32) -> list[bytes]:

@@ -24,7 +24,7 @@ def readyz(request: Request) -> dict[str, str]:
     """Requests will be answered: the store can be read, kernels are compiled and were tried, and the sampler has its
     graph. A damaged collection leaves the server ready for the others: `GET /v1/collections` and /metrics name it."""
     state = state_of(request)
-    state["library"].require_ready()
+    state["generations"].require_ready()
     state["warmup"].require()
     return {"status": "ready"}
 

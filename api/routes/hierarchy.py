@@ -27,7 +27,7 @@ router = APIRouter(
 def subgraph(read: JsonReading, id: ItemId, query: Annotated[SubgraphQuery, Query()]) -> Response:
     """What lies around an item: nodes by hop, similarity, id; edges among them, most similar first."""
     found = read.collection.subgraph(id, query)
-    texts = read.opened.item_texts(found.nodes.tolist())
+    texts = read.open_generation.item_texts(found.nodes.tolist())
     nodes = zip(texts, found.hop.tolist(), found.hidden.tolist(), strict=True)
     ends = zip(found.edges.source.tolist(), found.edges.target.tolist(), strict=True)
     edges = zip(ends, similarity_texts(found.edges.similarity), strict=True)

@@ -43,4 +43,4 @@ def _page(read: Reading, query: ItemsQuery) -> Response:
     page, rest = ids[: query.limit], ids[query.limit :]
     read.spend(len(page))
     next_cursor = read.cursor_at(rest[0]) if rest else None
-    return read.json({"next_cursor": next_cursor}, items=array(read.opened.item_texts(page)))
+    return read.json({"next_cursor": next_cursor}, items=array(read.open_generation.item_texts(page)))

@@ -49,7 +49,7 @@ def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:
     selection = query.filters or (), query.substructure
     found = read.collection.neighbors(id, query.min_similarity, *selection, begin, query.limit)
     end = begin + len(found.ids)
-    item, *texts = read.opened.item_texts([id, *found.ids.tolist()])
+    item, *texts = read.open_generation.item_texts([id, *found.ids.tolist()])
     dropped = from_json(item)["dropped"]
     return read.json(
         {

@@ -32,7 +32,7 @@ def positives(read: DrawReading, id: ItemId, query: Annotated[PositivesQuery, Qu
     """The positives of one anchor, each with the reason why it is one."""
     policy = query.resolved()
     drawn = read.collection.explained_positives(id, policy, query.seed, query.epoch)
-    texts = read.opened.item_texts([positive.id for positive in drawn])
+    texts = read.open_generation.item_texts([positive.id for positive in drawn])
     return read.json(
         {
             "anchor": id,

@@ -87,7 +87,7 @@ def _properties(generation: Generation, columns: list[str]) -> set[str]:
 def _texts(read: Reading, ids: list[int], shown: set[str] | None) -> list[bytes]:
     """Return the items as JSON with the given properties, or with all if `shown` is None."""
     if shown is None:
-        return read.opened.item_texts(ids)
+        return read.open_generation.item_texts(ids)
     return [
         to_json({**item, "properties": {name: value for name, value in item["properties"].items() if name in shown}})
         for item in read.generation.items(ids)

@@ -28,7 +28,7 @@ def rejections(request: Request, read: JsonReading, query: Annotated[RejectionsQ
     end = read.position + query.limit
     if query.rerun:
         generation = read.generation
-        kept = state_of(request)["library"].store.rerun(generation.collection, generation.id)
+        kept = state_of(request)["generations"].store.rerun(generation.collection, generation.id)
         rejected = [] if kept is None else kept.rejections.slice(read.position, query.limit).to_pylist()
         rest = kept is not None and end < kept.rejections.num_rows
         page = {"rejections": rejected, "next_cursor": read.cursor_at(end) if rest else None}

@@ -46,7 +46,7 @@ def report_charts(
 
 
 def _generation(request: Request, collection: str, query: GenerationQuery) -> str:
-    _, manifest, _ = state_of(request)["library"].overview_of(collection, query.generation)
+    _, manifest, _ = state_of(request)["generations"].overview_of(collection, query.generation)
     return manifest.generation
 
 

@@ -48,5 +48,5 @@ def _reply(read: Reading, body: bytes, metrics: Metrics) -> Response:
     hits = result.hits
     return read.json(
         {"query": {"smiles": result.query.smiles, "id": result.id}, "total": hits.total},
-        hits=similar_items(read.opened.item_texts(hits.ids.tolist()), hits.similarity),
+        hits=similar_items(read.open_generation.item_texts(hits.ids.tolist()), hits.similarity),
     )

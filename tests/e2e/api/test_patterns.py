@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from graphkin.api.generations.patterns import Patterns
+from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.work.pool import Pool
 from graphkin.api.work.substructures import SubstructureMatcher
 from graphkin.collection import having
@@ -37,7 +37,7 @@ def with_(pattern: str, stored: list[Chem.Mol]) -> list[int]:
 
 
 def test_how_far_it_is_is_told_until_it_is_known(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Patterns, "patience", 0)
+    monkeypatch.setattr(PatternMatches, "patience", 0)
     pattern, stored = "[#6]!@[#8]", molecules(client)
 
     def asked(**query: Any) -> Callable[[], httpx.Response]:
@@ -65,7 +65,7 @@ def test_how_far_it_is_is_told_until_it_is_known(client: httpx.Client, monkeypat
 
 
 def test_clients_ask_until_it_is_known(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Patterns, "patience", 0)
+    monkeypatch.setattr(PatternMatches, "patience", 0)
     pattern = "[#6]!@[#7]"
     with connect(str(client.base_url)) as server:
         found = server.collection("nci").query(substructure=pattern)
@@ -76,10 +76,10 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
     fork_server: ForkServer, store_folder: Path, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(having, "_PART", 16)
-    monkeypatch.setattr(Patterns, "patience", 0)
+    monkeypatch.setattr(PatternMatches, "patience", 0)
     pattern, ids = "[#6]!@[#6]", np.arange(400, dtype=np.int32)
 
-    async def once_known(patterns: Patterns, generation: Generation, selections: Selections) -> having.Having:
+    async def once_known(patterns: PatternMatches, generation: Generation, selections: Selections) -> having.Having:
         while True:
             try:
                 return await patterns.get(generation, selections, pattern, "smarts", ids)
@@ -90,7 +90,7 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
         selections = Selections(generation)
         async with (
             Pool(fork_server, 1) as pool,
-            aclosing(Patterns(SubstructureMatcher(pool, pool, str(store_folder), 2))) as patterns,
+            aclosing(PatternMatches(SubstructureMatcher(pool, pool, str(store_folder), 2))) as patterns,
         ):
             with pytest.raises(StoreBusy, match="0 of 400"):
                 await patterns.get(generation, selections, pattern, "smarts", ids)
@@ -99,19 +99,19 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
 
             def learn_once(self: having.Having, *learned: Any) -> None:
                 known(self, *learned)
-                job.forgotten = -1
+                job.abandoned_after = -1
 
             with monkeypatch.context() as until_then:
                 until_then.setattr(having.Having, "learn", learn_once)
                 with pytest.raises(StoreBusy, match="given up"):
-                    await asyncio.wrap_future(job.made)
+                    await asyncio.wrap_future(job.future)
             with pytest.raises(StoreBusy, match="16 of 400"):
                 await patterns.get(generation, selections, pattern, "smarts", ids)
             found = np.flatnonzero((await once_known(patterns, generation, selections)).of(ids)).tolist()
             with pytest.raises(StoreBusy, match="0 of 400"):
                 await patterns.get(generation, selections, "[#8]!@[#7]", "smarts", ids)
             (job,) = patterns._jobs.values()
-        assert job.made.cancelled()
+        assert job.future.cancelled()
         return found
 
     with open_store(store_folder) as store, store.open("nci") as generation:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from rdkit import Chem
 
-from graphkin.api.generations.patterns import Patterns
+from graphkin.api.generations.patterns import PatternMatches
 
 Look = Callable[[Page, str], None]
 
@@ -148,7 +148,7 @@ def test_a_series_is_taken_home_by_four_clicks(page: Page, frame: pd.DataFrame, 
 def test_a_substructure_that_takes_its_time_says_how_far_it_is(
     page: Page, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Patterns, "patience", 0)  # as if all took longer
+    monkeypatch.setattr(PatternMatches, "patience", 0)  # as if all took longer
     left, series = "[#7]!@[#7]", "[#8]!@[#16]"
     members = [
         each for each in frame["smiles"] if Chem.MolFromSmiles(each).HasSubstructMatch(Chem.MolFromSmarts(series))

@@ -124,11 +124,11 @@ def test_what_nobody_waits_for_is_given_up(computing: Computing, molecules: Gene
     (job,) = all_of_them._jobs.values()
     computing.at.wait()
     if end == "forgotten":
-        job.forgotten = 0
+        job.abandoned_after = 0
     else:
         threading.Timer(0.05, computing.go.set).start()
         all_of_them.close()
     computing.go.set()
     with pytest.raises(StoreBusy, match="given up"):
-        job.made.result()
+        job.future.result()
     all_of_them.close()
