@@ -21,12 +21,12 @@ from starlette.requests import Request
 from starlette.responses import ContentStream, FileResponse, Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from graphkin.api.exports import File
+from graphkin.api.exports import ExportFile
 from graphkin.api.generations.open_generation import OpenGeneration
 from graphkin.api.http.access import CALLER
 from graphkin.api.http.cursor import Cursor, query_key
 from graphkin.api.http.paths import CollectionName
-from graphkin.api.http.reply import IMMUTABLE, JSON, ROWS, SVG, document, entity_tag, negotiate
+from graphkin.api.http.reply import IMMUTABLE, JSON, ROWS, SVG, entity_tag, json_object, negotiate
 from graphkin.api.http.security import SVG_HEADERS
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED
@@ -53,18 +53,18 @@ async def on_not_modified(_: Request, error: NotModified) -> Response:
     return Response(status_code=304, headers=error.headers)
 
 
-def require_news(request: Request, headers: dict[str, str]) -> None:
+def require_modified(request: Request, headers: dict[str, str]) -> None:
     """Check `If-None-Match` against the `ETag` in these headers.
 
     Raises:
         NotModified: The client has the response with this tag, or sent `*`.
     """
-    known = request.headers.get("if-none-match", "")
-    if headers["ETag"] in known or known.strip() == "*":
+    if_none_match = request.headers.get("if-none-match", "")
+    if headers["ETag"] in if_none_match or if_none_match.strip() == "*":
         raise NotModified(headers)
 
 
-def reply_by_content(
+def respond_by_content(
     request: Request, body: bytes, media_type: str = JSON, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return a response whose entity tag is a hash of its body.
@@ -74,42 +74,42 @@ def reply_by_content(
     negotiate((media_type,), request.headers.get("accept", "*/*"))
     tag = entity_tag(media_type, body.decode("utf-8", "replace"))
     all_headers = {"Vary": "Accept, Authorization", "Cache-Control": "no-cache", "ETag": tag, **(headers or {})}
-    require_news(request, all_headers)
+    require_modified(request, all_headers)
     return Response(body, headers=all_headers, media_type=media_type)
 
 
-class Reading:
+class RequestContext:
     """Context of one request about one generation. It keeps the generation open.
 
     A generation never changes, so the entity tag follows from the request. A client that already has the response gets
-    `NotModified` before any work is done. If the request names the generation and the response is `settled`, the client
-    may cache it forever.
+    `NotModified` before any work is done. If the request names the generation and the response is `immutable`, the
+    client may cache it forever.
 
     Args:
         request: The request.
-        opened: Generation that the request refers to.
+        open_generation: Generation that the request refers to.
         media_type: Negotiated media type of the response.
         position: Index of the first row of the page.
         key: Returns the key of the query, for cursors.
-        settled: Whether the same request always gets the same response.
+        immutable: Whether the same request always gets the same response.
     """
 
     def __init__(
         self,
         request: Request,
-        opened: OpenGeneration,
+        open_generation: OpenGeneration,
         media_type: str,
         position: int,
         key: Callable[[], bytes],
         *,
-        settled: bool,
+        immutable: bool,
     ) -> None:
-        self.open_generation = opened
+        self.open_generation = open_generation
         self.media_type = media_type
         self.position = position  # index of the first row of the page
         self._key = key  # key of the query, for cursors
         self._request = request
-        caching = IMMUTABLE if settled and "generation" in request.query_params else "no-cache"
+        caching = IMMUTABLE if immutable and "generation" in request.query_params else "no-cache"
         self._headers = {
             "Vary": "Accept, Authorization",
             "Cache-Control": caching,
@@ -117,29 +117,29 @@ class Reading:
         }
         if media_type == SVG:
             self._headers.update(SVG_HEADERS)
-        self._wants_none = False  # whether the client sent `If-None-Match: *`
+        self._refuses_existing = False  # whether the client sent `If-None-Match: *`
         if request.method != "POST":
-            self._tag(request)
+            self._set_entity_tag(request)
 
-    def _tag(self, request: Request) -> None:
+    def _set_entity_tag(self, request: Request) -> None:
         query = request.scope["query_string"].decode("latin-1")
         self._headers["ETag"] = entity_tag(_VERSION, self.generation.id, request.scope["path"], query, self.media_type)
-        self._wants_none = request.headers.get("if-none-match", "").strip() == "*"
-        if not self._wants_none:
-            require_news(request, self._headers)
+        self._refuses_existing = request.headers.get("if-none-match", "").strip() == "*"
+        if not self._refuses_existing:
+            require_modified(request, self._headers)
 
-    def _reply_headers(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    def _reply_headers(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the headers of a response that is certain to succeed.
 
         Raises:
             NotModified: The client sent `If-None-Match: *`.
         """
-        if self._wants_none:
+        if self._refuses_existing:
             raise NotModified(self._headers)
-        return {**self._headers, **(more or {})}
+        return {**self._headers, **(extra or {})}
 
     @property
-    def _for_head(self) -> bool:
+    def _is_head(self) -> bool:
         return self._request.method == "HEAD"
 
     @property
@@ -169,14 +169,14 @@ class Reading:
 
     def spend(self, rows: int) -> None:
         """Count rows of the response against the quota of the request's key."""
-        if not self._for_head:
+        if not self._is_head:
             state_of(self._request)["quotas"].spend(self._request.scope.get(CALLER), rows)
 
     def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
         """Return a JSON object with the generation id, `fields`, and members that are encoded already."""
-        return self.whole(document({"generation": self.generation.id, **fields}, **ready))
+        return self.respond(json_object({"generation": self.generation.id, **fields}, **ready))
 
-    def whole(self, body: bytes) -> Response:
+    def respond(self, body: bytes) -> Response:
         """Return a response with a complete body."""
         return Response(body, headers=self._reply_headers(), media_type=self.media_type)
 
@@ -186,45 +186,45 @@ class Reading:
         An error before the second chunk gets an error response. The first chunk may be only a header. A later error
         cuts the connection. For HEAD, no more than two chunks are created.
         """
-        begun = [*islice(chunks, 2)]
+        first_chunks = [*islice(chunks, 2)]
         headers = self._reply_headers(headers)
-        body = iter(()) if self._for_head else self._held_open(chain(begun, chunks))
+        body = iter(()) if self._is_head else self._keep_open(chain(first_chunks, chunks))
         return StreamingResponse(body, headers=headers, media_type=self.media_type)
 
-    def _held_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _keep_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the chunks. As a method, it keeps the generation open meanwhile."""
         yield from chunks
 
-    def file(self, file: File, headers: dict[str, str], rows: int) -> Response:
+    def file(self, file: ExportFile, headers: dict[str, str], rows: int) -> Response:
         """Return a file, or the parts of it that the Range header requests.
 
         The status is 416 if the file has no such part. `rows` is the number of rows of the whole file, for quotas.
         """
-        return _Whole(file, self, rows, headers=self._reply_headers(headers), media_type=self.media_type)
+        return _FileResponse(file, self, rows, headers=self._reply_headers(headers), media_type=self.media_type)
 
-    async def relay(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
+    async def stream_async(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
         """Return a response like `stream`, from an asynchronous source."""
-        begun = [await anext(chunks, b""), await anext(chunks, b"")]
+        first_chunks = [await anext(chunks, b""), await anext(chunks, b"")]
         try:
             headers = self._reply_headers(headers)
         except NotModified:
             await chunks.aclose()
             raise
-        body = () if self._for_head else _joined(begun, chunks)
-        return _Relay(body, chunks, headers=headers, media_type=self.media_type)
+        body = () if self._is_head else _chain(first_chunks, chunks)
+        return _StreamingResponse(body, chunks, headers=headers, media_type=self.media_type)
 
 
-class _Whole(FileResponse):
+class _FileResponse(FileResponse):
     """Response with a file, or the requested parts of it. It counts rows in proportion to the bytes sent."""
 
-    def __init__(self, file: File, reading: Reading, rows: int, **options: Any) -> None:
+    def __init__(self, file: ExportFile, context: RequestContext, rows: int, **options: Any) -> None:
         super().__init__(file.path, **options)
         self._file = file
-        self._reading = reading
+        self._context = context
         self._rows = rows
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def answering(message: Message) -> None:
+        async def send_part(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] >= HTTPStatus.BAD_REQUEST:
                 raise HTTPException(
                     HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
@@ -233,13 +233,13 @@ class _Whole(FileResponse):
                 )
             if message["type"] == "http.response.start":
                 sent = int(Headers(raw=message["headers"])["content-length"])
-                self._reading.spend(ceil(self._rows * sent / max(1, self._file.bytes)))
+                self._context.spend(ceil(self._rows * sent / max(1, self._file.bytes)))
             await send(message)
 
-        await super().__call__(scope, receive, answering)
+        await super().__call__(scope, receive, send_part)
 
 
-class _Relay(StreamingResponse):
+class _StreamingResponse(StreamingResponse):
     """Streaming response that closes its source as soon as it ends or fails."""
 
     def __init__(self, body: ContentStream, source: AsyncGenerator[bytes], **options: Any) -> None:
@@ -251,30 +251,30 @@ class _Relay(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-async def _joined(begun: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    for piece in begun:
+async def _chain(first_chunks: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    for piece in first_chunks:
         yield piece
     async for piece in rest:
         yield piece
 
 
-async def open_reading(
+async def open_context(
     request: Request,
     collection: str,
     offers: tuple[str, ...],
     *,
-    settled: bool = True,
-    said: Mapping[str, str] | None = None,
-) -> Reading:
+    immutable: bool = True,
+    parameters: Mapping[str, str] | None = None,
+) -> RequestContext:
     """Negotiate the media type and open the generation: that of the request, of its cursor, or the current one.
 
     Args:
         request: The request.
         collection: Name of the collection.
         offers: Media types of the response; the last is the default.
-        settled: Whether the same request always gets the same response.
-        said: Parameters that identify the query for cursors, with the cursor, if they come from the body and not from
-            the query string.
+        immutable: Whether the same request always gets the same response.
+        parameters: Parameters that identify the query for cursors, with the cursor, if they come from the body and not
+            from the query string.
 
     Raises:
         NotAcceptable: No offered media type is acceptable.
@@ -286,59 +286,63 @@ async def open_reading(
         NotModified: The client already has the response.
     """
     media_type = negotiate(offers, request.headers.get("accept", "*/*"))
-    asked = request.query_params.multi_items() if said is None else [*said.items()]
-    key = partial(query_key, request.scope["path"], asked)
-    generation, position = _asked_for(request, dict(asked).get("cursor"), key)
+    pairs = request.query_params.multi_items() if parameters is None else [*parameters.items()]
+    key = partial(query_key, request.scope["path"], pairs)
+    generation, position = _requested_page(request, dict(pairs).get("cursor"), key)
     cache = state_of(request)["generations"]
-    opened = cache.get_cached(collection, generation)
-    if opened is None:
-        opened = await run_in_threadpool(cache.get, collection, generation)
-    return Reading(request, opened, media_type, position, key, settled=settled)
+    open_generation = cache.get_cached(collection, generation)
+    if open_generation is None:
+        open_generation = await run_in_threadpool(cache.get, collection, generation)
+    return RequestContext(request, open_generation, media_type, position, key, immutable=immutable)
 
 
-def _asked_for(request: Request, text: str | None, key: Callable[[], bytes]) -> tuple[str | None, int]:
+def _requested_page(request: Request, text: str | None, key: Callable[[], bytes]) -> tuple[str | None, int]:
     """Return the requested generation id, None for the current one, and the position of the page.
 
     Raises:
         BadRequest: The cursor is invalid or of another query.
         InvalidInput: The generation id is empty.
     """
-    named = request.query_params.get("generation")
-    if named == "":
-        raise InvalidInput("generation: an empty id", given=named, expected="the id of a generation, or no parameter")
+    generation = request.query_params.get("generation")
+    if generation == "":
+        raise InvalidInput(
+            "generation: an empty id", given=generation, expected="the id of a generation, or no parameter"
+        )
     if text is None:
-        return named, 0
+        return generation, 0
     cursor = Cursor.decode(text)
-    if cursor.query != key() or named not in (None, cursor.generation):
+    if cursor.query != key() or generation not in (None, cursor.generation):
         raise BadRequest("this cursor is of another query", given=text, expected="the query that it came from")
     return cursor.generation, cursor.position
 
 
-def _reading(*offers: str, settled: Callable[[Request], bool] = lambda _: True) -> Callable[..., Awaitable[Reading]]:
-    async def reading(request: Request, c: CollectionName) -> Reading:
-        return await open_reading(request, c, offers, settled=settled(request))
+def _dependency(
+    *offers: str, immutable: Callable[[Request], bool] = lambda _: True
+) -> Callable[..., Awaitable[RequestContext]]:
+    async def context(request: Request, c: CollectionName) -> RequestContext:
+        return await open_context(request, c, offers, immutable=immutable(request))
 
-    return reading
+    return context
 
 
-def _replayed(request: Request) -> bool:
+def _is_reproducible(request: Request) -> bool:
     """Return whether a sample is reproducible. With other engines it is so only while it is cached."""
     return state_of(request)["generations"].engine == "snapshot"
 
 
-def _compares_nothing(request: Request) -> bool:
+def _has_no_comparison(request: Request) -> bool:
     """Return whether the depiction highlights no MCS. The search for it has a time limit, so its result may change."""
     return not COMPARED & request.query_params.keys()
 
 
-def _timed(_: Request) -> bool:
+def _never(_: Request) -> bool:
     """Return False: the MCS of a cluster has a time limit too, so its result may change."""
     return False
 
 
-JsonReading = Annotated[Reading, Depends(_reading(JSON))]
-CoreReading = Annotated[Reading, Depends(_reading(JSON, settled=_timed))]
-CorePicture = Annotated[Reading, Depends(_reading(SVG, settled=_timed))]
-DrawReading = Annotated[Reading, Depends(_reading(JSON, settled=_replayed))]
-RowsReading = Annotated[Reading, Depends(_reading(*ROWS, settled=_replayed))]
-SvgReading = Annotated[Reading, Depends(_reading(SVG, settled=_compares_nothing))]
+JsonContext = Annotated[RequestContext, Depends(_dependency(JSON))]
+CoreContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_never))]
+CoreSvgContext = Annotated[RequestContext, Depends(_dependency(SVG, immutable=_never))]
+SampleContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_is_reproducible))]
+RowsContext = Annotated[RequestContext, Depends(_dependency(*ROWS, immutable=_is_reproducible))]
+SvgContext = Annotated[RequestContext, Depends(_dependency(SVG, immutable=_has_no_comparison))]

@@ -22,7 +22,7 @@ from graphkin.store.base import Generation
 
 
 @dataclass(frozen=True, eq=False)
-class File:
+class ExportFile:
     """A complete export file. It is deleted when the last reference to this object is gone."""
 
     path: Path
@@ -32,7 +32,7 @@ class File:
         weakref.finalize(self, self.path.unlink, missing_ok=True)
 
 
-def _for_owner(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, FILE_MODE)
 
 
@@ -55,17 +55,17 @@ class Exports:
     """
 
     def __init__(self, exporters: Pool, location: str, folder: Path, max_bytes: int, setting: str) -> None:
-        self._exporters = exporters
+        self._pool = exporters
         self._location = location
-        self._most = max_bytes // 2
+        self._max_file_bytes = max_bytes // 2
         self._setting = setting
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._numbers = count()
-        self._kept: LRUCache[str, File] = LRUCache(self._most, getsizeof=lambda file: file.bytes)
-        self._held = ExitStack()
-        self._folder = self._own(folder)
+        self._cache: LRUCache[str, ExportFile] = LRUCache(self._max_file_bytes, getsizeof=lambda file: file.bytes)
+        self._exit_stack = ExitStack()
+        self._folder = self._lock_subfolder(folder)
 
-    def _own(self, folder: Path) -> Path:
+    def _lock_subfolder(self, folder: Path) -> Path:
         """Create or clear a subfolder that only this server uses.
 
         Raises:
@@ -73,30 +73,30 @@ class Exports:
         """
         try:
             for number in count():
-                own = folder / str(number)
+                subfolder = folder / str(number)
                 private_folder(folder)
-                private_folder(own)
+                private_folder(subfolder)
                 try:
-                    self._held.enter_context(FileLock(own / ".lock").acquire(blocking=False))
+                    self._exit_stack.enter_context(FileLock(subfolder / ".lock").acquire(blocking=False))
                 except Timeout:
                     continue
-                sweep(own)
-                for left in own.glob("export-*"):
-                    left.unlink()
-                return own
+                sweep(subfolder)
+                for leftover in subfolder.glob("export-*"):
+                    leftover.unlink()
+                return subfolder
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
         raise AssertionError("numbers have no end")
 
     @property
     def size(self) -> int:
         """Size of the cached files in bytes."""
-        return int(self._kept.currsize)
+        return int(self._cache.currsize)
 
     def close(self) -> None:
         """Drop all files. A file that is being sent is deleted afterwards."""
-        self._kept.clear()
-        self._held.close()
+        self._cache.clear()
+        self._exit_stack.close()
 
     async def stream(self, generation: Generation, **choice: Any) -> AsyncGenerator[bytes]:
         """Yield the bytes of an export, created in a worker process.
@@ -107,19 +107,19 @@ class Exports:
             GraphkinError: As `api.work.exporting.export` raises it.
             StoreError: The worker process ended.
         """
-        made_of = {"store": self._location, "collection": generation.collection, "generation": generation.id}
+        arguments = {"store": self._location, "collection": generation.collection, "generation": generation.id}
         try:
-            async with self._exporters.worker() as exporter:
-                async for piece in exporter.stream("export", **made_of, **choice):
+            async with self._pool.worker() as exporter:
+                async for piece in exporter.stream("export", **arguments, **choice):
                     yield piece
         except (WorkerLost, TaskError) as error:
             raise StoreError(f"the export broke off: {error.detail}") from error
 
-    def at_hand(self, generation: Generation, **choice: Any) -> File | None:
+    def get_cached(self, generation: Generation, **choice: Any) -> ExportFile | None:
         """Return the cached file, None if there is none."""
-        return self._kept.get(_key(generation, choice))
+        return self._cache.get(_key(generation, choice))
 
-    async def file(self, generation: Generation, **choice: Any) -> File:
+    async def get(self, generation: Generation, **choice: Any) -> ExportFile:
         """Return the file, created if it is not cached. One file is created at a time.
 
         Raises:
@@ -127,34 +127,34 @@ class Exports:
             StoreError: The file cannot be created. Also the other errors of `stream`.
         """
         key = _key(generation, choice)
-        async with self._turn:
-            file = self._kept.get(key)
+        async with self._lock:
+            file = self._cache.get(key)
             if file is None:
-                file = self._kept[key] = await self._make(generation, choice)
+                file = self._cache[key] = await self._create(generation, choice)
             return file
 
-    async def _make(self, generation: Generation, choice: dict[str, Any]) -> File:
+    async def _create(self, generation: Generation, choice: dict[str, Any]) -> ExportFile:
         path, size = self._folder / f"export-{next(self._numbers)}", 0
         try:
-            with whole(path) as beside, open(beside, "wb", opener=_for_owner) as writing:
+            with whole(path) as temporary_path, open(temporary_path, "wb", opener=_open_private) as target:
                 async for piece in self.stream(generation, **choice):
                     size += len(piece)
-                    self._require_room(size)
-                    await asyncio.to_thread(writing.write, piece)
+                    self._require_size(size)
+                    await asyncio.to_thread(target.write, piece)
         except OSError as error:
-            raise self._unwritable(error) from error
-        return File(path, size)
+            raise self._write_error(error) from error
+        return ExportFile(path, size)
 
-    def _require_room(self, size: int) -> None:
-        if size > self._most:
+    def _require_size(self, size: int) -> None:
+        if size > self._max_file_bytes:
             raise InvalidInput(
                 "this export is too large to send parts of",
-                given=f"more than {self._most} bytes",
+                given=f"more than {self._max_file_bytes} bytes",
                 expected="a request without Range, which is answered as the export is made",
                 hint=f"or ask for fewer items by start and stop, or raise {self._setting}, half of which one may take",
             )
 
-    def _unwritable(self, error: OSError) -> StoreError:
+    def _write_error(self, error: OSError) -> StoreError:
         return StoreError(
             f"cannot write the folder of exports: {error}",
             expected="a writable folder with free space",

@@ -11,7 +11,7 @@ from graphkin.api.depiction.depictor import Depictor
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.patterns import PatternMatches
-from graphkin.api.work.classes import as_work
+from graphkin.api.work.classes import in_work_class
 from graphkin.api.work.structures import StructureReader
 from graphkin.collection.clusters.core import Core
 from graphkin.collection.clusters.partition import Clusters
@@ -28,11 +28,11 @@ from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 from graphkin.store.sampling.base import Sampler
 
-_THREADS = max(1, (cpu_count() or 1) // 2)  # The other cores serve other requests.
+_MAX_THREADS = max(1, (cpu_count() or 1) // 2)  # The other cores serve other requests.
 
 
-class Workers:
-    """Creates the ports of collections. Ports block, so they may be used only in the threads of `Reading.run`.
+class PortFactory:
+    """Creates the ports of collections. Ports block, so they may be used only in the threads of `RequestContext.run`.
 
     A port runs its coroutine on the event loop within the cancel scope of the request, so it stops with the request.
     """
@@ -54,17 +54,17 @@ class Workers:
     def ports(self, sampler: Callable[[], Sampler], generation: Generation, selections: Selections) -> Ports:
         """Return the ports of one open generation."""
         return Ports(
-            _Reader(self._structures, generation),
-            _Matcher(self._patterns, generation, selections),
-            _Builder(self._clusterings, self._layouts, self._depictor, generation),
+            _StructurePort(self._structures, generation),
+            _SubstructurePort(self._patterns, generation, selections),
+            _JobPort(self._clusterings, self._layouts, self._depictor, generation),
             sampler,
-            _THREADS,
-            _stoppable,
+            _MAX_THREADS,
+            _cancellable,
             MAX_COMPARED,
         )
 
 
-class _Reader:
+class _StructurePort:
     def __init__(self, structures: StructureReader, generation: Generation) -> None:
         self._structures = structures
         self._generation = generation
@@ -76,7 +76,7 @@ class _Reader:
         return from_thread.run(self._structures.read_each, self._generation, [*structures])
 
 
-class _Matcher:
+class _SubstructurePort:
     def __init__(self, patterns: PatternMatches, generation: Generation, selections: Selections) -> None:
         self._patterns = patterns
         self._generation = generation
@@ -86,11 +86,11 @@ class _Matcher:
         return from_thread.run(self._match, substructure, select())
 
     async def _match(self, substructure: str | Substructure, ids: Int32) -> Having:
-        async with as_work("substructure"):
+        async with in_work_class("substructure"):
             return await self._patterns.get(self._generation, self._selections, *written_pattern(substructure), ids)
 
 
-class _Builder:
+class _JobPort:
     def __init__(self, clusterings: Clusterings, layouts: Layouts, depictor: Depictor, generation: Generation) -> None:
         self._clusterings = clusterings
         self._layouts = layouts
@@ -108,6 +108,6 @@ class _Builder:
 
 
 @contextmanager
-def _stoppable(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
+def _cancellable(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
     """Report no progress, but stop the work of a request at its next step if its client has left or its time is up."""
     yield lambda _: from_thread.check_cancelled()

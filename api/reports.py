@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from graphkin.protocol.errors import NotFound
 
-_LARGEST = 8 * 2**20  # bytes; larger files are ignored
+_MAX_BYTES = 8 * 2**20  # bytes; larger files are ignored
 
 
 class Report(BaseModel):
@@ -35,45 +35,46 @@ class Reports:
 
     folder: Path | None
 
-    def of(self, generation: str) -> list[Report]:
+    def of_generation(self, generation: str) -> list[Report]:
         """Return the reports of a generation by name; of several with the same name, the first by path.
 
         Files that are not reports are ignored.
         """
-        found = {each.report: each for _, each in reversed(self._all()) if each.generation == generation}
-        return sorted(found.values(), key=lambda each: each.report)
+        reports = {each.report: each for _, each in reversed(self._read_all()) if each.generation == generation}
+        return sorted(reports.values(), key=lambda each: each.report)
 
-    def picture(self, generation: str, name: str) -> bytes:
+    def svg(self, generation: str, name: str) -> bytes:
         """Return the SVG of a report.
 
         Raises:
             NotFound: The generation has no such report.
         """
-        for path, each in self._all():
+        for path, each in self._read_all():
             svg = path.with_suffix(".svg")
-            if (each.generation, each.report) == (generation, name) and _readable(svg):
+            if (each.generation, each.report) == (generation, name) and _is_readable(svg):
                 return svg.read_bytes()
         raise NotFound(
             "no such report of this generation",
             given=name,
-            expected=", ".join(each.report for each in self.of(generation)) or "none: there are no reports of it",
+            expected=", ".join(each.report for each in self.of_generation(generation))
+            or "none: there are no reports of it",
             hint="`python -m studies.report`, in a clone of the repository, makes reports, and "
             "`graphkin serve --reports DIR` shows those in a folder",
         )
 
-    def _all(self) -> list[tuple[Path, Report]]:
+    def _read_all(self) -> list[tuple[Path, Report]]:
         if self.folder is None:
             return []
         paths = sorted(path for pattern in ("*.json", "*/*.json") for path in self.folder.glob(pattern))
-        return [(path, read) for path in paths if (read := _read(path)) is not None]
+        return [(path, read) for path in paths if (read := _read_report(path)) is not None]
 
 
-def _read(path: Path) -> Report | None:
+def _read_report(path: Path) -> Report | None:
     try:
-        return Report.model_validate_json(path.read_bytes()) if _readable(path) else None
+        return Report.model_validate_json(path.read_bytes()) if _is_readable(path) else None
     except (OSError, ValidationError):
         return None
 
 
-def _readable(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size <= _LARGEST
+def _is_readable(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size <= _MAX_BYTES

@@ -30,13 +30,13 @@ PATIENCE = 10
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that stop a server."""
 
-_MALLOC = {  # glibc's option numbers of mallopt, and their values
+_MALLOPT = {  # glibc's option numbers of mallopt, and their values
     -8: 2,  # Arenas. Each keeps freed memory, and by default there are eight per core.
     -3: 2**20,  # Size in bytes from which a freed block is returned at once. By default it grows with the freed blocks.
     -1: 2**22,  # Bytes that may stay free at the end of an arena.
 }
 
-_TURN = 0.0005
+_SWITCH_INTERVAL = 0.0005
 """Seconds that a computing thread keeps the interpreter while others wait.
 
 The thread of the event loop waits this long each time after it has released the interpreter.
@@ -57,10 +57,10 @@ class Server:
     """
 
     def __init__(self, settings: Settings, fork_server: ForkServer | None = None) -> None:
-        share_machine()
+        configure_process()
         require_servable(settings)
         app = create_app(settings, fork_server)
-        self._socket = listening(settings.host, settings.port)
+        self._socket = listen(settings.host, settings.port)
         self._server = Listener(app, settings)
         self.url = url_of(self._socket, settings)
 
@@ -89,7 +89,7 @@ class Listener(uvicorn.Server):
     """uvicorn server that uses `Connection` as its protocol."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
-        super().__init__(_configured(app, settings))
+        super().__init__(_uvicorn_config(app, settings))
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._bounds = Bounds(
             settings.head_seconds,
@@ -129,7 +129,7 @@ class Listener(uvicorn.Server):
         )
 
 
-def _configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
+def _uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Connection,
@@ -143,36 +143,36 @@ def _configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
     )
 
 
-def serve(server: uvicorn.Server, listening: socket.socket) -> None:
+def serve(server: uvicorn.Server, sock: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM, then let running responses end for `PATIENCE` seconds."""
     gc.freeze()  # Keep the garbage collector from scanning imported modules while requests wait.
-    with handled(signal.SIG_IGN):  # uvicorn handles the signals, then raises them again.
-        server.run(sockets=[listening])
+    with handle_signals(signal.SIG_IGN):  # uvicorn handles the signals, then raises them again.
+        server.run(sockets=[sock])
 
 
 @contextmanager
-def handled(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> Iterator[None]:
+def handle_signals(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> Iterator[None]:
     """Handle the signals that stop a server with `handler` while the block runs."""
-    before = [signal.signal(each, handler) for each in SIGNALS]
+    former_handlers = [signal.signal(number, handler) for number in SIGNALS]
     try:
         yield
     finally:
-        for each, former in zip(SIGNALS, before, strict=True):
-            signal.signal(each, former)
+        for number, former in zip(SIGNALS, former_handlers, strict=True):
+            signal.signal(number, former)
 
 
-def share_machine() -> None:
+def configure_process() -> None:
     """Configure this process for serving.
 
     Computing threads switch more often. The limit on open files, often 1,024 in shells, is raised to the maximum. glibc
     returns freed memory at once, so a large response does not occupy memory afterwards.
     """
-    sys.setswitchinterval(_TURN)
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError):  # macOS reports an unlimited maximum that it does not allow.
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
-        for setting, value in _MALLOC.items():
+        for setting, value in _MALLOPT.items():
             mallopt(setting, value)
 
 
@@ -184,7 +184,7 @@ def require_servable(settings: Settings) -> None:
         StoreError: The store or a cache cannot be opened.
     """
     _require_certificate(settings)
-    asyncio.run(_try_out(settings))
+    asyncio.run(_open_once(settings))
 
 
 def _require_certificate(settings: Settings) -> None:
@@ -202,22 +202,22 @@ def _require_certificate(settings: Settings) -> None:
         raise InvalidInput(f"no certificate with its key: {error}", given=given, expected=expected) from error
 
 
-async def _try_out(settings: Settings) -> None:
+async def _open_once(settings: Settings) -> None:
     async with open_state(settings):
         pass
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket.
 
     Raises:
         InvalidInput: The address cannot be used.
     """
-    with _said(host, port):
+    with _translate_errors(host, port):
         return socket.create_server((host.strip("[]"), port), family=_family(host))
 
 
-def bound(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
     """Return a socket bound with SO_REUSEPORT, so that other processes of this user can bind the same address.
 
     The kernel distributes connections among those that listen.
@@ -227,7 +227,7 @@ def bound(host: str, port: int) -> socket.socket:
     """
     sock = socket.socket(_family(host))
     try:
-        with _said(host, port):
+        with _translate_errors(host, port):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             sock.bind((host.strip("[]"), port))
@@ -249,7 +249,7 @@ def _family(host: str) -> socket.AddressFamily:
 
 
 @contextmanager
-def _said(host: str, port: int) -> Iterator[None]:
+def _translate_errors(host: str, port: int) -> Iterator[None]:
     """Translate socket errors into `InvalidInput`."""
     try:
         yield

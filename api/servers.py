@@ -32,20 +32,20 @@ from graphkin.api.http import metrics
 from graphkin.api.serve import (
     PATIENCE,
     Listener,
-    bound,
-    handled,
-    listening,
+    bind,
+    configure_process,
+    handle_signals,
+    listen,
     require_servable,
     serve,
-    share_machine,
     url_of,
 )
 from graphkin.api.settings import Settings
 from graphkin.protocol.errors import StoreError
 
-_READY = b"r"
-_PAUSE = 1.0  # seconds before an ended process is restarted
-_MORE = 10  # seconds beyond `PATIENCE` after which a stopping process is killed
+_READY_MESSAGE = b"r"
+_RESTART_DELAY = 1.0  # seconds before an ended process is restarted
+_KILL_DELAY = 10  # seconds beyond `PATIENCE` after which a stopping process is killed
 
 
 class Servers:
@@ -57,59 +57,61 @@ class Servers:
     def __init__(self, settings: Settings, number: int) -> None:
         require_servable(settings)
         # Fails if another process listens there, even with SO_REUSEPORT.
-        with listening(settings.host, settings.port) as alone:
-            port = alone.getsockname()[1]
+        with listen(settings.host, settings.port) as probe:
+            port = probe.getsockname()[1]
         self._settings = settings.model_copy(update={"port": port})
-        self._number = number
-        self._held = bound(settings.host, port)  # It never listens, so connections go to the server processes.
-        self.url = url_of(self._held, settings)
+        self._count = number
+        self._reserved = bind(settings.host, port)  # It never listens, so connections go to the server processes.
+        self.url = url_of(self._reserved, settings)
 
-    def run(self, told: Callable[[], object]) -> None:
+    def run(self, on_ready: Callable[[], object]) -> None:
         """Serve until SIGINT or SIGTERM, then let running responses end for a while.
 
         A process that ends meanwhile is restarted.
 
         Args:
-            told: Called once all processes listen.
+            on_ready: Called once all processes listen.
 
         Raises:
             StoreError: A process ended before all of them listened.
         """
-        with self._held, TemporaryDirectory(prefix="graphkin-") as folder, _signals() as asked:
-            processes = [_Process(number, self._settings, Path(folder)) for number in range(self._number)]
+        with self._reserved, TemporaryDirectory(prefix="graphkin-") as folder, _stop_signals() as stop_channel:
+            processes = [_Process(number, self._settings, Path(folder)) for number in range(self._count)]
             try:
-                for each in processes:
-                    each.start()
-                self._keep(processes, asked, told)
+                for process in processes:
+                    process.start()
+                self._supervise(processes, stop_channel, on_ready)
             finally:
-                for each in processes:
-                    each.tell()
-                for each in processes:
-                    each.end()
+                for process in processes:
+                    process.terminate_gracefully()
+                for process in processes:
+                    process.end()
 
-    def _keep(self, processes: list["_Process"], asked: socket.socket, told: Callable[[], object]) -> None:
-        said = False
+    def _supervise(
+        self, processes: list["_Process"], stop_channel: socket.socket, on_ready: Callable[[], object]
+    ) -> None:
+        is_ready = False
         with selectors.DefaultSelector() as selector:
-            selector.register(asked, selectors.EVENT_READ)
-            for each in processes:
-                selector.register(each, selectors.EVENT_READ, each)
+            selector.register(stop_channel, selectors.EVENT_READ)
+            for process in processes:
+                selector.register(process, selectors.EVENT_READ, process)
             while True:
-                for key, _ in selector.select(_PAUSE):
+                for key, _ in selector.select(_RESTART_DELAY):
                     if key.data is None:
                         return
-                    process: _Process = key.data
-                    if not process.heard():
-                        if not said:
+                    sender: _Process = key.data
+                    if not sender.read_message():
+                        if not is_ready:
                             raise StoreError("a process ended before it listened", hint="what it wrote says why")
-                        selector.unregister(process)
-                        process.end()
-                if not said and all(each.ready for each in processes):
-                    said = True
-                    told()
-                for each in processes:
-                    if each.due():
-                        each.start()
-                        selector.register(each, selectors.EVENT_READ, each)
+                        selector.unregister(sender)
+                        sender.end()
+                if not is_ready and all(process.ready for process in processes):
+                    is_ready = True
+                    on_ready()
+                for process in processes:
+                    if process.is_due():
+                        process.start()
+                        selector.register(process, selectors.EVENT_READ, process)
 
 
 class _Process:
@@ -121,40 +123,40 @@ class _Process:
 
     def __init__(self, number: int, settings: Settings, folder: Path) -> None:
         self.ready = False
-        self._order = {"number": number, "folder": str(folder), "settings": settings.model_dump(mode="json")}
+        self._settings_message = {"number": number, "folder": str(folder), "settings": settings.model_dump(mode="json")}
         self._shared = metrics.SharedFiles(folder, number)
         self._process: subprocess.Popen[bytes] | None = None
-        self._ended = 0.0
+        self._end_time = 0.0
 
     def start(self) -> None:
-        self._channel, theirs = socket.socketpair()
-        with theirs:
+        self._channel, child_end = socket.socketpair()
+        with child_end:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "graphkin.api.servers"],
-                stdin=theirs.fileno(),
+                stdin=child_end.fileno(),
                 env={**os.environ, **self._shared.environment},
                 start_new_session=True,  # Ctrl-C in a terminal reaches only the parent process.
             )
         self._shared.begin(self._process.pid)
-        self._channel.sendall(json.dumps(self._order).encode() + b"\n")
+        self._channel.sendall(json.dumps(self._settings_message).encode() + b"\n")
 
     def fileno(self) -> int:
         return self._channel.fileno()
 
-    def heard(self) -> bool:
+    def read_message(self) -> bool:
         """Read a message of the process, and return whether the process is still running."""
         try:
-            said = self._channel.recv(16)
+            message = self._channel.recv(16)
         except OSError:
-            said = b""
-        self.ready = self.ready or said == _READY
-        return bool(said)
+            message = b""
+        self.ready = self.ready or message == _READY_MESSAGE
+        return bool(message)
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Return whether the process has ended long enough ago to be restarted."""
-        return self._process is None and time.monotonic() >= self._ended + _PAUSE
+        return self._process is None and time.monotonic() >= self._end_time + _RESTART_DELAY
 
-    def tell(self) -> None:
+    def terminate_gracefully(self) -> None:
         """Tell the process to stop."""
         if self._process is not None:
             self._process.terminate()
@@ -166,24 +168,24 @@ class _Process:
         if self._process is None:
             return
         try:
-            self._process.wait(PATIENCE + _MORE)
+            self._process.wait(PATIENCE + _KILL_DELAY)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._channel.close()
-        self._process, self._ended = None, time.monotonic()
+        self._process, self._end_time = None, time.monotonic()
         self._shared.end()
 
 
 @contextmanager
-def _signals() -> Iterator[socket.socket]:
+def _stop_signals() -> Iterator[socket.socket]:
     """Yield a socket that becomes readable when a signal stops the server."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs, handled(lambda *_: theirs.send(b"s")):
-        yield ours
+    own_end, child_end = socket.socketpair()
+    with own_end, child_end, handle_signals(lambda *_: child_end.send(b"s")):
+        yield own_end
 
 
-class _Telling(Listener):
+class _ChildServer(Listener):
     """Listener that notifies the parent process when it listens."""
 
     def __init__(self, app: FastAPI, settings: Settings, channel: socket.socket) -> None:
@@ -193,9 +195,9 @@ class _Telling(Listener):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._channel.send(_READY)
+            self._channel.send(_READY_MESSAGE)
 
-    def end_with(self) -> None:
+    def stop_with_parent(self) -> None:
         """Stop when the parent process ends."""
         while self._channel.recv(16):
             pass
@@ -206,13 +208,13 @@ def main() -> None:
     channel = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     with channel.makefile("r") as reading:
-        order: dict[str, Any] = json.loads(reading.readline())
-    share_machine()
-    settings = Settings(**order["settings"])
-    shared = metrics.SharedFiles(Path(order["folder"]), order["number"])
-    server = _Telling(create_app(settings, shared=shared), settings, channel)
-    threading.Thread(target=server.end_with, name="end", daemon=True).start()
-    with bound(settings.host, settings.port) as sock:  # uvicorn listens after the application has started.
+        message: dict[str, Any] = json.loads(reading.readline())
+    configure_process()
+    settings = Settings(**message["settings"])
+    shared = metrics.SharedFiles(Path(message["folder"]), message["number"])
+    server = _ChildServer(create_app(settings, shared=shared), settings, channel)
+    threading.Thread(target=server.stop_with_parent, name="end", daemon=True).start()
+    with bind(settings.host, settings.port) as sock:  # uvicorn listens after the application has started.
         serve(server, sock)
 
 

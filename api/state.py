@@ -16,7 +16,7 @@ from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
-from graphkin.api.ports import Workers
+from graphkin.api.ports import PortFactory
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, WORKING, Queue
@@ -81,12 +81,12 @@ async def open_state(settings: Settings, shared: ForkServer | None = None) -> As
             aclosing(PatternMatches(SubstructureMatcher(pattern_readers, matchers, location, _MATCHING))) as patterns,
         ):
             structures, depictor = StructureReader(readers), Depictor(drawers, comparers)
-            workers = Workers(structures, patterns, clusterings, layouts, depictor)
+            port_factory = PortFactory(structures, patterns, clusterings, layouts, depictor)
             with (
                 closing(
                     Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")
                 ) as exports,
-                closing(GenerationCache(store, settings.sampler, workers.ports)) as generations,
+                closing(GenerationCache(store, settings.sampler, port_factory.ports)) as generations,
                 closing(Scrubber(generations.open_generations, settings.scrub_hours * 3600)) as scrubber,
             ):
                 yield State(

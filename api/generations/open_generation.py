@@ -16,7 +16,7 @@ from graphkin.store.sampling.base import Engine, Sampler
 _MAX_TEXT_BYTES = 32 * 2**20  # bytes of a generation's items that are cached as JSON
 
 OpenPorts = Callable[[Callable[[], Sampler], Generation, Selections], Ports]
-"""Type of `Workers.ports`, which opens the ports of a collection."""
+"""Type of `PortFactory.ports`, which opens the ports of a collection."""
 
 
 class OpenGeneration:

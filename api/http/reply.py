@@ -32,12 +32,12 @@ def negotiate(offers: tuple[str, ...], accept: str) -> str:
         NotAcceptable: The header accepts none of them.
     """
     try:
-        chosen: str = mimeparse.best_match(offers, accept)
+        media_type: str = mimeparse.best_match(offers, accept)
     except mimeparse.MimeTypeParseException:
-        chosen = ""
-    if not chosen:
+        media_type = ""
+    if not media_type:
         raise NotAcceptable("none of these media types is offered here", given=accept, expected=", ".join(offers))
-    return chosen
+    return media_type
 
 
 def entity_tag(*parts: str) -> str:
@@ -45,14 +45,14 @@ def entity_tag(*parts: str) -> str:
     return '"' + blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest() + '"'
 
 
-def document(fields: Mapping[str, Any], **ready: bytes) -> bytes:
+def json_object(fields: Mapping[str, Any], **ready: bytes) -> bytes:
     """Return a JSON object of `fields` (at least one) and of members that are encoded already."""
     parts = [to_json(fields)[:-1]]
     parts += [b',"%b":%b' % (name.encode(), text) for name, text in ready.items()]
     return b"".join([*parts, b"}"])
 
 
-def array(elements: Iterable[bytes]) -> bytes:
+def json_array(elements: Iterable[bytes]) -> bytes:
     """Return a JSON array of elements that are encoded already."""
     return b"[%b]" % b",".join(elements)
 
@@ -70,4 +70,4 @@ def _text(similarity: float) -> bytes:
 def similar_items(items: Iterable[bytes], similarity: Float32) -> bytes:
     """Return a JSON array of {item, similarity} objects."""
     pairs = zip(items, similarity_texts(similarity), strict=True)
-    return array(b'{"item":%b,"similarity":%b}' % pair for pair in pairs)
+    return json_array(b'{"item":%b,"similarity":%b}' % pair for pair in pairs)

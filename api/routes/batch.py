@@ -5,14 +5,14 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.context import Reading, open_reading
+from graphkin.api.context import RequestContext, open_context
 from graphkin.api.http.body import json_body, receive_body
 from graphkin.api.http.openapi import parameters, problems, replies
 from graphkin.api.http.reply import ARROW, ROWS
 from graphkin.api.http.route import with_access
 from graphkin.api.http.rows import encode_rows
 from graphkin.api.http.validation import parse_body, validate
-from graphkin.api.work.classes import Batching
+from graphkin.api.work.classes import BatchRoute
 from graphkin.collection.queries import Answers
 from graphkin.protocol.replies import SearchRow
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBatchBody
@@ -23,7 +23,7 @@ _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery,
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=with_access("read", Batching),
+    route_class=with_access("read", BatchRoute),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
@@ -41,16 +41,16 @@ async def search_batch(request: Request) -> Response:
     """
     path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
     validate(GenerationQuery, dict(request.query_params.multi_items()), "query")
-    read = await open_reading(request, path.c, ROWS)
+    context = await open_context(request, path.c, ROWS)
     batch = await run_in_threadpool(parse_body, SearchBatchBody, await receive_body(request))
-    read.spend(len(batch.structures))
-    return await read.run(_reply, read, batch)
+    context.spend(len(batch.structures))
+    return await context.run(_reply, context, batch)
 
 
-def _reply(read: Reading, batch: SearchBatchBody) -> Response:
-    rows = _rows(read.collection.search_batch(batch), read.media_type)
-    provenance = {"generation": read.generation.id, "min_similarity": batch.min_similarity, "limit": batch.limit}
-    return read.whole(b"".join(encode_rows(read.media_type, rows.schema, [rows], provenance)))
+def _reply(context: RequestContext, batch: SearchBatchBody) -> Response:
+    rows = _rows(context.collection.search_batch(batch), context.media_type)
+    provenance = {"generation": context.generation.id, "min_similarity": batch.min_similarity, "limit": batch.limit}
+    return context.respond(b"".join(encode_rows(context.media_type, rows.schema, [rows], provenance)))
 
 
 def _rows(answers: Answers, media_type: str) -> pa.RecordBatch:

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.context import Reading, open_reading
+from graphkin.api.context import RequestContext, open_context
 from graphkin.api.http.openapi import parameters, problems
-from graphkin.api.http.reply import JSON, array, similarity_texts
+from graphkin.api.http.reply import JSON, json_array, similarity_texts
 from graphkin.api.http.route import with_access
 from graphkin.api.http.validation import validate
-from graphkin.api.work.classes import Querying
+from graphkin.api.work.classes import QueryRoute
 from graphkin.protocol.replies import CliffsPage
 from graphkin.protocol.requests import CliffsQuery, CollectionPath
 from graphkin.protocol.values import MAX_CLIFFS
@@ -22,7 +22,7 @@ _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(CliffsQuery, "qu
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["hierarchy"],
-    route_class=with_access("read", Querying),
+    route_class=with_access("read", QueryRoute),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
@@ -34,28 +34,28 @@ async def cliffs(request: Request) -> Response:
     fingerprints, which are counted as `identical`."""
     path = validate(CollectionPath, request.path_params, "path")
     query = validate(CliffsQuery, dict(request.query_params.multi_items()), "query")
-    read = await open_reading(request, path.c, (JSON,))
-    return await read.run(_page, read, query)
+    context = await open_context(request, path.c, (JSON,))
+    return await context.run(_page, context, query)
 
 
-def _page(read: Reading, query: CliffsQuery) -> Response:
-    found, begin = read.collection.cliffs(query, MAX_CLIFFS, query.selection()), read.position
-    end = min(begin + query.limit, len(found.a))
-    shown = found.part(begin, end)
-    ids = np.unique(np.concatenate([shown.a, shown.b])).tolist()
-    sali = [to_json(each if math.isfinite(each) else None) for each in shown.sali.tolist()]
-    ends = zip(shown.a.tolist(), shown.b.tolist(), strict=True)
-    said = zip(similarity_texts(shown.similarity), map(to_json, shown.difference.tolist()), sali, strict=True)
-    return read.json(
+def _page(context: RequestContext, query: CliffsQuery) -> Response:
+    result, begin = context.collection.cliffs(query, MAX_CLIFFS, query.selection()), context.position
+    end = min(begin + query.limit, len(result.a))
+    part = result.part(begin, end)
+    ids = np.unique(np.concatenate([part.a, part.b])).tolist()
+    sali = [to_json(value if math.isfinite(value) else None) for value in part.sali.tolist()]
+    ends = zip(part.a.tolist(), part.b.tolist(), strict=True)
+    values = zip(similarity_texts(part.similarity), map(to_json, part.difference.tolist()), sali, strict=True)
+    return context.json(
         {
-            "total": found.total,
-            "identical": found.identical,
-            "truncated": read.generation.manifest.dropped,
-            "next_cursor": read.cursor_at(end) if end < len(found.a) else None,
+            "total": result.total,
+            "identical": result.identical,
+            "truncated": context.generation.manifest.dropped,
+            "next_cursor": context.cursor_at(end) if end < len(result.a) else None,
         },
-        pairs=array(
+        pairs=json_array(
             b'{"a":%d,"b":%d,"similarity":%b,"difference":%b,"sali":%b}' % (*pair, *texts)
-            for pair, texts in zip(ends, said, strict=True)
+            for pair, texts in zip(ends, values, strict=True)
         ),
-        items=array(read.open_generation.item_texts(ids)),
+        items=json_array(context.open_generation.item_texts(ids)),
     )

@@ -7,13 +7,13 @@ import numpy as np
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.context import JsonReading, Reading
+from graphkin.api.context import JsonContext, RequestContext
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import ClusterId, ItemId
-from graphkin.api.http.reply import array
+from graphkin.api.http.reply import json_array
 from graphkin.api.http.route import with_access
-from graphkin.api.work.classes import Searching
-from graphkin.collection.clusters.kept import default_linkage
+from graphkin.api.work.classes import SearchRoute
+from graphkin.collection.clusters.kept import chosen
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
@@ -24,90 +24,97 @@ from graphkin.store.sampling.base import require_ids
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["clusters"],
-    route_class=with_access("read", Searching),
+    route_class=with_access("read", SearchRoute),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
 
 @router.get("/clusters", response_model=ClustersPage)
-async def clusters(read: JsonReading, query: Annotated[ClustersQuery, Query()]) -> Response:
+async def clusters(context: JsonContext, query: Annotated[ClustersQuery, Query()]) -> Response:
     """All items in clusters, the largest first.
 
     Taylor and Butina's: the item with most neighbours and these, then the same of what is left. They and scaffolds take
     a while where there are many items: 503 says how far they are. Clusters are kept on this machine.
     """
-    return await read.run(_page, read, query)
+    return await context.run(_page, context, query)
 
 
 @router.get("/clusters/{id}", response_model=ClusterReply)
-async def cluster(read: JsonReading, id: ClusterId, query: Annotated[ClusterQuery, Query()]) -> Response:
+async def cluster(context: JsonContext, id: ClusterId, query: Annotated[ClusterQuery, Query()]) -> Response:
     """One cluster, and its members: the centre first, then by id."""
-    return await read.run(_members, read, id - 1, query)
+    return await context.run(_members, context, id - 1, query)
 
 
 @router.get("/items/{id}/cluster", response_model=ItemClusterReply)
-async def item_cluster(read: JsonReading, id: ItemId, query: Annotated[ItemClusterQuery, Query()]) -> Response:
+async def item_cluster(context: JsonContext, id: ItemId, query: Annotated[ItemClusterQuery, Query()]) -> Response:
     """The cluster that an item is in."""
-    require_ids(np.array([id]), read.generation.size)
-    return await read.run(_own, read, id, query)
+    require_ids(np.array([id]), context.generation.size)
+    return await context.run(_cluster_of_item, context, id, query)
 
 
-def _page(read: Reading, query: ClustersQuery) -> Response:
-    clustering, begin = read.collection.clusters(query), read.position
-    found = clustering.clusters
-    end = min(begin + query.limit, len(found.centre))
-    return read.json(
+def _page(context: RequestContext, query: ClustersQuery) -> Response:
+    clustering, begin = context.collection.clusters(query), context.position
+    partition = clustering.clusters
+    end = min(begin + query.limit, len(partition.centre))
+    return context.json(
         {
-            **_method(read, query, clustering),
-            "clusters": _summaries(read, query, found, begin, end),
-            "total": len(found.centre),
-            "singletons": int((found.sizes == 1).sum()),
-            "sizes": _histogram(found.sizes),
-            "next_cursor": read.cursor_at(end) if end < len(found.centre) else None,
+            **_method(context, query, clustering),
+            "clusters": _summaries(context, query, partition, begin, end),
+            "total": len(partition.centre),
+            "singletons": int((partition.sizes == 1).sum()),
+            "sizes": _histogram(partition.sizes),
+            "next_cursor": context.cursor_at(end) if end < len(partition.centre) else None,
         },
-        items=array(read.open_generation.item_texts(np.sort(found.centre[begin:end]).tolist())),
+        items=json_array(context.open_generation.item_texts(np.sort(partition.centre[begin:end]).tolist())),
     )
 
 
-def _members(read: Reading, number: int, query: ClusterQuery) -> Response:
-    clustering = read.collection.clusters(query)
-    members, begin = clustering.clusters.members(number), read.position
+def _members(context: RequestContext, number: int, query: ClusterQuery) -> Response:
+    clustering = context.collection.clusters(query)
+    members, begin = clustering.clusters.members(number), context.position
     end = begin + query.limit
-    (own,) = _summaries(read, query, clustering.clusters, number, number + 1)
-    return read.json(
+    (summary,) = _summaries(context, query, clustering.clusters, number, number + 1)
+    return context.json(
         {
-            **_method(read, query, clustering),
-            "cluster": own,
-            "next_cursor": read.cursor_at(end) if end < len(members) else None,
+            **_method(context, query, clustering),
+            "cluster": summary,
+            "next_cursor": context.cursor_at(end) if end < len(members) else None,
         },
-        items=array(read.open_generation.item_texts(members[begin:end].tolist())),
+        items=json_array(context.open_generation.item_texts(members[begin:end].tolist())),
     )
 
 
-def _own(read: Reading, id: int, query: ItemClusterQuery) -> Response:
-    clustering = read.collection.clusters(query)
+def _cluster_of_item(context: RequestContext, id: int, query: ItemClusterQuery) -> Response:
+    clustering = context.collection.clusters(query)
     number = int(clustering.clusters.label[id])
-    (own,) = _summaries(read, query, clustering.clusters, number, number + 1)
-    return read.json({**_method(read, query, clustering), "cluster": own})
+    (summary,) = _summaries(context, query, clustering.clusters, number, number + 1)
+    return context.json({**_method(context, query, clustering), "cluster": summary})
 
 
-def _method(read: Reading, query: ClusteredFields, clustering: Clustering) -> dict[str, Any]:
+def _method(context: RequestContext, query: ClusteredFields, clustering: Clustering) -> dict[str, Any]:
     """Return the method and threshold, and the reason for a threshold that the query does not name."""
     reason = None
     if query.method == "single" and query.threshold is None:
-        reason = {"stored": read.generation.manifest.threshold, "largest": default_linkage(read.generation).largest}
+        reason = {"stored": context.generation.manifest.threshold, "largest": chosen(context.generation).largest}
     return {"method": query.method, "threshold": clustering.threshold, "chosen": reason}
 
 
-def _summaries(read: Reading, query: ClusteredFields, found: Clusters, first: int, last: int) -> list[dict[str, Any]]:
+def _summaries(
+    context: RequestContext, query: ClusteredFields, partition: Clusters, first: int, last: int
+) -> list[dict[str, Any]]:
     """Return the summaries of the clusters `first` to `last` - 1."""
     numbers = range(first, last)
     ranges: list[dict[str, Any] | None] = [None] * len(numbers)
     if query.property is not None:
-        columns = [each.tolist() for each in found.ranges(numeric(read.generation, query.property), first, last)]
+        columns = [each.tolist() for each in partition.ranges(numeric(context.generation, query.property), first, last)]
         ranges = [dict(zip(Ranges._fields, map(_or_null, row), strict=True)) for row in zip(*columns, strict=True)]
-    rows = zip(numbers, found.sizes[first:last].tolist(), found.centre[first:last].tolist(), ranges, strict=True)
-    return [{"id": number + 1, "size": size, "centre": centre, "range": own} for number, size, centre, own in rows]
+    rows = zip(
+        numbers, partition.sizes[first:last].tolist(), partition.centre[first:last].tolist(), ranges, strict=True
+    )
+    return [
+        {"id": number + 1, "size": size, "centre": centre, "range": value_range}
+        for number, size, centre, value_range in rows
+    ]
 
 
 def _or_null(value: float) -> float | None:

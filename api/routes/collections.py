@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.context import reply_by_content
+from graphkin.api.context import respond_by_content
 from graphkin.api.http.access import CALLER, Caller
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import CollectionName
@@ -30,37 +30,37 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
     caller: Caller | None = request.scope.get(CALLER)
     summaries = [
         {
-            "name": listed.name,
-            "kind": listed.kind,
-            "generation": listed.current,
+            "name": entry.name,
+            "kind": entry.kind,
+            "generation": entry.current,
             "items": manifest.counts.kept,
             "edges": manifest.edges,
             "published_at": manifest.published_at,
-            "damaged": _told(damage),
+            "damaged": _damage_fields(damage),
         }
-        for listed, manifest, damage in state_of(request)["generations"].overview()
-        if caller is None or caller.key.reaches(listed.name)
+        for entry, manifest, damage in state_of(request)["generations"].overview()
+        if caller is None or caller.key.reaches(entry.name)
     ]
-    return reply_by_content(request, to_json({"collections": summaries}))
+    return respond_by_content(request, to_json({"collections": summaries}))
 
 
 @router.get("/{c}", response_model=CollectionDetail, responses=problems(404, 410))
 def collection(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
     """One generation's provenance, and the ids of all generations, oldest first."""
-    listed, manifest, damage = state_of(request)["generations"].overview_of(c, query.generation)
-    kept = state_of(request)["generations"].store.rerun(c, manifest.generation)
+    entry, manifest, damage = state_of(request)["generations"].overview_of(c, query.generation)
+    rerun = state_of(request)["generations"].store.rerun(c, manifest.generation)
     body = {
         "name": c,
         "kind": manifest.kind,
         "generation": manifest.generation,
-        "generations": listed.generations,
+        "generations": entry.generations,
         "manifest": manifest,
-        "rerun": kept and kept.rerun,
+        "rerun": rerun and rerun.rerun,
         "histograms": manifest.histograms,
-        "damaged": _told(damage),
+        "damaged": _damage_fields(damage),
     }
-    return reply_by_content(request, to_json(body))
+    return respond_by_content(request, to_json(body))
 
 
-def _told(damage: Damage | None) -> dict[str, str] | None:
+def _damage_fields(damage: Damage | None) -> dict[str, str] | None:
     return None if damage is None else {"file": damage.file, "problem": damage.problem}

@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from graphkin.api.context import CorePicture, CoreReading, Reading
+from graphkin.api.context import CoreContext, CoreSvgContext, RequestContext
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import ClusterId
 from graphkin.api.http.reply import SVG
 from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
-from graphkin.api.work.classes import Comparing
+from graphkin.api.work.classes import ComparisonRoute
 from graphkin.collection.clusters.core import ClusterCore
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.replies import CoreReply
@@ -20,31 +20,31 @@ from graphkin.protocol.requests import ClusteringFields, CoreDepictionQuery, Cor
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["clusters"],
-    route_class=with_access("read", Comparing),
+    route_class=with_access("read", ComparisonRoute),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
 
 @router.get("/clusters/{id}/core", response_model=CoreReply)
-async def core(read: CoreReading, id: ClusterId, query: Annotated[CoreQuery, Query()]) -> Response:
+async def core(context: CoreContext, id: ClusterId, query: Annotated[CoreQuery, Query()]) -> Response:
     """The largest substructure that the members of a cluster share, looked for during 2 s: of the centre and 99 others,
     evenly by their place, where it has more."""
-    shared = await read.run(_core, read, id, query)
-    return read.json({"cluster": id, "size": shared.size, "compared": shared.compared, **shared.core._asdict()})
+    mcs = await context.run(_core, context, id, query)
+    return context.json({"cluster": id, "size": mcs.size, "compared": mcs.compared, **mcs.core._asdict()})
 
 
 @router.get("/clusters/{id}/core.svg", response_class=Response, responses=replies(SVG))
 async def core_depiction(
-    request: Request, read: CorePicture, id: ClusterId, query: Annotated[CoreDepictionQuery, Query()]
+    request: Request, context: CoreSvgContext, id: ClusterId, query: Annotated[CoreDepictionQuery, Query()]
 ) -> Response:
     """The same as SVG, open where more hangs on it in the centre."""
-    shared = await read.run(_core, read, id, query)
-    if shared.core.smiles is None:
+    mcs = await context.run(_core, context, id, query)
+    if mcs.core.smiles is None:
         raise NotFound("the members of this cluster share nothing, or nothing was found in time", given=id)
-    title = f"{shared.core.atoms} atoms in each of {shared.compared} molecules"
-    svg = await state_of(request)["depictor"].draw_core(shared.core, title, query.width, query.height)
-    return read.whole(svg.encode("latin-1"))
+    title = f"{mcs.core.atoms} atoms in each of {mcs.compared} molecules"
+    svg = await state_of(request)["depictor"].draw_core(mcs.core, title, query.width, query.height)
+    return context.respond(svg.encode("latin-1"))
 
 
-def _core(read: Reading, id: int, query: ClusteringFields) -> ClusterCore:
-    return read.collection.core(id, read.collection.clusters(query))
+def _core(context: RequestContext, id: int, query: ClusteringFields) -> ClusterCore:
+    return context.collection.core(id, context.collection.clusters(query))

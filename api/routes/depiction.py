@@ -7,27 +7,27 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.context import Reading, SvgReading
+from graphkin.api.context import RequestContext, SvgContext
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import ItemId
 from graphkin.api.http.reply import SVG
 from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
-from graphkin.api.work.classes import Drawing
+from graphkin.api.work.classes import DepictionRoute
 from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery, StructureFields
 from graphkin.store.base import Generation
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["depiction"],
-    route_class=with_access("read", Drawing),
+    route_class=with_access("read", DepictionRoute),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
 
 @router.get("/items/{id}/depiction.svg", response_class=Response, responses=replies(SVG))
 async def depiction(
-    request: Request, read: SvgReading, id: ItemId, query: Annotated[DepictionQuery, Query()]
+    request: Request, context: SvgContext, id: ItemId, query: Annotated[DepictionQuery, Query()]
 ) -> Response:
     """A molecule, a small graph, or a summary of a large one, as SVG.
 
@@ -36,30 +36,34 @@ async def depiction(
     comparison takes 2 s at most; where that does not suffice nothing is highlighted, and the `desc` of the drawing says
     that it took too long.
     """
-    item = await run_in_threadpool(_row, read.generation, id)
-    structure = item[read.generation.manifest.structure]
+    item = await run_in_threadpool(_row, context.generation, id)
+    structure = item[context.generation.manifest.structure]
     title = item["names"][0] if item["names"] else structure[:100]
-    return await _drawing(request, read, query, structure, title)
+    return await _draw(request, context, query, structure, title)
 
 
 @router.get("/structure.svg", response_class=Response, responses=replies(SVG))
 async def structure_depiction(
-    request: Request, read: SvgReading, query: Annotated[StructureDepictionQuery, Query()]
+    request: Request, context: SvgContext, query: Annotated[StructureDepictionQuery, Query()]
 ) -> Response:
     """A structure as the collection understands it, drawn, and compared as the picture of an item is."""
-    smiles = await _canonical(read, StructureFields(smiles=query.smiles, inchi=query.inchi))
-    return await _drawing(request, read, query, smiles, smiles)
+    smiles = await _canonical(context, StructureFields(smiles=query.smiles, inchi=query.inchi))
+    return await _draw(request, context, query, smiles, smiles)
 
 
-async def _drawing(
-    request: Request, read: Reading, query: DepictionQuery | StructureDepictionQuery, structure: str, title: str
+async def _draw(
+    request: Request,
+    context: RequestContext,
+    query: DepictionQuery | StructureDepictionQuery,
+    structure: str,
+    title: str,
 ) -> Response:
-    manifest = read.generation.manifest
+    manifest = context.generation.manifest
     like: str | None = None
     if query.highlight is not None:
-        like = (await run_in_threadpool(_row, read.generation, query.highlight))[manifest.structure]
+        like = (await run_in_threadpool(_row, context.generation, query.highlight))[manifest.structure]
     if query.highlight_smiles is not None:
-        like = await _canonical(read, StructureFields(smiles=query.highlight_smiles))
+        like = await _canonical(context, StructureFields(smiles=query.highlight_smiles))
     svg = await state_of(request)["depictor"].draw(
         kind=manifest.kind,
         structure=structure,
@@ -70,11 +74,11 @@ async def _drawing(
         mark=query.mark,
         turned=query.turned,
     )
-    return read.whole(svg.encode("latin-1"))
+    return context.respond(svg.encode("latin-1"))
 
 
-async def _canonical(read: Reading, structure: StructureFields) -> str:
-    return (await read.run(read.collection.read, structure)).text
+async def _canonical(context: RequestContext, structure: StructureFields) -> str:
+    return (await context.run(context.collection.read, structure)).text
 
 
 def _row(generation: Generation, id: int) -> dict[str, Any]:

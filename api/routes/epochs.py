@@ -7,14 +7,14 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.context import RowsReading
+from graphkin.api.context import RowsContext
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import EpochInPath
 from graphkin.api.http.reply import ARROW, ROWS
 from graphkin.api.http.route import with_access
 from graphkin.api.http.rows import encode_rows
 from graphkin.api.state import state_of
-from graphkin.api.work.classes import Feeding
+from graphkin.api.work.classes import FeedRoute
 from graphkin.protocol.replies import PositivesRow
 from graphkin.protocol.requests import EpochQuery
 from graphkin.store.base import id_range
@@ -23,37 +23,37 @@ from graphkin.store.sampling.rows import positives_blocks, positives_provenance,
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["positives"],
-    route_class=with_access("sample", Feeding),
+    route_class=with_access("sample", FeedRoute),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 
 @router.get("/positives/epochs/{e}", response_class=Response, responses=replies(*ROWS, row=PositivesRow))
 def positives_epoch(
-    request: Request, read: RowsReading, e: EpochInPath, query: Annotated[EpochQuery, Query()]
+    request: Request, context: RowsContext, e: EpochInPath, query: Annotated[EpochQuery, Query()]
 ) -> Response:
     """The positives of all anchors, ascending, from the positive-set cache; 503 while they are being drawn.
 
     A reply is whole only with its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`. After a
     cut connection continue with `start` = the last anchor + 1.
     """
-    policy, size = query.resolved(), read.generation.size
-    anchors = id_range(read.generation, query.start, query.stop)
+    policy, size = query.resolved(), context.generation.size
+    anchors = id_range(context.generation, query.start, query.stop)
     cache = state_of(request)["positives"]
-    sets = cache.get(read.collection.sampler, read.generation.id, size, policy, query.seed, e)
-    read.spend(len(anchors))
+    sets = cache.get(context.collection.sampler, context.generation.id, size, policy, query.seed, e)
+    context.spend(len(anchors))
     blocks = positives_blocks(sets, anchors.start, anchors.stop)
     chunks = encode_rows(
-        read.media_type,
+        context.media_type,
         positives_schema(policy.k),
         blocks,
-        positives_provenance(read.generation.id, policy, query.seed, e),
+        positives_provenance(context.generation.id, policy, query.seed, e),
     )
-    if read.media_type != ARROW:
-        chunks = _ended(chunks, len(anchors))
-    return read.stream(chunks)
+    if context.media_type != ARROW:
+        chunks = _with_end_line(chunks, len(anchors))
+    return context.stream(chunks)
 
 
-def _ended(lines: Iterator[bytes], rows: int) -> Iterator[bytes]:
+def _with_end_line(lines: Iterator[bytes], rows: int) -> Iterator[bytes]:
     yield from lines
     yield to_json({"complete": True, "rows": rows}) + b"\n"

@@ -6,29 +6,29 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from graphkin.api.context import Reading, open_reading
+from graphkin.api.context import RequestContext, open_context
 from graphkin.api.http.body import body_dependency, json_body
 from graphkin.api.http.openapi import parts, problems, replies
 from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
-from graphkin.api.work.classes import Exporting
+from graphkin.api.work.classes import ExportRoute
 from graphkin.api.work.queries import pack_query
 from graphkin.export import MEDIA_TYPES, media_type
 from graphkin.protocol.requests import ExportBody, ExportQuery, GenerationQuery, StructureFields
 from graphkin.store.base import Generation, id_range, require_stored_threshold
 
-_OFFERED = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in formats.values()}))
+_OFFERS = tuple(sorted({type for formats in MEDIA_TYPES.values() for type in formats.values()}))
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["export"],
-    route_class=with_access("export", Exporting),
+    route_class=with_access("export", ExportRoute),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )
 
 
-@router.get("/export", response_class=Response, responses={**problems(416), **replies(*_OFFERED), **parts(*_OFFERED)})
+@router.get("/export", response_class=Response, responses={**problems(416), **replies(*_OFFERS), **parts(*_OFFERS)})
 async def export(request: Request, c: CollectionName, query: Annotated[ExportQuery, Query()]) -> Response:
     """All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
     enough.
@@ -38,30 +38,30 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
 
     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
     """
-    read = await open_reading(request, c, (media_type(query.what, query.format),))
+    context = await open_context(request, c, (media_type(query.what, query.format),))
     choice = {
         "what": query.what,
         "format": query.format,
         "columns": query.columns,
         "start": query.start,
         "stop": query.stop,
-        "min_similarity": _threshold(read, query.min_similarity),
+        "min_similarity": _threshold(context, query.min_similarity),
     }
-    rows = _rows(read.generation, query)
-    exports, headers = state_of(request)["exports"], {"Accept-Ranges": "bytes", **_named(read, choice)}
+    rows = _rows(context.generation, query)
+    exports, headers = state_of(request)["exports"], {"Accept-Ranges": "bytes", **_headers(context, choice)}
     if "range" in request.headers:
-        return read.file(await exports.file(read.generation, **choice), headers, rows)
-    made = exports.at_hand(read.generation, **choice)
-    if made is not None:
-        return read.file(made, headers, rows)
-    read.spend(rows)
-    return await read.relay(exports.stream(read.generation, **choice), headers)
+        return context.file(await exports.get(context.generation, **choice), headers, rows)
+    cached = exports.get_cached(context.generation, **choice)
+    if cached is not None:
+        return context.file(cached, headers, rows)
+    context.spend(rows)
+    return await context.stream_async(exports.stream(context.generation, **choice), headers)
 
 
 @router.post(
     "/export",
     response_class=Response,
-    responses={**problems(413, 415), **replies(*_OFFERED)},
+    responses={**problems(413, 415), **replies(*_OFFERS)},
     openapi_extra=json_body(ExportBody),
 )
 async def export_selection(
@@ -75,39 +75,39 @@ async def export_selection(
 
     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
     """
-    read = await open_reading(request, c, (media_type(body.what, body.format),))
-    compared = None
+    context = await open_context(request, c, (media_type(body.what, body.format),))
+    packed_query = None
     if body.query_smiles is not None:
-        compared = pack_query(await read.run(read.collection.read, StructureFields(smiles=body.query_smiles)))
-    ids = await _ids(read, body)
-    read.spend(len(ids))
-    return await _streamed(
+        packed_query = pack_query(await context.run(context.collection.read, StructureFields(smiles=body.query_smiles)))
+    ids = await _ids(context, body)
+    context.spend(len(ids))
+    return await _stream_export(
         request,
-        read,
+        context,
         what=body.what,
         format=body.format,
         ids=ids,
-        min_similarity=_threshold(read, body.min_similarity),
-        compared_with=compared,
+        min_similarity=_threshold(context, body.min_similarity),
+        compared_with=packed_query,
     )
 
 
-async def _ids(read: Reading, body: ExportBody) -> list[int]:
+async def _ids(context: RequestContext, body: ExportBody) -> list[int]:
     """Return the ids of the exported items. Raises the errors of `items/query`."""
-    named, query = body.ids or [], body.query
+    ids, query = body.ids or [], body.query
     if query is None:
-        return named
-    found = await read.run(read.collection.query, query)
-    return [*dict.fromkeys([*named, *found.ids.tolist()])]
+        return ids
+    hits = await context.run(context.collection.query, query)
+    return [*dict.fromkeys([*ids, *hits.ids.tolist()])]
 
 
-def _threshold(read: Reading, min_similarity: float | None) -> float | None:
+def _threshold(context: RequestContext, min_similarity: float | None) -> float | None:
     """Return the threshold of exported edges.
 
     Raises:
         InvalidInput: The threshold is below the stored one.
     """
-    require_stored_threshold(read.generation, min_similarity)
+    require_stored_threshold(context.generation, min_similarity)
     return min_similarity
 
 
@@ -120,15 +120,15 @@ def _rows(generation: Generation, query: ExportQuery) -> int:
     return ceil(generation.manifest.edges * ids / generation.size) if query.what in ("edges", "links") else ids
 
 
-async def _streamed(request: Request, read: Reading, **choice: Any) -> Response:
-    chunks = state_of(request)["exports"].stream(read.generation, **choice)
-    return await read.relay(chunks, _named(read, choice))
+async def _stream_export(request: Request, context: RequestContext, **choice: Any) -> Response:
+    chunks = state_of(request)["exports"].stream(context.generation, **choice)
+    return await context.stream_async(chunks, _headers(context, choice))
 
 
-def _named(read: Reading, choice: dict[str, Any]) -> dict[str, str]:
-    name = f"{read.generation.collection}-{read.generation.id[:12]}-{choice['what']}.{choice['format']}"
+def _headers(context: RequestContext, choice: dict[str, Any]) -> dict[str, str]:
+    name = f"{context.generation.collection}-{context.generation.id[:12]}-{choice['what']}.{choice['format']}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if choice["what"] == "edges":
-        pairs = read.generation.manifest.pairs.items()
+        pairs = context.generation.manifest.pairs.items()
         headers["Graphkin-Pairs"] = ", ".join(f"{key}={'?' if count is None else count}" for key, count in pairs)
     return headers

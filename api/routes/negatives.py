@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from graphkin.api.context import RowsReading
+from graphkin.api.context import RowsContext
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.reply import ROWS
 from graphkin.api.http.route import with_access
 from graphkin.api.http.rows import encode_rows
-from graphkin.api.work.classes import Feeding
+from graphkin.api.work.classes import FeedRoute
 from graphkin.protocol.replies import NegativesRow
 from graphkin.protocol.requests import NegativesQuery
 from graphkin.store.sampling.rows import negatives_schema
@@ -18,15 +18,15 @@ from graphkin.store.sampling.rows import negatives_schema
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["negatives"],
-    route_class=with_access("sample", Feeding),
+    route_class=with_access("sample", FeedRoute),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 
 @router.get("/negatives", response_class=Response, responses=replies(*ROWS, row=NegativesRow))
-def negatives(read: RowsReading, query: Annotated[NegativesQuery, Query()]) -> Response:
+def negatives(context: RowsContext, query: Annotated[NegativesQuery, Query()]) -> Response:
     """Distinct within a batch, drawn with probability proportional to degree^0.75; items without neighbours never."""
-    read.spend(query.batches)
-    provenance = {"generation": read.generation.id, "seed": query.seed, "epoch": query.epoch}
-    batches = read.collection.negatives(query)
-    return read.stream(encode_rows(read.media_type, negatives_schema(query.count), batches, provenance))
+    context.spend(query.batches)
+    provenance = {"generation": context.generation.id, "seed": query.seed, "epoch": query.epoch}
+    batches = context.collection.negatives(query)
+    return context.stream(encode_rows(context.media_type, negatives_schema(query.count), batches, provenance))

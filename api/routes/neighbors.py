@@ -5,12 +5,12 @@ from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from graphkin.api.context import Reading, open_reading
+from graphkin.api.context import RequestContext, open_context
 from graphkin.api.http.openapi import parameters, problems
 from graphkin.api.http.reply import JSON, similar_items
 from graphkin.api.http.route import with_access
 from graphkin.api.http.validation import validate
-from graphkin.api.work.classes import Looking
+from graphkin.api.work.classes import UnqueuedRoute
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
 
@@ -21,7 +21,7 @@ _PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["neighbors"],
-    route_class=with_access("read", Looking),
+    route_class=with_access("read", UnqueuedRoute),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
@@ -36,27 +36,27 @@ async def neighbors(request: Request) -> Response:
     # Parsed by hand, because FastAPI's parsing of parameters takes as long as the rest of this request.
     path = validate(ItemPath, request.path_params, "path")
     query = validate(NeighborsQuery, dict(request.query_params.multi_items()), "query")
-    read = await open_reading(request, path.c, (JSON,))
+    context = await open_context(request, path.c, (JSON,))
     if query.substructure is not None:
-        return await read.run(_page, read, path.id, query)
-    if read.generation.local and query.limit <= _QUICK and not query.filters:
-        return _page(read, path.id, query)
-    return await run_in_threadpool(_page, read, path.id, query)
+        return await context.run(_page, context, path.id, query)
+    if context.generation.local and query.limit <= _QUICK and not query.filters:
+        return _page(context, path.id, query)
+    return await run_in_threadpool(_page, context, path.id, query)
 
 
-def _page(read: Reading, id: int, query: NeighborsQuery) -> Response:
-    begin = read.position
+def _page(context: RequestContext, id: int, query: NeighborsQuery) -> Response:
+    begin = context.position
     selection = query.filters or (), query.substructure
-    found = read.collection.neighbors(id, query.min_similarity, *selection, begin, query.limit)
-    end = begin + len(found.ids)
-    item, *texts = read.open_generation.item_texts([id, *found.ids.tolist()])
+    hits = context.collection.neighbors(id, query.min_similarity, *selection, begin, query.limit)
+    end = begin + len(hits.ids)
+    item, *texts = context.open_generation.item_texts([id, *hits.ids.tolist()])
     dropped = from_json(item)["dropped"]
-    return read.json(
+    return context.json(
         {
-            "total": found.total,
+            "total": hits.total,
             "capped": None if dropped is None else dropped != 0,
-            "next_cursor": read.cursor_at(end) if end < found.total else None,
+            "next_cursor": context.cursor_at(end) if end < hits.total else None,
         },
         item=item,
-        neighbors=similar_items(texts, found.similarity),
+        neighbors=similar_items(texts, hits.similarity),
     )

@@ -7,17 +7,17 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphkin.api.context import require_news
+from graphkin.api.context import require_modified
 from graphkin.api.http.reply import IMMUTABLE, entity_tag
 from graphkin.api.http.route import with_access
 from graphkin.api.http.security import PAGE_HEADERS
 from graphkin.protocol.errors import NotFound
 
-_BUILT = Path(__file__).parents[1] / "ui" / "dist"
+_DIST = Path(__file__).parents[1] / "ui" / "dist"
 
 _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
-_NOT_BUILT = b"""<!doctype html>
+_FALLBACK_PAGE = b"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>graphkin</title>
 <h1>The page was not built</h1>
 <p>The API works: <a href="openapi.json">what it offers</a>. To build the page, run <code>make page</code> in the
@@ -37,14 +37,14 @@ class _File:
 
 @cache
 def _files() -> dict[str, _File]:
-    """Return the built files by path below `_BUILT`, read once."""
-    found = {}
-    for path in _BUILT.rglob("*"):
+    """Return the built files by path below `_DIST`, read once."""
+    files = {}
+    for path in _DIST.rglob("*"):
         if path.suffix in _MEDIA_TYPES:
             body = path.read_bytes()
-            name = path.relative_to(_BUILT).as_posix()
-            found[name] = _File(_MEDIA_TYPES[path.suffix], body, entity_tag(body.hex()))
-    return found
+            name = path.relative_to(_DIST).as_posix()
+            files[name] = _File(_MEDIA_TYPES[path.suffix], body, entity_tag(body.hex()))
+    return files
 
 
 @router.get("/")
@@ -62,7 +62,7 @@ def docs(request: Request) -> Response:
 def _document(request: Request, name: str) -> Response:
     file = _files().get(name)
     if file is None:
-        return Response(_NOT_BUILT, headers={**PAGE_HEADERS, "Cache-Control": "no-store"}, media_type="text/html")
+        return Response(_FALLBACK_PAGE, headers={**PAGE_HEADERS, "Cache-Control": "no-store"}, media_type="text/html")
     return _reply(request, file, "no-cache")
 
 
@@ -77,5 +77,5 @@ def asset(request: Request, name: str) -> Response:
 
 def _reply(request: Request, file: _File, caching: str) -> Response:
     headers = {**PAGE_HEADERS, "Cache-Control": caching, "ETag": file.tag}
-    require_news(request, headers)
+    require_modified(request, headers)
     return Response(file.body, headers=headers, media_type=file.media_type)

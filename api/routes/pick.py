@@ -5,20 +5,20 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from graphkin.api.context import Reading, open_reading
+from graphkin.api.context import RequestContext, open_context
 from graphkin.api.http.body import body_dependency, json_body
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import CollectionName
-from graphkin.api.http.reply import JSON, array, similarity_texts
+from graphkin.api.http.reply import JSON, json_array, similarity_texts
 from graphkin.api.http.route import with_access
-from graphkin.api.work.classes import Picking
+from graphkin.api.work.classes import PickRoute
 from graphkin.protocol.replies import PickReply
 from graphkin.protocol.requests import GenerationQuery, PickBody
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=with_access("read", Picking),
+    route_class=with_access("read", PickRoute),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
@@ -35,10 +35,12 @@ async def pick(
     All of them are compared, exactly, so that count x how many there are is at most 1,000,000,000. The same items give
     the same subset, and of a larger count one that begins so.
     """
-    read = await open_reading(request, c, (JSON,))
-    return await read.run(_reply, read, body)
+    context = await open_context(request, c, (JSON,))
+    return await context.run(_reply, context, body)
 
 
-def _reply(read: Reading, body: PickBody) -> Response:
-    picked = read.collection.pick(body, body.count)
-    return read.json({"ids": picked.ids.tolist(), "size": picked.size}, nearest=array(similarity_texts(picked.nearest)))
+def _reply(context: RequestContext, body: PickBody) -> Response:
+    subset = context.collection.pick(body, body.count)
+    return context.json(
+        {"ids": subset.ids.tolist(), "size": subset.size}, nearest=json_array(similarity_texts(subset.nearest))
+    )

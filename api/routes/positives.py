@@ -6,14 +6,14 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from graphkin.api.context import DrawReading, RowsReading
+from graphkin.api.context import RowsContext, SampleContext
 from graphkin.api.http.body import body_dependency, json_body
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import ItemId
-from graphkin.api.http.reply import ROWS, array, document, similarity_texts
+from graphkin.api.http.reply import ROWS, json_array, json_object, similarity_texts
 from graphkin.api.http.route import with_access
 from graphkin.api.http.rows import encode_rows
-from graphkin.api.work.classes import Searching
+from graphkin.api.work.classes import SearchRoute
 from graphkin.protocol.replies import PositivesReply, PositivesRow
 from graphkin.protocol.requests import BatchBody, GenerationQuery, PositivesQuery
 from graphkin.store.sampling.base import Positive
@@ -22,33 +22,33 @@ from graphkin.store.sampling.rows import positives_provenance, positives_rows
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["positives"],
-    route_class=with_access("sample", Searching),
+    route_class=with_access("sample", SearchRoute),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
 
 
 @router.get("/items/{id}/positives", response_model=PositivesReply)
-def positives(read: DrawReading, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
+def positives(context: SampleContext, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
     """The positives of one anchor, each with the reason why it is one."""
     policy = query.resolved()
-    drawn = read.collection.explained_positives(id, policy, query.seed, query.epoch)
-    texts = read.open_generation.item_texts([positive.id for positive in drawn])
-    return read.json(
+    sample = context.collection.explained_positives(id, policy, query.seed, query.epoch)
+    texts = context.open_generation.item_texts([positive.id for positive in sample])
+    return context.json(
         {
             "anchor": id,
             "policy": policy.model_dump(),
             "seed": query.seed,
             "epoch": query.epoch,
-            "isolated": not drawn,
+            "isolated": not sample,
         },
-        positives=array(_explained(*pair) for pair in zip(drawn, texts, strict=True)),
+        positives=json_array(_explain(*pair) for pair in zip(sample, texts, strict=True)),
     )
 
 
-def _explained(positive: Positive, item: bytes) -> bytes:
+def _explain(positive: Positive, item: bytes) -> bytes:
     (similarity,) = [b"null"] if positive.similarity is None else similarity_texts(np.array([positive.similarity]))
     fields = {"direct": positive.direct, "visits": positive.visits, "path": positive.path}
-    return document(fields, item=item, similarity=similarity)
+    return json_object(fields, item=item, similarity=similarity)
 
 
 @router.post(
@@ -58,16 +58,19 @@ def _explained(positive: Positive, item: bytes) -> bytes:
     openapi_extra=json_body(BatchBody),
 )
 def positives_batch(
-    read: RowsReading,
+    context: RowsContext,
     body: Annotated[BatchBody, Depends(body_dependency(BatchBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """The positives of many anchors, in the order asked for: the same draws as one by one."""
     policy = body.resolved()
     anchors = np.array(body.ids, dtype=np.int32)
-    read.spend(len(anchors))
-    rows = positives_rows(read.collection.positives(anchors, policy, body.seed, body.epoch))
+    context.spend(len(anchors))
+    rows = positives_rows(context.collection.positives(anchors, policy, body.seed, body.epoch))
     chunks = encode_rows(
-        read.media_type, rows.schema, [rows], positives_provenance(read.generation.id, policy, body.seed, body.epoch)
+        context.media_type,
+        rows.schema,
+        [rows],
+        positives_provenance(context.generation.id, policy, body.seed, body.epoch),
     )
-    return read.whole(b"".join(chunks))
+    return context.respond(b"".join(chunks))

@@ -6,13 +6,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.context import Reading, open_reading
+from graphkin.api.context import RequestContext, open_context
 from graphkin.api.http.body import body_dependency, json_body
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import CollectionName
-from graphkin.api.http.reply import JSON, array, similarity_texts
+from graphkin.api.http.reply import JSON, json_array, similarity_texts
 from graphkin.api.http.route import with_access
-from graphkin.api.work.classes import Querying
+from graphkin.api.work.classes import QueryRoute
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage
 from graphkin.protocol.requests import GenerationQuery, QueryBody
@@ -22,7 +22,7 @@ from graphkin.store.columns import shown
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["items"],
-    route_class=with_access("read", Querying),
+    route_class=with_access("read", QueryRoute),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
@@ -46,28 +46,28 @@ async def query(
     goes on for as long as somebody asks again, and what is known by then stays known. So it is wherever else there is
     a substructure.
     """
-    read = await open_reading(request, c, (JSON,), said=_said(body))
-    return await read.run(_page, read, body)
+    context = await open_context(request, c, (JSON,), parameters=_cursor_parameters(body))
+    return await context.run(_page, context, body)
 
 
-def _said(body: QueryBody) -> dict[str, str]:
-    said = {name: to_json(value).decode() for name, value in body.model_dump(exclude={"cursor"}).items()}
-    return said if body.cursor is None else {**said, "cursor": body.cursor}
+def _cursor_parameters(body: QueryBody) -> dict[str, str]:
+    parameters = {name: to_json(value).decode() for name, value in body.model_dump(exclude={"cursor"}).items()}
+    return parameters if body.cursor is None else {**parameters, "cursor": body.cursor}
 
 
-def _page(read: Reading, body: QueryBody) -> Response:
-    shown = None if body.columns is None else _properties(read.generation, body.columns)
-    found = read.collection.query(body)
-    begin, total = read.position, len(found.ids)
+def _page(context: RequestContext, body: QueryBody) -> Response:
+    properties = None if body.columns is None else _properties(context.generation, body.columns)
+    hits = context.collection.query(body)
+    begin, total = context.position, len(hits.ids)
     end = min(begin + body.limit, total)
-    read.spend(max(0, end - begin))
-    texts = _texts(read, found.ids[begin:end].tolist(), shown)
+    context.spend(max(0, end - begin))
+    texts = _texts(context, hits.ids[begin:end].tolist(), properties)
     none = [b"null"] * len(texts)
-    similarity = none if found.similarity is None else similarity_texts(found.similarity[begin:end])
+    similarity = none if hits.similarity is None else similarity_texts(hits.similarity[begin:end])
     pairs = zip((text[:-1] for text in texts), similarity, strict=True)
-    return read.json(
-        {"total": total, "next_cursor": read.cursor_at(end) if end < total else None},
-        items=array(b'%b,"similarity":%b}' % pair for pair in pairs),
+    return context.json(
+        {"total": total, "next_cursor": context.cursor_at(end) if end < total else None},
+        items=json_array(b'%b,"similarity":%b}' % pair for pair in pairs),
     )
 
 
@@ -77,18 +77,20 @@ def _properties(generation: Generation, columns: list[str]) -> set[str]:
     Raises:
         InvalidInput: There is no such property.
     """
-    named = {title: column.name for title, column in shown(generation.manifest).items()}
+    names = {title: column.name for title, column in shown(generation.manifest).items()}
     for column in columns:
-        if column not in named:
-            raise InvalidInput("items have no such property", given=column, expected=f"of {', '.join(named) or 'none'}")
-    return {named[column] for column in columns}
+        if column not in names:
+            raise InvalidInput("items have no such property", given=column, expected=f"of {', '.join(names) or 'none'}")
+    return {names[column] for column in columns}
 
 
-def _texts(read: Reading, ids: list[int], shown: set[str] | None) -> list[bytes]:
-    """Return the items as JSON with the given properties, or with all if `shown` is None."""
-    if shown is None:
-        return read.open_generation.item_texts(ids)
+def _texts(context: RequestContext, ids: list[int], properties: set[str] | None) -> list[bytes]:
+    """Return the items as JSON with the given properties, or with all if `properties` is None."""
+    if properties is None:
+        return context.open_generation.item_texts(ids)
     return [
-        to_json({**item, "properties": {name: value for name, value in item["properties"].items() if name in shown}})
-        for item in read.generation.items(ids)
+        to_json(
+            {**item, "properties": {name: value for name, value in item["properties"].items() if name in properties}}
+        )
+        for item in context.generation.items(ids)
     ]

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.context import JsonReading, reply_by_content
+from graphkin.api.context import JsonContext, respond_by_content
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
@@ -23,22 +23,22 @@ router = APIRouter(
 
 
 @router.get("/rejections", response_model=RejectionsPage)
-def rejections(request: Request, read: JsonReading, query: Annotated[RejectionsQuery, Query()]) -> Response:
+def rejections(request: Request, context: JsonContext, query: Annotated[RejectionsQuery, Query()]) -> Response:
     """Records that were not kept, in input order: where each stood, its text (at most 4,096 characters), and why."""
-    end = read.position + query.limit
+    end = context.position + query.limit
     if query.rerun:
-        generation = read.generation
-        kept = state_of(request)["generations"].store.rerun(generation.collection, generation.id)
-        rejected = [] if kept is None else kept.rejections.slice(read.position, query.limit).to_pylist()
-        rest = kept is not None and end < kept.rejections.num_rows
-        page = {"rejections": rejected, "next_cursor": read.cursor_at(end) if rest else None}
+        generation = context.generation
+        rerun = state_of(request)["generations"].store.rerun(generation.collection, generation.id)
+        rejected = [] if rerun is None else rerun.rejections.slice(context.position, query.limit).to_pylist()
+        rest = rerun is not None and end < rerun.rejections.num_rows
+        page = {"rejections": rejected, "next_cursor": context.cursor_at(end) if rest else None}
         body = to_json({"generation": generation.id, **page})
-        return reply_by_content(request, body, headers={"Graphkin-Generation": generation.id})
-    rest = end < read.generation.manifest.counts.rejected
-    rows = (row for batch in read.collection.rejections(read.position) for row in batch.to_pylist())
-    return read.json(
+        return respond_by_content(request, body, headers={"Graphkin-Generation": generation.id})
+    rest = end < context.generation.manifest.counts.rejected
+    rows = (row for batch in context.collection.rejections(context.position) for row in batch.to_pylist())
+    return context.json(
         {
             "rejections": list(islice(rows, query.limit)),
-            "next_cursor": read.cursor_at(end) if rest else None,
+            "next_cursor": context.cursor_at(end) if rest else None,
         }
     )

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from graphkin.api.context import reply_by_content
+from graphkin.api.context import respond_by_content
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import SVG
@@ -27,9 +27,9 @@ router = APIRouter(
 @router.get("/reports", response_model=ReportsReply)
 def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
     """Those in the folder that the server shows, by name; none where it shows no folder."""
-    id = _generation(request, c, query)
-    listed = [each.summary() for each in state_of(request)["reports"].of(id)]
-    return reply_by_content(request, to_json({"generation": id, "reports": listed}), headers=_of(id))
+    id = _generation_id(request, c, query)
+    listed = [each.summary() for each in state_of(request)["reports"].of_generation(id)]
+    return respond_by_content(request, to_json({"generation": id, "reports": listed}), headers=_headers(id))
 
 
 @router.get("/reports/{report}.svg", response_class=Response, responses=replies(SVG))
@@ -40,15 +40,15 @@ def report_charts(
     query: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """A report's charts."""
-    id = _generation(request, c, query)
-    svg = state_of(request)["reports"].picture(id, report)
-    return reply_by_content(request, svg, SVG, {**SVG_HEADERS, **_of(id)})
+    id = _generation_id(request, c, query)
+    svg = state_of(request)["reports"].svg(id, report)
+    return respond_by_content(request, svg, SVG, {**SVG_HEADERS, **_headers(id)})
 
 
-def _generation(request: Request, collection: str, query: GenerationQuery) -> str:
+def _generation_id(request: Request, collection: str, query: GenerationQuery) -> str:
     _, manifest, _ = state_of(request)["generations"].overview_of(collection, query.generation)
     return manifest.generation
 
 
-def _of(generation: str) -> dict[str, str]:
+def _headers(generation: str) -> dict[str, str]:
     return {"Graphkin-Generation": generation}

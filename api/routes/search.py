@@ -5,14 +5,14 @@ from time import perf_counter
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphkin.api.context import Reading, open_reading
+from graphkin.api.context import RequestContext, open_context
 from graphkin.api.http.body import json_body, receive_body
 from graphkin.api.http.metrics import Metrics
 from graphkin.api.http.openapi import parameters, problems
 from graphkin.api.http.reply import JSON, similar_items
 from graphkin.api.http.route import with_access
 from graphkin.api.http.validation import parse_body, validate
-from graphkin.api.work.classes import Searching
+from graphkin.api.work.classes import SearchRoute
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
 
@@ -21,7 +21,7 @@ _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery,
 router = APIRouter(
     prefix="/v1/collections/{c}",
     tags=["search"],
-    route_class=with_access("read", Searching),
+    route_class=with_access("read", SearchRoute),
     responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
 )
 
@@ -36,17 +36,17 @@ async def search(request: Request) -> Response:
     """
     path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
     validate(GenerationQuery, dict(request.query_params.multi_items()), "query")
-    read = await open_reading(request, path.c, (JSON,))
-    return await read.run(_reply, read, await receive_body(request), request.app.state.metrics)
+    context = await open_context(request, path.c, (JSON,))
+    return await context.run(_reply, context, await receive_body(request), request.app.state.metrics)
 
 
-def _reply(read: Reading, body: bytes, metrics: Metrics) -> Response:
+def _reply(context: RequestContext, body: bytes, metrics: Metrics) -> Response:
     search = parse_body(SearchBody, body)
     begin = perf_counter()
-    result = read.collection.search(search, search.limit)
+    result = context.collection.search(search, search.limit)
     metrics.search_seconds.observe(perf_counter() - begin)
     hits = result.hits
-    return read.json(
+    return context.json(
         {"query": {"smiles": result.query.smiles, "id": result.id}, "total": hits.total},
-        hits=similar_items(read.open_generation.item_texts(hits.ids.tolist()), hits.similarity),
+        hits=similar_items(context.open_generation.item_texts(hits.ids.tolist()), hits.similarity),
     )

@@ -21,7 +21,7 @@ from graphkin.api.http.head import AFTER_BODY
 from graphkin.api.http.route import Route
 from graphkin.protocol.errors import StoreBusy
 
-_STALLED = 60  # seconds without progress after which a stalled client is disconnected
+_STALL_SECONDS = 60  # seconds without progress after which a stalled client is disconnected
 
 
 @dataclass(frozen=True)
@@ -84,89 +84,89 @@ class Queue:
         self.working = self.waiting = self.refused = 0  # requests
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether the next request must wait."""
         return self._free.locked()
 
-    def busy(self) -> StoreBusy:
+    def busy_error(self) -> StoreBusy:
         """Return the error for a request that cannot be served now, and count it as refused."""
         limits = self.limits
         expected = f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most"
-        return self._refusal(f"too many requests for {self._name} work", expected)
+        return self._refuse(f"too many requests for {self._name} work", expected)
 
-    def late(self) -> StoreBusy:
+    def timeout_error(self) -> StoreBusy:
         """Return the error for a request that was stopped at its time limit, and count it as refused."""
         expected = f"{self.limits.seconds:g} s at most, waiting for its turn included"
-        return self._refusal(f"this {self._name} work was not done in time", expected)
+        return self._refuse(f"this {self._name} work was not done in time", expected)
 
-    def _refusal(self, detail: str, expected: str) -> StoreBusy:
+    def _refuse(self, detail: str, expected: str) -> StoreBusy:
         self.refused += 1
         return StoreBusy(detail, expected=expected, retry_after=self.limits.retry_after)
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         """Wait for a slot.
 
         Raises:
             StoreBusy: Too many requests wait already, or no slot became free in time.
         """
         if self.waiting >= self.limits.waiting:
-            raise self.busy()
+            raise self.busy_error()
         self.waiting += 1
         try:
             async with asyncio.timeout(self.limits.patience):
                 await self._free.acquire()
         except TimeoutError as error:
-            raise self.busy() from error
+            raise self.busy_error() from error
         finally:
             self.waiting -= 1
         self.working += 1
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release the slot."""
         self.working -= 1
         self._free.release()
 
 
-class Place:
+class Slot:
     """Slot of one request. It holds a slot in at most one class of work at a time."""
 
     def __init__(self, scope: Scope) -> None:
         self.work: str | None = None
-        self.stopping = anyio.CancelScope()
+        self.cancel_scope = anyio.CancelScope()
         self._queues: dict[str, Queue] = scope["state"]["queues"]
         self._receive: Receive = scope[AFTER_BODY]
-        self._taken: Queue | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._queue: Queue | None = None
+        self._watcher: asyncio.Task[None] | None = None
 
-    async def take(self, work: str | None) -> None:
+    async def acquire(self, work: str | None) -> None:
         """Acquire a slot in this class and release any slot held in another. None acquires no slot.
 
         Raises:
             StoreBusy: The class has no free slot in time.
         """
-        self.leave()
-        self.work, self.stopping.deadline = work, math.inf
+        self.release()
+        self.work, self.cancel_scope.deadline = work, math.inf
         if work is None:
             return
         queue = self._queues[work]
-        if queue.full or queue.limits.stoppable:
-            self.stopping.deadline = anyio.current_time() + queue.limits.seconds
-            if self._watching is None:
-                self._watching = asyncio.create_task(_watch(self._receive, self.stopping))
-        await queue.take()
-        self._taken = queue
+        if queue.is_full or queue.limits.stoppable:
+            self.cancel_scope.deadline = anyio.current_time() + queue.limits.seconds
+            if self._watcher is None:
+                self._watcher = asyncio.create_task(_cancel_on_disconnect(self._receive, self.cancel_scope))
+        await queue.acquire()
+        self._queue = queue
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release the slot, if one is held."""
-        taken, self._taken = self._taken, None
-        if taken is not None:
-            taken.leave()
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.release()
 
     def end(self) -> None:
         """Release the slot and stop watching for the disconnect of the client."""
-        self.leave()
-        if self._watching is not None:
-            self._watching.cancel()
+        self.release()
+        if self._watcher is not None:
+            self._watcher.cancel()
 
     def require_time(self) -> None:
         """Check that the work was not stopped at its time limit while the client was still connected.
@@ -174,49 +174,49 @@ class Place:
         Raises:
             StoreBusy: The time limit was exceeded.
         """
-        gone = self._watching is None or self._watching.done()
-        if self.stopping.cancelled_caught and not gone and self.stopping.deadline < math.inf:
+        has_left = self._watcher is None or self._watcher.done()
+        if self.cancel_scope.cancelled_caught and not has_left and self.cancel_scope.deadline < math.inf:
             assert self.work is not None  # only a class of work sets a deadline
-            raise self._queues[self.work].late()
+            raise self._queues[self.work].timeout_error()
 
-    def sending(self, send: Send) -> Send:
+    def wrap_send(self, send: Send) -> Send:
         """Wrap `send` so that the work stops for a client that stops reading.
 
         A reply that has started has no time limit.
         """
 
-        async def sent(message: Message) -> None:
-            if self._watching is None:
+        async def send_in_time(message: Message) -> None:
+            if self._watcher is None:
                 await send(message)
                 return
-            self.stopping.deadline = math.inf
-            with anyio.move_on_after(_STALLED) as patience:
+            self.cancel_scope.deadline = math.inf
+            with anyio.move_on_after(_STALL_SECONDS) as patience:
                 await send(message)
             if patience.cancelled_caught:
-                self.stopping.cancel()
+                self.cancel_scope.cancel()
 
-        return sent
+        return send_in_time
 
 
-_PLACE: ContextVar[Place] = ContextVar("place")
+_SLOT: ContextVar[Slot] = ContextVar("slot")
 """Slot of the current request. Threads that work for the request inherit the variable."""
 
 
 @asynccontextmanager
-async def as_work(work: str) -> AsyncIterator[None]:
-    """Move the request of a `Queued` route into another class of work while the block runs.
+async def in_work_class(work: str) -> AsyncIterator[None]:
+    """Move the request of a `QueuedRoute` route into another class of work while the block runs.
 
     Raises:
         StoreBusy: The class has no free slot in time.
     """
-    place = _PLACE.get()
-    own = place.work
-    await place.take(work)
+    slot = _SLOT.get()
+    previous = slot.work
+    await slot.acquire(work)
     yield
-    await place.take(own)
+    await slot.acquire(previous)
 
 
-class Queued(Route):
+class QueuedRoute(Route):
     """Route whose requests have a class of work. None means no class, unless a handler moves the request into one."""
 
     heavy = True
@@ -226,69 +226,69 @@ class Queued(Route):
         return self.work
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        place = Place(scope)
-        _PLACE.set(place)
-        with place.stopping:
+        slot = Slot(scope)
+        _SLOT.set(slot)
+        with slot.cancel_scope:
             try:
-                await place.take(self.work_of(scope))
-                await super().answer(scope, receive, place.sending(send))
+                await slot.acquire(self.work_of(scope))
+                await super().answer(scope, receive, slot.wrap_send(send))
             finally:
-                place.end()
-        place.require_time()
+                slot.end()
+        slot.require_time()
 
 
-class Looking(Queued):
+class UnqueuedRoute(QueuedRoute):
     heavy = False
     work = None
 
 
-class ReadingItems(Looking):
+class ItemsRoute(UnqueuedRoute):
     """Route of items: queries by structure belong to the class "search", all others have no class."""
 
     def work_of(self, scope: Scope) -> str | None:
         return "search" if "smiles" in QueryParams(scope["query_string"]) else None
 
 
-class Searching(Queued):
+class SearchRoute(QueuedRoute):
     work = "search"
 
 
-class Querying(Queued):
+class QueryRoute(QueuedRoute):
     work = "query"
 
 
-class Batching(Queued):
+class BatchRoute(QueuedRoute):
     work = "batch"
 
 
-class Picking(Queued):
+class PickRoute(QueuedRoute):
     work = "pick"
 
 
-class Drawing(Queued):
+class DepictionRoute(QueuedRoute):
     work = "drawing"
 
     def work_of(self, scope: Scope) -> str:
         return "comparison" if COMPARED & QueryParams(scope["query_string"]).keys() else self.work
 
 
-class Comparing(Queued):
+class ComparisonRoute(QueuedRoute):
     work = "comparison"
 
 
-class Feeding(Queued):
+class FeedRoute(QueuedRoute):
     work = "feed"
 
 
-class Exporting(Queued):
+class ExportRoute(QueuedRoute):
     work = "export"
 
     def work_of(self, scope: Scope) -> str:
         return "part" if "range" in Headers(scope=scope) else self.work
 
 
-async def _watch(receive: Receive, working: anyio.CancelScope) -> None:
+async def _cancel_on_disconnect(receive: Receive, cancel_scope: anyio.CancelScope) -> None:
     """Cancel the work when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    working.cancel()
+    cancel_scope.cancel()

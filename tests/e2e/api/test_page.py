@@ -24,7 +24,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (dist / "assets" / "page-0a1b2c.css").write_text("body {}")
     (dist / "sources.sha256").write_text("0")
     (tmp_path / "secret.js").write_text("secret")
-    monkeypatch.setattr(page, "_BUILT", dist)
+    monkeypatch.setattr(page, "_DIST", dist)
     page._files.cache_clear()
     yield dist
     page._files.cache_clear()

@@ -99,8 +99,8 @@ def test_a_signal_ends_the_server_when_its_replies_have_ended(
 def test_as_many_files_may_be_open_as_the_process_is_let() -> None:
     program = (
         "import resource\n"
-        "from graphkin.api.serve import share_machine\n"
-        "share_machine()\n"
+        "from graphkin.api.serve import configure_process\n"
+        "configure_process()\n"
         "print(*resource.getrlimit(resource.RLIMIT_NOFILE))\n"
     )
     command = f"ulimit -Sn 300; ulimit -Hn 2000; exec {shlex.quote(sys.executable)} -c {shlex.quote(program)}"

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from graphkin.api.serve import bound
+from graphkin.api.serve import bind
 from graphkin.api.servers import Servers
 from graphkin.api.settings import Settings
 from graphkin.protocol.errors import InvalidInput
@@ -185,7 +185,7 @@ def test_all_end_together(own_folder: Path, tmp_path: Path, number: signal.Signa
 
 
 def test_an_address_at_which_others_listen_is_refused(store_folder: Path, tmp_path: Path) -> None:
-    with bound("127.0.0.1", 0) as taken:
+    with bind("127.0.0.1", 0) as taken:
         taken.listen()
         settings = Settings(store=store_folder, cache_dir=tmp_path, port=taken.getsockname()[1])
         with pytest.raises(InvalidInput, match="cannot listen"):

@@ -22,16 +22,16 @@ from graphkin.api.http.head import HeadMiddleware
 from graphkin.api.http.route import Route
 from graphkin.api.work.classes import (
     CLASSES,
-    Batching,
-    Drawing,
-    Exporting,
-    Feeding,
-    Looking,
-    Picking,
-    Querying,
+    BatchRoute,
+    DepictionRoute,
+    ExportRoute,
+    FeedRoute,
+    PickRoute,
+    QueryRoute,
     Queue,
-    Searching,
-    as_work,
+    SearchRoute,
+    UnqueuedRoute,
+    in_work_class,
 )
 from graphkin.store.keys import NoKeys
 
@@ -56,7 +56,7 @@ class Work:
         return Response(name)
 
     async def turn_out(self, request: Request, name: str) -> Response:
-        async with as_work("substructure"):
+        async with in_work_class("substructure"):
             return await self.do(name)
 
     def stream(self, name: str) -> Response:
@@ -77,12 +77,15 @@ def application(work: Work) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         yield {"queues": work.queues, "access_control": AccessControl(NoKeys())}
 
-    queued = {kind.work: kind for kind in (Searching, Querying, Batching, Picking, Drawing, Feeding, Exporting)}
+    queued = {
+        kind.work: kind
+        for kind in (SearchRoute, QueryRoute, BatchRoute, PickRoute, DepictionRoute, FeedRoute, ExportRoute)
+    }
     routers = {name: APIRouter(route_class=kind) for name, kind in {"none": Route, **queued}.items()}
     for path, router in routers.items():
         router.add_api_route(f"/{path}/{{name}}", work.do)
     routers["export"].add_api_route("/stream/{name}", work.stream)
-    routers["substructure"] = APIRouter(route_class=Looking)
+    routers["substructure"] = APIRouter(route_class=UnqueuedRoute)
     for router, path in ((routers["substructure"], "/substructure"), (routers["query"], "/query/turns/out")):
         router.add_api_route(f"{path}/{{name}}", work.turn_out)
 

@@ -5,14 +5,14 @@ import asyncio
 import anyio
 from anyio import from_thread, to_thread
 
-from graphkin.api.ports import _stoppable
+from graphkin.api.ports import _cancellable
 
 
 def test_work_in_a_thread_ends_at_its_next_advance_once_the_request_is_cancelled() -> None:
     begun: list[int] = []
 
     def work(request: anyio.CancelScope) -> None:
-        with _stoppable("pick", 10, "items") as advance:
+        with _cancellable("pick", 10, "items") as advance:
             for number in range(10):
                 begun.append(number)
                 if number == 2:
