@@ -198,8 +198,8 @@ def _require_certificate(settings: Settings) -> None:
         # Without a password argument, OpenSSL would prompt for one.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
     except OSError as error:
-        given = str(cert) if key is None else f"{cert}, {key}"
-        raise InvalidInput(f"no certificate with its key: {error}", given=given, expected=expected) from error
+        paths = str(cert) if key is None else f"{cert}, {key}"
+        raise InvalidInput(f"no certificate with its key: {error}", given=paths, expected=expected) from error
 
 
 async def _open_once(settings: Settings) -> None:

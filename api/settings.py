@@ -70,9 +70,9 @@ class Settings(BaseSettings):
     connections_per_address: Annotated[int, Field(ge=1)] | None = None
     reports: DirectoryPath | None = None
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **values: Any) -> None:
         try:
-            super().__init__(**given)
+            super().__init__(**values)
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
@@ -85,6 +85,6 @@ class Settings(BaseSettings):
 
     @field_validator("allowed_hosts", "cors_origins", mode="before")
     @classmethod
-    def _split(cls, given: Any) -> Any:
-        parts = given.split(",") if isinstance(given, str) else given
+    def _split(cls, value: Any) -> Any:
+        parts = value.split(",") if isinstance(value, str) else value
         return tuple(part.strip().lower() for part in parts if part.strip())

@@ -60,16 +60,16 @@ class CompressionMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        accepted = known = b""
+        accepted = if_none_match = b""
         for name, value in scope["headers"]:
             if name == b"accept-encoding":
                 accepted = value
             elif name == b"if-none-match":
-                known = value
+                if_none_match = value
 
         async def send_adapted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = _adapt_headers(message["headers"], known)
+                message["headers"] = _adapt_headers(message["headers"], if_none_match)
             await send(message)
 
         coding = None if scope["method"] == "HEAD" else preferred_coding(accepted.decode("latin-1"))
@@ -83,7 +83,7 @@ class CompressionMiddleware:
         return self._app
 
 
-def _adapt_headers(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tuple[bytes, bytes]]:
+def _adapt_headers(headers: list[tuple[bytes, bytes]], if_none_match: bytes) -> list[tuple[bytes, bytes]]:
     """Return the response headers with `Vary: Accept-Encoding`, and with a weak entity tag where needed.
 
     The tag is weak if the response is compressed, or if the client already has the compressed response.
@@ -99,7 +99,7 @@ def _adapt_headers(headers: list[tuple[bytes, bytes]], known: bytes) -> list[tup
             others.append((name, value))
     others.append((b"vary", varies if _VARIES in varies else b"%b, %b" % (varies, _VARIES) if varies else _VARIES))
     if tag is not None:
-        others.append((b"etag", b"W/" + tag if compressed or (known and b"W/" + tag in known) else tag))
+        others.append((b"etag", b"W/" + tag if compressed or (if_none_match and b"W/" + tag in if_none_match) else tag))
     return others
 
 

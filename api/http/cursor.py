@@ -52,5 +52,5 @@ def _not_a_cursor(text: str) -> BadRequest:
 
 def query_key(path: str, parameters: Iterable[tuple[str, str]]) -> bytes:
     """Return the hash that identifies a query: its path and all parameters but limit, cursor and generation."""
-    asked = sorted((name, value) for name, value in parameters if name not in {"limit", "cursor", "generation"})
-    return blake2b(repr((path, asked)).encode(), digest_size=8).digest()
+    pairs = sorted((name, value) for name, value in parameters if name not in {"limit", "cursor", "generation"})
+    return blake2b(repr((path, pairs)).encode(), digest_size=8).digest()

@@ -53,7 +53,7 @@ class ExchangeMiddleware:
 
     Args:
         app: Wrapped application.
-        told: Listeners.
+        listeners: Functions called after each exchange.
         origins: Origins whose pages may read replies.
     """
 

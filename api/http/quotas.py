@@ -198,5 +198,5 @@ def _write_usage(database: sqlite3.Connection, who: str, what: str, quota: int, 
 def _headers(quotas: dict[str, int], used: dict[str, int], rest: float) -> list[tuple[bytes, bytes]]:
     """Return the headers of draft-ietf-httpapi-ratelimit-headers-10: quota and window, remaining amount and time."""
     policy = ", ".join(f'"{what}";q={quota};w={_WINDOW}' for what, quota in quotas.items())
-    left = ", ".join(f'"{what}";r={max(0, quota - used[what])};t={ceil(rest)}' for what, quota in quotas.items())
-    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", left.encode())]
+    remaining = ", ".join(f'"{what}";r={max(0, quota - used[what])};t={ceil(rest)}' for what, quota in quotas.items())
+    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", remaining.encode())]

@@ -41,7 +41,7 @@ def validate(model: type[Model], value: Any, place: Literal["body", "path", "que
 
     Args:
         model: Model to validate with.
-        given: Input.
+        value: Input.
         place: Part of the request that the input comes from. It heads the location in errors.
 
     Raises:
