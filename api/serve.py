@@ -44,8 +44,9 @@ The thread of the event loop waits this long each time after it has released the
 
 
 class Server:
-    """HTTP server of one process. It is bound to its address when it is created, so its URL is known before it
-    responds.
+    """HTTP server of one process.
+
+    It is bound to its address when it is created, so its URL is known before it responds.
 
     Args:
         settings: Settings of the server.

@@ -204,7 +204,7 @@ _SLOT: ContextVar[Slot] = ContextVar("slot")
 
 @asynccontextmanager
 async def in_work_class(work: str) -> AsyncIterator[None]:
-    """Move the request of a `QueuedRoute` route into another class of work while the block runs.
+    """Move the request of a `QueuedRoute` into another class of work while the block runs.
 
     Raises:
         StoreBusy: The class has no free slot in time.
@@ -222,7 +222,7 @@ class QueuedRoute(Route):
     heavy = True
     work: ClassVar[str | None]
 
-    def work_of(self, scope: Scope) -> str | None:  # noqa: ARG002 - of most routes every request is alike
+    def work_of(self, scope: Scope) -> str | None:  # noqa: ARG002 - subclasses depend on the request
         return self.work
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -151,9 +151,9 @@ def test_every_route_says_what_a_key_must_be_for() -> None:
     said: dict[str, Access | None] = {}
     for route in APP.routes:
         assert isinstance(route, StarletteRoute)
-        declared = vars(type(route)) if isinstance(route, Route) else {"needs": None}
+        declared = vars(type(route)) if isinstance(route, Route) else {"required_access": None}
         for method in (route.methods or set()) - {"HEAD"}:
-            said[f"{method} {route.path_format}"] = declared["needs"]
+            said[f"{method} {route.path_format}"] = declared["required_access"]
     assert {name for name, needed in said.items() if needed is None} == PUBLIC
     assert {name: needed for name, needed in said.items() if needed is not None} == NEEDED
 
