@@ -13,7 +13,7 @@ from graphkin.api.http.paths import ClusterId, ItemId
 from graphkin.api.http.reply import json_array
 from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import SearchRoute
-from graphkin.collection.clusters.kept import chosen
+from graphkin.collection.clusters.kept import default_linkage
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
@@ -95,7 +95,7 @@ def _method(context: RequestContext, query: ClusteredFields, clustering: Cluster
     """Return the method and threshold, and the reason for a threshold that the query does not name."""
     reason = None
     if query.method == "single" and query.threshold is None:
-        reason = {"stored": context.generation.manifest.threshold, "largest": chosen(context.generation).largest}
+        reason = {"stored": context.generation.manifest.threshold, "largest": default_linkage(context.generation).largest}
     return {"method": query.method, "threshold": clustering.threshold, "chosen": reason}
 
 

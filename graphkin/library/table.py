@@ -96,8 +96,8 @@ def _text(value: Any) -> str:
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 
 
-def _picture(smiles: str | None) -> str:
-    """An image of a molecule; nothing for what cannot be drawn in a moment."""
+def _depiction(smiles: str | None) -> str:
+    """Return the depiction of a molecule as an HTML image, or nothing if the molecule is large or unreadable."""
     from graphkin.api.depiction.molecule import draw_molecule
 
     if not smiles or len(smiles) > _MAX_SMILES:
