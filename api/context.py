@@ -31,7 +31,10 @@ from graphkin.api.http.security import SVG_HEADERS
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED
 from graphkin.collection.opened import OpenCollection
+from graphkin.collection.query import point_to_name, written
 from graphkin.protocol.errors import BadRequest, InvalidInput
+from graphkin.protocol.requests import StructureFields
+from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
 
 P = ParamSpec("P")
@@ -165,6 +168,17 @@ class RequestContext:
             return await to_thread.run_sync(partial(function, *args, **kwargs), limiter=threads)
         except futures.CancelledError:
             await checkpoint_if_cancelled()  # The request was cancelled while its thread waited for a port.
+            raise
+
+    async def read(self, structure: StructureFields) -> Query:
+        """Read a structure as `OpenCollection.read` does, but on the event loop.
+
+        This saves two changes of threads, an eighth of the time of a search (`benchmarks.checkouts`).
+        """
+        try:
+            return await state_of(self._request)["structures"].read(self.generation, **written(structure))
+        except InvalidInput as error:
+            await run_in_threadpool(point_to_name, self.generation, error)
             raise
 
     def spend(self, rows: int) -> None:

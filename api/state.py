@@ -38,6 +38,7 @@ class State(TypedDict):
     access_control: AccessControl
     generations: GenerationCache
     positives: PositiveCache
+    structures: StructureReader
     depictor: Depictor
     exports: Exports
     queues: dict[str, Queue]
@@ -93,6 +94,7 @@ async def open_state(settings: Settings, shared: ForkServer | None = None) -> As
                     access_control=AccessControl(store.keys()),
                     generations=generations,
                     positives=positives,
+                    structures=structures,
                     depictor=depictor,
                     exports=exports,
                     quotas=quotas,

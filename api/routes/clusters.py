@@ -95,7 +95,10 @@ def _method(context: RequestContext, query: ClusteredFields, clustering: Cluster
     """Return the method and threshold, and the reason for a threshold that the query does not name."""
     reason = None
     if query.method == "single" and query.threshold is None:
-        reason = {"stored": context.generation.manifest.threshold, "largest": default_linkage(context.generation).largest}
+        reason = {
+            "stored": context.generation.manifest.threshold,
+            "largest": default_linkage(context.generation).largest,
+        }
     return {"method": query.method, "threshold": clustering.threshold, "chosen": reason}
 
 

@@ -78,7 +78,7 @@ async def _draw(
 
 
 async def _canonical(context: RequestContext, structure: StructureFields) -> str:
-    return (await context.run(context.collection.read, structure)).text
+    return (await context.read(structure)).text
 
 
 def _row(generation: Generation, id: int) -> dict[str, Any]:

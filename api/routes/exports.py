@@ -78,7 +78,7 @@ async def export_selection(
     context = await open_context(request, c, (media_type(body.what, body.format),))
     packed_query = None
     if body.query_smiles is not None:
-        packed_query = pack_query(await context.run(context.collection.read, StructureFields(smiles=body.query_smiles)))
+        packed_query = pack_query(await context.read(StructureFields(smiles=body.query_smiles)))
     ids = await _ids(context, body)
     context.spend(len(ids))
     return await _stream_export(

@@ -1,8 +1,7 @@
 """POST search: search a collection for any structure."""
 
-from time import perf_counter
-
 from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from graphkin.api.context import RequestContext, open_context
@@ -15,6 +14,9 @@ from graphkin.api.http.validation import parse_body, validate
 from graphkin.api.work.classes import SearchRoute
 from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
+from graphkin.similarity.kind import Query
+
+_SMALL_BODY = 4096  # bytes of a body that is parsed on the event loop, faster than a thread takes it over
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 
@@ -37,14 +39,17 @@ async def search(request: Request) -> Response:
     path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
     validate(GenerationQuery, dict(request.query_params.multi_items()), "query")
     context = await open_context(request, path.c, (JSON,))
-    return await context.run(_reply, context, await receive_body(request), request.app.state.metrics)
+    body = await receive_body(request)
+    if len(body) <= _SMALL_BODY:
+        search = parse_body(SearchBody, body)
+    else:
+        search = await run_in_threadpool(parse_body, SearchBody, body)
+    return await context.run(_reply, context, search, await context.read(search), request.app.state.metrics)
 
 
-def _reply(context: RequestContext, body: bytes, metrics: Metrics) -> Response:
-    search = parse_body(SearchBody, body)
-    begin = perf_counter()
-    result = context.collection.search(search, search.limit)
-    metrics.search_seconds.observe(perf_counter() - begin)
+def _reply(context: RequestContext, search: SearchBody, query: Query, metrics: Metrics) -> Response:
+    with metrics.search_seconds.time():
+        result = context.collection.search(search, search.limit, query)
     hits = result.hits
     return context.json(
         {"query": {"smiles": result.query.smiles, "id": result.id}, "total": hits.total},

@@ -179,9 +179,15 @@ class OpenCollection:
         having = self._having(substructure, lambda: self.generation.neighbors(id, min_similarity).ids)
         return self._selections.neighbors(id, min_similarity, offset, limit, filters, having)
 
-    def search(self, request: SearchFields, limit: int) -> SearchResult:
-        """Return the most similar of the items that pass."""
-        query, filters = self.read(request), request.filters or ()
+    def search(self, request: SearchFields, limit: int, query: Query | None = None) -> SearchResult:
+        """Return the most similar of the items that pass.
+
+        Args:
+            request: the structure and the conditions.
+            limit: the most hits.
+            query: the structure of the request if it was read before.
+        """
+        query, filters = query or self.read(request), request.filters or ()
         having = self._having(request.substructure, lambda: self._selections.selected(filters).ids)
         index = self.measured(request.measure)
         hits = self._selections.hits(index, query, request.min_similarity, limit, filters, having)
