@@ -30,8 +30,8 @@ from graphkin.api.http.reply import IMMUTABLE, JSON, ROWS, SVG, entity_tag, json
 from graphkin.api.http.security import SVG_HEADERS
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import COMPARED
-from graphkin.collection.opened import OpenCollection
-from graphkin.collection.query import point_to_name, written
+from graphkin.collection.open_collection import OpenCollection
+from graphkin.collection.structures import point_to_name, written
 from graphkin.protocol.errors import BadRequest, InvalidInput
 from graphkin.protocol.requests import StructureFields
 from graphkin.similarity.kind import Query

@@ -13,14 +13,14 @@ from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.work.classes import in_work_class
 from graphkin.api.work.structures import StructureReader
+from graphkin.collection.batches import StructureText, Unreadable
 from graphkin.collection.clusters.core import Core
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.collection.having import Having
 from graphkin.collection.layout import Layout
 from graphkin.collection.ports import Ports
-from graphkin.collection.queries import Unread, Written
-from graphkin.collection.query import written_pattern
-from graphkin.collection.selection import Selections
+from graphkin.collection.selection import Selector
+from graphkin.collection.structures import written_pattern
+from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.requests import Substructure
 from graphkin.protocol.values import MAX_COMPARED, ClusterMethod
 from graphkin.similarity.kind import Query
@@ -51,11 +51,11 @@ class PortFactory:
         self._layouts = layouts
         self._depictor = depictor
 
-    def ports(self, sampler: Callable[[], Sampler], generation: Generation, selections: Selections) -> Ports:
+    def ports(self, sampler: Callable[[], Sampler], generation: Generation, selector: Selector) -> Ports:
         """Return the ports of one open generation."""
         return Ports(
             _StructurePort(self._structures, generation),
-            _SubstructurePort(self._patterns, generation, selections),
+            _SubstructurePort(self._patterns, generation, selector),
             _JobPort(self._clusterings, self._layouts, self._depictor, generation),
             sampler,
             _MAX_THREADS,
@@ -69,25 +69,25 @@ class _StructurePort:
         self._structures = structures
         self._generation = generation
 
-    def read(self, structure: Written) -> Query:
+    def read(self, structure: StructureText) -> Query:
         return from_thread.run(partial(self._structures.read, self._generation, **structure))
 
-    def read_each(self, structures: Iterable[Written | Unread]) -> list[Query | Unread]:
+    def read_each(self, structures: Iterable[StructureText | Unreadable]) -> list[Query | Unreadable]:
         return from_thread.run(self._structures.read_each, self._generation, [*structures])
 
 
 class _SubstructurePort:
-    def __init__(self, patterns: PatternMatches, generation: Generation, selections: Selections) -> None:
+    def __init__(self, patterns: PatternMatches, generation: Generation, selector: Selector) -> None:
         self._patterns = patterns
         self._generation = generation
-        self._selections = selections
+        self._selector = selector
 
-    def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> Having:
+    def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> SubstructureMatches:
         return from_thread.run(self._match, substructure, select())
 
-    async def _match(self, substructure: str | Substructure, ids: Int32) -> Having:
+    async def _match(self, substructure: str | Substructure, ids: Int32) -> SubstructureMatches:
         async with in_work_class("substructure"):
-            return await self._patterns.get(self._generation, self._selections, *written_pattern(substructure), ids)
+            return await self._patterns.get(self._generation, self._selector, *written_pattern(substructure), ids)
 
 
 class _JobPort:

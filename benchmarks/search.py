@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.http import reply, served, wait
 from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 from graphkin.similarity.hits import Matches
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.search import MoleculeSearch

@@ -3,7 +3,7 @@
 import os
 
 from graphkin.api.generations.background import Job, ThreadedJobs
-from graphkin.collection.clusters.kept import clusters
+from graphkin.collection.clusters.cached import clusters
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.values import ClusterMethod
 from graphkin.store.base import Generation

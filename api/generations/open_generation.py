@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from pydantic_core import to_json
 
 from graphkin.api.generations.preparation import SamplerPreparation
-from graphkin.collection.opened import OpenCollection
+from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.ports import Ports
-from graphkin.collection.selection import Selections
+from graphkin.collection.selection import Selector
 from graphkin.store.base import Generation
 from graphkin.store.sampling.base import Engine, Sampler
 
 _MAX_TEXT_BYTES = 32 * 2**20  # bytes of a generation's items that are cached as JSON
 
-OpenPorts = Callable[[Callable[[], Sampler], Generation, Selections], Ports]
+OpenPorts = Callable[[Callable[[], Sampler], Generation, Selector], Ports]
 """Type of `PortFactory.ports`, which opens the ports of a collection."""
 
 

@@ -8,8 +8,8 @@ from starlette.concurrency import run_in_threadpool
 
 from graphkin.api.generations.background import BackgroundJobs
 from graphkin.api.work.substructures import SubstructureMatcher, has_failed
-from graphkin.collection.having import Having
-from graphkin.collection.selection import Selections
+from graphkin.collection.selection import Selector
+from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.errors import StoreBusy
 from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
@@ -18,7 +18,7 @@ from graphkin.store.records import Int32
 _MAX_JOBS = 16  # unfinished jobs; each holds 6 bytes per item
 
 
-class PatternMatches(BackgroundJobs[Having]):
+class PatternMatches(BackgroundJobs[SubstructureMatches]):
     """Background jobs of substructure searches, which share the matching worker processes.
 
     Matches found before a job is stopped are kept, so an abandoned job is stopped soon.
@@ -31,12 +31,14 @@ class PatternMatches(BackgroundJobs[Having]):
         super().__init__("matches of this substructure", 2 * _MAX_JOBS)
         self._substructures = substructures
 
-    async def get(self, generation: Generation, selections: Selections, text: str, writing: str, ids: Int32) -> Having:
+    async def get(
+        self, generation: Generation, selector: Selector, text: str, writing: str, ids: Int32
+    ) -> SubstructureMatches:
         """Return which of the items match a pattern.
 
         Args:
             generation: Generation of the items.
-            selections: Cache of matches of the generation.
+            selector: Cache of matches of the generation.
             text: Pattern.
             writing: Notation of the pattern.
             ids: Items to match.
@@ -51,19 +53,19 @@ class PatternMatches(BackgroundJobs[Having]):
         key = (generation.collection, generation.id, pattern.writing, pattern.text, digest)
         job = self.job(key)
         if job is None:
-            having = selections.having(pattern)
-            unknown = await run_in_threadpool(having.unknown, ids)
+            matches = selector.matches(pattern)
+            unknown = await run_in_threadpool(matches.unknown, ids)
             if not unknown:
-                return having
+                return matches
             job = self.job(key)  # Another request may have started the job meanwhile.
         if job is None:
             self._require_room()
-            job = self.start(key, len(ids), partial(self._start, generation, having, len(ids), unknown))
+            job = self.start(key, len(ids), partial(self._start, generation, matches, len(ids), unknown))
         try:
             return await self.result(key, job)
         finally:
             if job.future.done() and self._jobs.get(key) is job:
-                del self._jobs[key]  # Matches are recorded in `having`, and a failed job may succeed the next time.
+                del self._jobs[key]  # Matches are recorded in `matches`, and a failed job may succeed the next time.
 
     def _require_room(self) -> None:
         if sum(not job.future.done() for job in self._jobs.values()) >= _MAX_JOBS:
@@ -74,14 +76,14 @@ class PatternMatches(BackgroundJobs[Having]):
     def _start(
         self,
         generation: Generation,
-        having: Having,
+        matches: SubstructureMatches,
         items: int,
         unknown: dict[int, list[Int32]],
         advance: Advance,
-    ) -> "asyncio.Future[Having]":
-        async def match() -> Having:
-            await self._substructures.match(generation, having, unknown, advance)
-            return having
+    ) -> "asyncio.Future[SubstructureMatches]":
+        async def match() -> SubstructureMatches:
+            await self._substructures.match(generation, matches, unknown, advance)
+            return matches
 
         advance(items - sum(len(part) for parts in unknown.values() for part in parts))
         task = asyncio.create_task(match())

@@ -13,7 +13,7 @@ from graphkin.api.http.route import with_access
 from graphkin.api.http.rows import encode_rows
 from graphkin.api.http.validation import parse_body, validate
 from graphkin.api.work.classes import BatchRoute
-from graphkin.collection.queries import Answers
+from graphkin.collection.batches import Answers
 from graphkin.protocol.replies import SearchRow
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBatchBody
 from graphkin.store.records import shortest

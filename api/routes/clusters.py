@@ -13,7 +13,7 @@ from graphkin.api.http.paths import ClusterId, ItemId
 from graphkin.api.http.reply import json_array
 from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import SearchRoute
-from graphkin.collection.clusters.kept import default_linkage
+from graphkin.collection.clusters.cached import default_linkage
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphkin.api.work import errors
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 from graphkin.protocol.errors import InvalidInput
 from graphkin.runtime.workers.worker import at_most
 from graphkin.similarity.kind import Query

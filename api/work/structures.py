@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from graphkin.api.work import errors
 from graphkin.api.work.pool import PATIENCE, Pool, TaskError, WorkerLost, processors_busy
 from graphkin.api.work.queries import unpack_query
-from graphkin.collection.queries import Unread, Written
+from graphkin.collection.batches import StructureText, Unreadable
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
@@ -42,7 +42,7 @@ class StructureReader:
 
         Raises:
             InvalidInput: The structure is invalid, or needs too much time or memory. Also the other errors of
-                `collection.query.read_structure`.
+                `collection.structures.read_structure`.
             StoreBusy: Other requests keep the processors too busy.
         """
         texts = {writing: text for writing, text in structure.items() if text is not None}
@@ -52,21 +52,23 @@ class StructureReader:
             query = self._cache[key] = unpack_query(await self._run(generation, "read_query", **texts))
         return query
 
-    async def read_each(self, generation: Generation, structures: Sequence[Written | Unread]) -> list[Query | Unread]:
+    async def read_each(
+        self, generation: Generation, structures: Sequence[StructureText | Unreadable]
+    ) -> list[Query | Unreadable]:
         """Read many structures, and return the query or the error of each. Entries that are errors already are kept.
 
         A worker process reads only a few of them at a time, so that other requests get their turn.
         """
         unread = [each for each in structures if isinstance(each, dict)]
-        read = list[Query | Unread]()
+        read = list[Query | Unreadable]()
         while len(read) < len(unread):
             read += await self._read_some(generation, unread[len(read) : len(read) + _BATCH_SIZE])
         rest = iter(read)
         return [next(rest) if isinstance(each, dict) else each for each in structures]
 
-    async def _read_some(self, generation: Generation, structures: list[Written]) -> list[Query | Unread]:
+    async def _read_some(self, generation: Generation, structures: list[StructureText]) -> list[Query | Unreadable]:
         """Read the leading structures, at least one. It stops after a structure that ended the process."""
-        manifest, read = generation.manifest, list[Query | Unread]()
+        manifest, read = generation.manifest, list[Query | Unreadable]()
         async with self._readers.worker() as reader:
             pieces = reader.stream(
                 "read_queries", kind=manifest.kind, recipe=manifest.recipe, structures=structures, seconds=self._seconds
@@ -103,7 +105,7 @@ class StructureReader:
             raise _unreadable(f"reading it takes {limit}, or crashes RDKit", structure) from error
 
 
-def _unpack_result(message: dict[str, Any]) -> Query | Unread:
+def _unpack_result(message: dict[str, Any]) -> Query | Unreadable:
     if "query" in message:
         return unpack_query(message["query"])
     error = errors.unpack(message["error"])

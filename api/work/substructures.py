@@ -11,7 +11,7 @@ from cachetools import LRUCache
 
 from graphkin.api.work.matching import pack_pattern, unpack_pattern
 from graphkin.api.work.pool import PATIENCE, Pool, TaskError, WorkerLost, processors_busy
-from graphkin.collection.having import Having
+from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.kind import Advance, Pattern
 from graphkin.store.base import Generation
@@ -59,16 +59,16 @@ class SubstructureMatcher:
         return self._patterns[key]
 
     async def match(
-        self, generation: Generation, having: Having, unknown: dict[int, list[Int32]], advance: Advance
+        self, generation: Generation, matches: SubstructureMatches, unknown: dict[int, list[Int32]], advance: Advance
     ) -> None:
-        """Match items with a pattern, and record the results in `having`.
+        """Match items with a pattern, and record the results in `matches`.
 
         Results that were recorded before a cancellation or an error are kept.
 
         Args:
             generation: Generation of the items.
-            having: Matches of the pattern that are known so far.
-            unknown: Items by block, as `Having.unknown` returns them.
+            matches: Matches of the pattern that are known so far.
+            unknown: Items by block, as `SubstructureMatches.unknown` returns them.
             advance: Called with the number of items matched since the last call. May raise to stop the work.
 
         Raises:
@@ -78,18 +78,22 @@ class SubstructureMatcher:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._at_once):
-                    group.create_task(self._match_blocks(generation, having, blocks, advance))
+                    group.create_task(self._match_blocks(generation, matches, blocks, advance))
         except ExceptionGroup as raised:
             raise raised.exceptions[0] from None
 
     async def _match_blocks(
-        self, generation: Generation, having: Having, blocks: Iterator[tuple[int, list[Int32]]], advance: Advance
+        self,
+        generation: Generation,
+        matches: SubstructureMatches,
+        blocks: Iterator[tuple[int, list[Int32]]],
+        advance: Advance,
     ) -> None:
         """Match the blocks that no other worker has taken, one after the other."""
         for block, parts in blocks:
             await self._ensure_described(generation, block)
             advance(0)  # No item is matched yet, but this call stops the work if no client waits for it.
-            await self._match(generation, having, block, parts, advance)
+            await self._match(generation, matches, block, parts, advance)
 
     async def _ensure_described(self, generation: Generation, block: int) -> None:
         """Describe a block once and to the end, even if the request is cancelled, so that a later request finds it."""
@@ -106,19 +110,19 @@ class SubstructureMatcher:
                 pass
 
     async def _match(
-        self, generation: Generation, having: Having, block: int, parts: list[Int32], advance: Advance
+        self, generation: Generation, matches: SubstructureMatches, block: int, parts: list[Int32], advance: Advance
     ) -> None:
         encoded_parts = [b64encode(part.tobytes()).decode() for part in parts]
-        arguments = {"pattern": pack_pattern(having.pattern), "parts": encoded_parts, "seconds": _MATCH_SECONDS}
+        arguments = {"pattern": pack_pattern(matches.pattern), "parts": encoded_parts, "seconds": _MATCH_SECONDS}
         async with (
             self._matchers.worker() as matcher,
             aclosing(matcher.stream("match", **self._location_of(generation, block), **arguments)) as pieces,
         ):
             await anext(pieces)
             for part in parts:
-                with self._translate_errors(having.pattern.text):
+                with self._translate_errors(matches.pattern.text):
                     async with asyncio.timeout(_WAIT_SECONDS):
-                        having.learn(part, np.frombuffer(await anext(pieces), np.bool_))
+                        matches.learn(part, np.frombuffer(await anext(pieces), np.bool_))
                 advance(len(part))
             await anext(pieces, None)  # Wait for the end of the task.
 

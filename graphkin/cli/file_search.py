@@ -8,8 +8,8 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from graphkin.collection.opened import OpenCollection
-from graphkin.collection.queries import Answers, Unread, Written, join_items
+from graphkin.collection.batches import Answers, StructureText, Unreadable, join_items
+from graphkin.collection.open_collection import OpenCollection
 from graphkin.export import read_items
 from graphkin.export.cells import csv_lines
 from graphkin.export.columnar import parquet
@@ -78,7 +78,7 @@ class FileSearch:
         if block:
             yield pa.Table.from_batches(block)
 
-    def _structure(self, text: pa.Scalar, fault: pa.Scalar) -> Written | Unread:
+    def _structure(self, text: pa.Scalar, fault: pa.Scalar) -> StructureText | Unreadable:
         return InvalidInput(fault.as_py()) if fault.is_valid else {self.source.writing: text.as_py()}
 
     def _count(self, results: Answers) -> None:

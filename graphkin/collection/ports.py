@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+from graphkin.collection.batches import StructureText, Unreadable, read_each
+from graphkin.collection.clusters.cached import clusters
 from graphkin.collection.clusters.core import Core, core
-from graphkin.collection.clusters.kept import clusters
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.collection.having import Having
 from graphkin.collection.layout import Layout, layout
-from graphkin.collection.queries import Unread, Written, read_each
-from graphkin.collection.query import read_structure, written_pattern
-from graphkin.collection.selection import Selections
+from graphkin.collection.selection import Selector
+from graphkin.collection.structures import read_structure, written_pattern
+from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.requests import Substructure
 from graphkin.protocol.values import ClusterMethod
 from graphkin.similarity.kind import Query, Substructures
@@ -27,17 +27,17 @@ from graphkin.store.transfer import Stage, silent
 class StructureReader(Protocol):
     """Reads structures as the recipe of one generation says."""
 
-    def read(self, structure: Written) -> Query:
+    def read(self, structure: StructureText) -> Query:
         """Return the structure. Raises as `read_structure` does."""
 
-    def read_each(self, structures: Iterable[Written | Unread]) -> Iterable[Query | Unread]:
+    def read_each(self, structures: Iterable[StructureText | Unreadable]) -> Iterable[Query | Unreadable]:
         """Yield each structure, or why it could not be read."""
 
 
 class SubstructureMatcher(Protocol):
     """Finds the items of one generation that have a substructure."""
 
-    def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> Having:
+    def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> SubstructureMatches:
         """Return the matches, which are known at least for the items that `select` returns.
 
         Raises as `select` and `Kind.pattern` do.
@@ -80,21 +80,19 @@ class Ports:
     max_comparisons: int | None = None
 
 
-def in_process(
-    generation: Generation, selections: Selections, threads: int | None = None, stage: Stage = silent
-) -> Ports:
+def in_process(generation: Generation, selector: Selector, threads: int | None = None, stage: Stage = silent) -> Ports:
     """Return ports that do everything in this process.
 
     Args:
         generation: the generation that the questions are about.
-        selections: remembers the matches of substructures.
+        selector: remembers the matches of substructures.
         threads: of searches and of matching substructures, and processes of clusters; by default one for each core.
         stage: reports the progress of questions that take long.
     """
     workers = threads or os.cpu_count() or 1
     return Ports(
         _Reader(generation),
-        _Matcher(generation, selections, workers, stage),
+        _Matcher(generation, selector, workers, stage),
         _Builder(generation, workers, stage),
         generation.sampler,
         workers,
@@ -106,17 +104,17 @@ class _Reader:
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
 
-    def read(self, structure: Written) -> Query:
+    def read(self, structure: StructureText) -> Query:
         return read_structure(recipe_of(self._generation), **structure)
 
-    def read_each(self, structures: Iterable[Written | Unread]) -> Iterable[Query | Unread]:
+    def read_each(self, structures: Iterable[StructureText | Unreadable]) -> Iterable[Query | Unreadable]:
         return read_each(self._generation, structures)
 
 
 class _Matcher:
-    def __init__(self, generation: Generation, selections: Selections, threads: int, stage: Stage) -> None:
+    def __init__(self, generation: Generation, selector: Selector, threads: int, stage: Stage) -> None:
         self._generation = generation
-        self._selections = selections
+        self._selector = selector
         self._threads = threads
         self._stage = stage
 
@@ -124,11 +122,11 @@ class _Matcher:
     def _substructures(self) -> Substructures:
         return kind_of(self._generation).substructures(self._generation)
 
-    def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> Having:
+    def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> SubstructureMatches:
         ids = select()
         pattern = kind_of(self._generation).pattern(recipe_of(self._generation), *written_pattern(substructure))
         with self._stage("match", len(ids), "items") as advance:
-            return self._selections.having(pattern).find(self._substructures, ids, self._threads, advance)
+            return self._selector.matches(pattern).find(self._substructures, ids, self._threads, advance)
 
 
 class _Builder:

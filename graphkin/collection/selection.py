@@ -14,7 +14,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from graphkin.collection.filters import passing
-from graphkin.collection.having import Having
+from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.measure import Measure
@@ -35,7 +35,7 @@ DEGREE = "degree"
 
 
 @dataclass(frozen=True)
-class Selected:
+class Selection:
     """Selected items in order.
 
     Attributes:
@@ -46,32 +46,32 @@ class Selected:
     ids: Int32
     similarity: Float32 | None = None
 
-    def first(self, limit: int | None) -> "Selected":
+    def first(self, limit: int | None) -> "Selection":
         """Return the first `limit` items, all of them for None."""
-        return Selected(self.ids[:limit], None if self.similarity is None else self.similarity[:limit])
+        return Selection(self.ids[:limit], None if self.similarity is None else self.similarity[:limit])
 
-    def of(self, mask: Mask) -> "Selected":
+    def where(self, mask: Mask) -> "Selection":
         """Return the items for which `mask` is true."""
-        return Selected(self.ids[mask], None if self.similarity is None else self.similarity[mask])
+        return Selection(self.ids[mask], None if self.similarity is None else self.similarity[mask])
 
     @property
     def nbytes(self) -> int:
         return self.ids.nbytes + (0 if self.similarity is None else self.similarity.nbytes)
 
 
-class Source(Protocol):
+class ItemSource(Protocol):
     """The items that a query selects from, and their own order."""
 
     @property
     def key(self) -> list[Any]:
         """The values that distinguish it from other sources."""
 
-    def items(self, generation: Generation) -> Selected:
+    def items(self, generation: Generation) -> Selection:
         """Return all items of the source."""
 
 
 @dataclass(frozen=True)
-class Near:
+class SimilarItems:
     """The items that are similar to a structure, most similar first.
 
     Attributes:
@@ -93,16 +93,16 @@ class Near:
         arrays = [each.tobytes() for each in self.query.arrays]
         return ["near", self.query.text, arrays, self.min_similarity, self.measure, self.itself]
 
-    def items(self, generation: Generation) -> Selected:  # noqa: ARG002 - the search is of it
+    def items(self, generation: Generation) -> Selection:  # noqa: ARG002 - the search is of it
         search = self.search() if self.measure is None else self.search().measured(self.measure)
         hits = search.search(self.query, self.min_similarity, sys.maxsize)
         own = None if self.itself else search.identical(self.query)
         selection = slice(None) if own is None else hits.ids != own
-        return Selected(hits.ids[selection], hits.similarity[selection])
+        return Selection(hits.ids[selection], hits.similarity[selection])
 
 
 @dataclass(frozen=True)
-class Neighboring:
+class NeighborItems:
     """The stored neighbors of an item with at least this similarity, most similar first."""
 
     id: int
@@ -112,24 +112,24 @@ class Neighboring:
     def key(self) -> list[Any]:
         return ["neighbors", self.id, self.min_similarity]
 
-    def items(self, generation: Generation) -> Selected:
+    def items(self, generation: Generation) -> Selection:
         neighbors = generation.neighbors(self.id, self.min_similarity)
-        return Selected(neighbors.ids, neighbors.similarity)
+        return Selection(neighbors.ids, neighbors.similarity)
 
 
 @dataclass(frozen=True)
-class Members:
+class GroupItems:
     """The items of a group, in its order; `key` distinguishes it from other groups."""
 
     key: list[Any]
     ids: Int32
 
-    def items(self, generation: Generation) -> Selected:  # noqa: ARG002 - the group is of its items
-        return Selected(self.ids)
+    def items(self, generation: Generation) -> Selection:  # noqa: ARG002 - the group is of its items
+        return Selection(self.ids)
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedItems:
     """The items with these ids, in this order, each once. Raises `NotFound` naming an id that no item has."""
 
     ids: tuple[int, ...]
@@ -138,16 +138,16 @@ class Listed:
     def key(self) -> list[Any]:
         return ["ids", self.ids]
 
-    def items(self, generation: Generation) -> Selected:
+    def items(self, generation: Generation) -> Selection:
         ids = np.array([*dict.fromkeys(self.ids)], np.int64)
         beyond = ids[(ids < 0) | (ids >= generation.size)]
         if len(beyond):
             id = int(beyond[0])
             raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {generation.size - 1}")
-        return Selected(ids.astype(np.int32))
+        return Selection(ids.astype(np.int32))
 
 
-class Selections:
+class Selector:
     """Selects items of one generation, and caches what it selects. Safe to share between threads."""
 
     def __init__(self, generation: Generation) -> None:
@@ -160,18 +160,20 @@ class Selections:
         """Return (N,) which items pass, as `filters.passing` does. Raises as it does."""
         return self._cached([_key(filters), name], lambda: passing(self._generation, filters, name))
 
-    def having(self, pattern: Pattern) -> Having:
+    def matches(self, pattern: Pattern) -> SubstructureMatches:
         """Return the matches of a substructure, as far as they are known."""
-        return self._cached([pattern.writing, pattern.text], lambda: Having(pattern, self._generation.size))
+        return self._cached(
+            [pattern.writing, pattern.text], lambda: SubstructureMatches(pattern, self._generation.size)
+        )
 
     def selected(
         self,
         filters: Sequence[Filter] = (),
         name: str | None = None,
-        source: Source | None = None,
+        source: ItemSource | None = None,
         sort: Sort | None = None,
-        having: Having | None = None,
-    ) -> Selected:
+        matches: SubstructureMatches | None = None,
+    ) -> Selection:
         """Return the items of a source that pass all conditions, in order.
 
         Args:
@@ -179,25 +181,25 @@ class Selections:
             name: the beginning of a name.
             source: the items to select from; by default all.
             sort: the order; by default that of the source, else by id. Ties are in order of id.
-            having: the matches of a substructure, known for all items that pass the other conditions.
+            matches: the matches of a substructure, known for all items that pass the other conditions.
 
         Raises:
             InvalidInput: A property or the column of `sort` does not exist; the message lists those that do.
         """
         conditions = [_key(filters), name, source and source.key]
 
-        def choose() -> Selected:
+        def choose() -> Selection:
             mask = self.passing(filters, name)
             if source is None:
-                return Selected(np.flatnonzero(mask).astype(np.int32))
+                return Selection(np.flatnonzero(mask).astype(np.int32))
             items = source.items(self._generation)
-            return items.of(mask[items.ids])
+            return items.where(mask[items.ids])
 
-        def select() -> Selected:
-            return self._sorted(unsorted if having is None else unsorted.of(having.of(unsorted.ids)), sort)
+        def select() -> Selection:
+            return self._sorted(unsorted if matches is None else unsorted.where(matches.mask(unsorted.ids)), sort)
 
-        unsorted: Selected = self._cached([*conditions, None, None], choose)
-        return self._cached([*conditions, having and having.pattern, sort], select)
+        unsorted: Selection = self._cached([*conditions, None, None], choose)
+        return self._cached([*conditions, matches and matches.pattern, sort], select)
 
     def hits(
         self,
@@ -206,12 +208,12 @@ class Selections:
         min_similarity: float | None,
         limit: int,
         filters: Sequence[Filter] = (),
-        having: Having | None = None,
+        matches: SubstructureMatches | None = None,
     ) -> Hits:
         """Return the hits of a search among the items that pass filters and have a substructure, as in `selected`."""
-        if not filters and having is None:
+        if not filters and matches is None:
             return search.search(query, min_similarity, limit)
-        return search.search_among(self.selected(filters, having=having).ids, query, min_similarity, limit)
+        return search.search_among(self.selected(filters, matches=matches).ids, query, min_similarity, limit)
 
     def neighbors(
         self,
@@ -220,19 +222,19 @@ class Selections:
         offset: int = 0,
         limit: int | None = None,
         filters: Sequence[Filter] = (),
-        having: Having | None = None,
+        matches: SubstructureMatches | None = None,
     ) -> Neighbors:
         """Return the stored neighbors of an item that pass filters and have a substructure.
 
-        `having` is known for all neighbors of the item.
+        `matches` is known for all neighbors of the item.
         """
-        if not filters and having is None:
+        if not filters and matches is None:
             return self._generation.neighbors(id, min_similarity, offset, limit)
         neighbors = self._generation.neighbors(id, min_similarity)
         mask = passing(self._generation, filters, ids=neighbors.ids)
-        selected = Selected(neighbors.ids, neighbors.similarity).of(mask)
-        if having is not None:
-            selected = selected.of(having.of(selected.ids))
+        selected = Selection(neighbors.ids, neighbors.similarity).where(mask)
+        if matches is not None:
+            selected = selected.where(matches.mask(selected.ids))
         page = slice(offset, None if limit is None else offset + limit)
         assert selected.similarity is not None
         return Neighbors(selected.ids[page], selected.similarity[page], len(selected.ids))
@@ -247,7 +249,7 @@ class Selections:
                 self._cache[digest] = value
         return value
 
-    def _sorted(self, items: Selected, sort: Sort | None) -> Selected:
+    def _sorted(self, items: Selection, sort: Sort | None) -> Selection:
         if sort is None:
             return items
         by_id = np.argsort(items.ids)
@@ -259,7 +261,7 @@ class Selections:
             values = self._sort_values(ids, sort.by, compared=similarity is not None)
         lacking = np.isnan(values)
         order = np.lexsort((-values if sort.descending else values, lacking))  # stable
-        return Selected(ids[order], None if similarity is None else similarity[order])
+        return Selection(ids[order], None if similarity is None else similarity[order])
 
     def _sort_values(self, ids: Int32, by: str, *, compared: bool) -> NDArray[np.float64]:
         """Return (n,) numbers in the order of the values of a column; NaN for an item that has no value."""

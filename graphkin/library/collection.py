@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 import numpy as np
 import pyarrow as pa
 
+from graphkin.collection.batches import join_items
 from graphkin.collection.cliffs import Cliffs, cliffs_table
 from graphkin.collection.clusters.core import Core
 from graphkin.collection.picking import Picked
-from graphkin.collection.queries import join_items
-from graphkin.collection.selection import Selected
+from graphkin.collection.selection import Selection
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, require
 from graphkin.protocol.manifest import Manifest
@@ -640,7 +640,7 @@ class Collection(ABC):
         """Return the hits of one query."""
 
     @abstractmethod
-    def _query(self, request: QueryBody, limit: int | None) -> Selected:
+    def _query(self, request: QueryBody, limit: int | None) -> Selection:
         """Return all items that pass the conditions, or the first `limit`. The cursor of the body is not used."""
 
     @abstractmethod

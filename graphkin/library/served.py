@@ -13,8 +13,8 @@ from graphkin.client import Graphkin
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.core import Core
 from graphkin.collection.picking import Picked
-from graphkin.collection.query import require_one_way, the_one
-from graphkin.collection.selection import Selected
+from graphkin.collection.selection import Selection
+from graphkin.collection.structures import require_one_way, the_one
 from graphkin.library.collection import Collection, Collections, Hits
 from graphkin.library.table import Table
 from graphkin.protocol.replies import SimilarItem
@@ -78,13 +78,13 @@ class ServedCollection(Collection):
         fields = request.model_dump(exclude_none=True, exclude={"measure"})
         return _hits(self._collection.search(**fields, measure=request.measure).hits)
 
-    def _query(self, request: QueryBody, limit: int | None) -> Selected:
+    def _query(self, request: QueryBody, limit: int | None) -> Selection:
         fields = request.model_dump(exclude_none=True, exclude={"limit", "columns", "cursor"})
         items = self._collection.query(**fields, columns=[], limit=limit).items
         ids = np.array([item.id for item in items], np.int32)
         if request.similar is None:
-            return Selected(ids)
-        return Selected(ids, np.array([item.similarity for item in items], np.float32))
+            return Selection(ids)
+        return Selection(ids, np.array([item.similarity for item in items], np.float32))
 
     def _search_batch(self, request: SearchBatchBody) -> tuple[pa.Array, Matches]:
         rows = self._collection.search_batch(**request.model_dump(exclude_none=True))

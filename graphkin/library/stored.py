@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.core import Core
-from graphkin.collection.opened import OpenCollection
+from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import Picked
-from graphkin.collection.selection import Selected
+from graphkin.collection.selection import Selection
 from graphkin.library.collection import Collection, Collections, Hits
 from graphkin.library.table import Table
 from graphkin.protocol.requests import (
@@ -81,7 +81,7 @@ class StoredCollection(Collection):
         hits = self._open.search(request, request.limit).hits
         return Hits(hits.ids, hits.similarity)
 
-    def _query(self, request: QueryBody, limit: int | None) -> Selected:
+    def _query(self, request: QueryBody, limit: int | None) -> Selection:
         return self._open.query(request).first(limit)
 
     def _search_batch(self, request: SearchBatchBody) -> tuple[pa.Array, Matches]:

@@ -11,7 +11,7 @@ from graphkin.api.app import _SUBJECTS
 from graphkin.cli import graphkin
 from graphkin.client import AsyncCollection
 from graphkin.client import Collection as SyncCollection
-from graphkin.collection.opened import OpenCollection
+from graphkin.collection.open_collection import OpenCollection
 from graphkin.library.collection import Collection
 
 PREFIX = "/v1/collections/{c}"

@@ -58,7 +58,7 @@ def cliffs(
     from graphkin.cli.conditions import parse_query
     from graphkin.cli.output import note_truncation, whole_file
     from graphkin.collection.cliffs import cliffs_table
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress

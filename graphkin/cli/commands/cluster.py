@@ -40,7 +40,7 @@ def cluster(
     """
     from graphkin.cli.conditions import parse_clustering
     from graphkin.cli.output import whole_file
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from graphkin.collection.clusters.partition import Clustering
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
 
 
 @click.command()
@@ -42,7 +42,7 @@ def core(
     """
     from graphkin.cli.conditions import parse_clustering
     from graphkin.cli.output import whole_file
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress

@@ -41,7 +41,7 @@ def map(
     computed once on a machine.
     """
     from graphkin.cli.output import whole_file
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import in_process
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress

@@ -58,7 +58,7 @@ def query(
     """
     from graphkin.cli.conditions import parse_filter, parse_substructure, require_search_similarity
     from graphkin.cli.output import whole_file
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import in_process
     from graphkin.export import export_items
     from graphkin.ingest.progress_bars import terminal_progress

@@ -11,7 +11,7 @@ from graphkin.cli import options
 from graphkin.cli.json_lines import print_json
 
 if TYPE_CHECKING:
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
     from graphkin.protocol.measure import Measure
     from graphkin.similarity.hits import Hits
     from graphkin.store.base import Generation, Neighbors
@@ -38,7 +38,7 @@ def neighbors(
     as_json: bool,
 ) -> None:
     """Show the stored neighbours of one item, most similar first."""
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
@@ -136,7 +136,7 @@ def search(
     each structure that cannot be read, which says why.
     """
     from graphkin.cli.conditions import parse_measure, require_search_similarity
-    from graphkin.collection.opened import OpenCollection
+    from graphkin.collection.open_collection import OpenCollection
     from graphkin.protocol.requests import SearchFields
     from graphkin.protocol.validation import refusing
     from graphkin.store import open_generation

@@ -14,8 +14,8 @@ from rdkit import Chem
 from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.work.pool import Pool
 from graphkin.api.work.substructures import SubstructureMatcher
-from graphkin.collection import having
-from graphkin.collection.selection import Selections
+from graphkin.collection import substructure_matches
+from graphkin.collection.selection import Selector
 from graphkin.library import connect
 from graphkin.protocol.errors import StoreBusy
 from graphkin.runtime.workers.fork_server import ForkServer
@@ -75,41 +75,43 @@ def test_clients_ask_until_it_is_known(client: httpx.Client, monkeypatch: pytest
 def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
     fork_server: ForkServer, store_folder: Path, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(having, "_PART", 16)
+    monkeypatch.setattr(substructure_matches, "_PART", 16)
     monkeypatch.setattr(PatternMatches, "patience", 0)
     pattern, ids = "[#6]!@[#6]", np.arange(400, dtype=np.int32)
 
-    async def once_known(patterns: PatternMatches, generation: Generation, selections: Selections) -> having.Having:
+    async def once_known(
+        patterns: PatternMatches, generation: Generation, selector: Selector
+    ) -> substructure_matches.SubstructureMatches:
         while True:
             try:
-                return await patterns.get(generation, selections, pattern, "smarts", ids)
+                return await patterns.get(generation, selector, pattern, "smarts", ids)
             except StoreBusy:
                 await asyncio.sleep(0.01)
 
     async def story(generation: Generation) -> list[int]:
-        selections = Selections(generation)
+        selector = Selector(generation)
         async with (
             Pool(fork_server, 1) as pool,
             aclosing(PatternMatches(SubstructureMatcher(pool, pool, str(store_folder), 2))) as patterns,
         ):
             with pytest.raises(StoreBusy, match="0 of 400"):
-                await patterns.get(generation, selections, pattern, "smarts", ids)
+                await patterns.get(generation, selector, pattern, "smarts", ids)
             (job,) = patterns._jobs.values()
-            known = having.Having.learn
+            known = substructure_matches.SubstructureMatches.learn
 
-            def learn_once(self: having.Having, *learned: Any) -> None:
+            def learn_once(self: substructure_matches.SubstructureMatches, *learned: Any) -> None:
                 known(self, *learned)
                 job.abandoned_after = -1
 
             with monkeypatch.context() as until_then:
-                until_then.setattr(having.Having, "learn", learn_once)
+                until_then.setattr(substructure_matches.SubstructureMatches, "learn", learn_once)
                 with pytest.raises(StoreBusy, match="given up"):
                     await asyncio.wrap_future(job.future)
             with pytest.raises(StoreBusy, match="16 of 400"):
-                await patterns.get(generation, selections, pattern, "smarts", ids)
-            found = np.flatnonzero((await once_known(patterns, generation, selections)).of(ids)).tolist()
+                await patterns.get(generation, selector, pattern, "smarts", ids)
+            found = np.flatnonzero((await once_known(patterns, generation, selector)).mask(ids)).tolist()
             with pytest.raises(StoreBusy, match="0 of 400"):
-                await patterns.get(generation, selections, "[#8]!@[#7]", "smarts", ids)
+                await patterns.get(generation, selector, "[#8]!@[#7]", "smarts", ids)
             (job,) = patterns._jobs.values()
         assert job.future.cancelled()
         return found

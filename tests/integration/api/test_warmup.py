@@ -9,7 +9,7 @@ from graphkin.api.work.warmup import Warmup
 from graphkin.protocol.errors import StoreBusy
 from graphkin.similarity.graphs import wl
 from graphkin.similarity.graphs.recipe import resolve_graphs
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 
 def signatures():
     return [kernel.signatures for kernel in (wl._refine, wl._histograms)]

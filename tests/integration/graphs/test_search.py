@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.manifest import Provenance
 from graphkin.similarity.graphs.index import SubtreeIndex

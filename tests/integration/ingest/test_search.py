@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.molecules.search import MoleculeSearch

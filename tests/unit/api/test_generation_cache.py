@@ -14,7 +14,7 @@ import pytest
 
 from graphkin.api.generations.cache import GenerationCache
 from graphkin.collection.ports import Ports, in_process
-from graphkin.collection.selection import Selections
+from graphkin.collection.selection import Selector
 from graphkin.protocol.errors import Deleted, NotFound, StoreDamaged
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
@@ -24,8 +24,8 @@ from tests.until import until
 MOST_OPEN = 8
 
 
-def in_this_process(sampler: Callable[[], Sampler], generation: Generation, selections: Selections) -> Ports:
-    return replace(in_process(generation, selections), sampler=sampler)
+def in_this_process(sampler: Callable[[], Sampler], generation: Generation, selector: Selector) -> Ports:
+    return replace(in_process(generation, selector), sampler=sampler)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphkin.collection.selection import Selections
+from graphkin.collection.selection import Selector
 from graphkin.export import read_items
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter, Sort
@@ -80,8 +80,8 @@ def frame(generation: Generation) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def selections(generation: Generation) -> Selections:
-    return Selections(generation)
+def selector(generation: Generation) -> Selector:
+    return Selector(generation)
 
 
 def lower(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -152,7 +152,7 @@ FILTERS = st.one_of(
     descending=st.booleans(),
 )
 def test_selection_equals_pandas(
-    selections: Selections,
+    selector: Selector,
     frame: pd.DataFrame,
     filters: list[Filter],
     name: str | None,
@@ -171,14 +171,14 @@ def test_selection_equals_pandas(
         order = key.sort_values(kind="stable", ascending=not descending, na_position="last").index
         expected = expected.loc[order]
 
-    result = selections.selected(filters, name, sort=None if by is None else Sort(by=by, descending=descending))
+    result = selector.selected(filters, name, sort=None if by is None else Sort(by=by, descending=descending))
 
     assert result.ids.tolist() == expected["id"].tolist()
     assert result.similarity is None
 
 
 def test_selection_from_a_lake_equals_selection_from_a_folder(
-    generation: Generation, selections: Selections, tmp_path: Path
+    generation: Generation, selector: Selector, tmp_path: Path
 ) -> None:
     request: dict[str, Any] = {
         "filters": [Filter(property="mass", min=1), Filter(property="names", contains="B")],
@@ -187,15 +187,15 @@ def test_selection_from_a_lake_equals_selection_from_a_folder(
     with open_lake(str(tmp_path / "lake"), create=True) as lake:
         copy_generation(generation, lake)
         with lake.open("c") as opened:
-            result = Selections(opened).selected(**request)
+            result = Selector(opened).selected(**request)
     assert len(result.ids) > 20
-    assert result.ids.tolist() == selections.selected(**request).ids.tolist()
+    assert result.ids.tolist() == selector.selected(**request).ids.tolist()
 
 
-def test_repeated_selection_is_read_from_the_cache(selections: Selections) -> None:
+def test_repeated_selection_is_read_from_the_cache(selector: Selector) -> None:
     request = [Filter(property="mass", max=2)]
-    assert selections.selected(request) is selections.selected([*request])
-    assert selections.selected(request) is not selections.selected(request, sort=Sort(by="mass"))
+    assert selector.selected(request) is selector.selected([*request])
+    assert selector.selected(request) is not selector.selected(request, sort=Sort(by="mass"))
 
 
 @pytest.mark.parametrize(
@@ -211,16 +211,16 @@ def test_repeated_selection_is_read_from_the_cache(selections: Selections) -> No
     ],
 )
 def test_invalid_filter_error_lists_valid_filters(
-    selections: Selections, filter: Filter, detail: str, expected: str
+    selector: Selector, filter: Filter, detail: str, expected: str
 ) -> None:
     with pytest.raises(InvalidInput, match=detail) as error:
-        selections.selected([filter])
+        selector.selected([filter])
     assert expected in str(error.value.expected)
     assert error.value.given
 
 
 @pytest.mark.parametrize("by", ["similarity", "inchikey", "structure", "weight"])
-def test_invalid_sort_error_lists_valid_columns(selections: Selections, by: str) -> None:
+def test_invalid_sort_error_lists_valid_columns(selector: Selector, by: str) -> None:
     with pytest.raises(InvalidInput, match="sorted by") as error:
-        selections.selected(sort=Sort(by=by))
+        selector.selected(sort=Sort(by=by))
     assert error.value.expected == "one of id, smiles, names, degree, class, mass, property.names, price"

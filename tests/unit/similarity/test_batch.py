@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 from graphkin.similarity.batch import BatchPlan
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search

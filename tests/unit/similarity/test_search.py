@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rdkit import Chem, DataStructs
 
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader

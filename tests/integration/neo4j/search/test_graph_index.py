@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.kind import GraphKind

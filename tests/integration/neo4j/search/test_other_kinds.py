@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphkin.collection.query import read_structure
+from graphkin.collection.structures import read_structure
 from graphkin.export import export_fingerprints
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers import ReadOptions

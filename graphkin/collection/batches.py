@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from graphkin.collection.query import read_structure, the_one, written
+from graphkin.collection.structures import read_structure, the_one, written
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.requests import StructureOrName
 from graphkin.similarity.hits import Matches
@@ -15,19 +15,19 @@ from graphkin.similarity.kinds import recipe_of
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
-Unread = InvalidInput | NotFound
+Unreadable = InvalidInput | NotFound
 """The error of a structure that cannot be read, or of a name that no item has."""
 
-Written = dict[str, str]
+StructureText = dict[str, str]
 """A structure as the arguments of `read_structure`."""
 
 
-def written_each(generation: Generation, batch: Sequence[str | StructureOrName]) -> list[Written | Unread]:
+def written_each(generation: Generation, batch: Sequence[str | StructureOrName]) -> list[StructureText | Unreadable]:
     """Return each structure of a batch as the arguments of `read_structure`, or its error.
 
     The name of an item becomes the item's structure.
     """
-    structures = list[Written | Unread]()
+    structures = list[StructureText | Unreadable]()
     for structure in batch:
         try:
             structures.append(_written(generation, structure))
@@ -36,7 +36,7 @@ def written_each(generation: Generation, batch: Sequence[str | StructureOrName])
     return structures
 
 
-def _written(generation: Generation, structure: str | StructureOrName) -> Written:
+def _written(generation: Generation, structure: str | StructureOrName) -> StructureText:
     if isinstance(structure, str):
         return {"structure": structure}
     if structure.name is None:
@@ -46,7 +46,7 @@ def _written(generation: Generation, structure: str | StructureOrName) -> Writte
     return {"structure": text}
 
 
-def read_each(generation: Generation, structures: Iterable[Written | Unread]) -> Iterator[Query | Unread]:
+def read_each(generation: Generation, structures: Iterable[StructureText | Unreadable]) -> Iterator[Query | Unreadable]:
     """Yield each structure as the collection reads it, or its error."""
     recipe = recipe_of(generation)
     for each in structures:
@@ -73,7 +73,7 @@ class Queries:
     errors: list[str | None]
 
     @staticmethod
-    def from_structures(search: Search, structures: Iterable[Query | Unread]) -> "Queries":
+    def from_structures(search: Search, structures: Iterable[Query | Unreadable]) -> "Queries":
         """Select the structures that `search` can compare with its items."""
         readable, numbers, errors = list[Query](), list[int](), list[str | None]()
         for number, each in enumerate(structures):
@@ -122,7 +122,7 @@ class Answers:
         return np.searchsorted(self.hits.query, np.arange(len(self.errors) + 1)).astype(np.int32)
 
 
-def _unfit(search: Search, query: Query) -> Unread | None:
+def _unfit(search: Search, query: Query) -> Unreadable | None:
     try:
         search.require_comparable(query)
     except InvalidInput as error:

@@ -10,18 +10,26 @@ import numpy as np
 import pyarrow as pa
 from cachetools import LRUCache
 
+from graphkin.collection.batches import Answers, Queries, StructureText, Unreadable, written_each
 from graphkin.collection.cliffs import Cliffs, cliffs
+from graphkin.collection.clusters.cached import threshold_of
 from graphkin.collection.clusters.core import ClusterCore, compared
-from graphkin.collection.clusters.kept import threshold_of
 from graphkin.collection.clusters.partition import Clustering
-from graphkin.collection.having import Having
 from graphkin.collection.hops import Hop, by_hop
 from graphkin.collection.layout import Map
 from graphkin.collection.picking import Picked, Picker
 from graphkin.collection.ports import Ports, in_process
-from graphkin.collection.queries import Answers, Queries, Unread, Written, written_each
-from graphkin.collection.query import point_to_name, require_one_way, the_one, written
-from graphkin.collection.selection import Listed, Members, Near, Neighboring, Selected, Selections, Source
+from graphkin.collection.selection import (
+    GroupItems,
+    ItemSource,
+    ListedItems,
+    NeighborItems,
+    Selection,
+    Selector,
+    SimilarItems,
+)
+from graphkin.collection.structures import point_to_name, require_one_way, the_one, written
+from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.export import read_edges, read_items
 from graphkin.export.table import Comparison
 from graphkin.protocol.errors import InvalidInput
@@ -81,11 +89,11 @@ class OpenCollection:
     """
 
     def __init__(
-        self, generation: Generation, open_ports: Callable[[Generation, Selections], Ports] = in_process
+        self, generation: Generation, open_ports: Callable[[Generation, Selector], Ports] = in_process
     ) -> None:
         self.generation = generation
-        self._selections = Selections(generation)
-        self._ports = open_ports(generation, self._selections)
+        self._selector = Selector(generation)
+        self._ports = open_ports(generation, self._selector)
         self._lock = threading.RLock()
         self._singletons: dict[str, object] = {}
         self._components: LRUCache[Hashable, Components] = LRUCache(_COMPONENTS)
@@ -176,8 +184,8 @@ class OpenCollection:
     ) -> Neighbors:
         """Return the stored neighbors of an item that pass all filters and have a substructure, most similar first."""
         require_stored_threshold(self.generation, min_similarity)
-        having = self._having(substructure, lambda: self.generation.neighbors(id, min_similarity).ids)
-        return self._selections.neighbors(id, min_similarity, offset, limit, filters, having)
+        matches = self._matches(substructure, lambda: self.generation.neighbors(id, min_similarity).ids)
+        return self._selector.neighbors(id, min_similarity, offset, limit, filters, matches)
 
     def search(self, request: SearchFields, limit: int, query: Query | None = None) -> SearchResult:
         """Return the most similar of the items that pass.
@@ -188,9 +196,9 @@ class OpenCollection:
             query: the structure of the request if it was read before.
         """
         query, filters = query or self.read(request), request.filters or ()
-        having = self._having(request.substructure, lambda: self._selections.selected(filters).ids)
+        matches = self._matches(request.substructure, lambda: self._selector.selected(filters).ids)
         index = self.measured(request.measure)
-        hits = self._selections.hits(index, query, request.min_similarity, limit, filters, having)
+        hits = self._selector.hits(index, query, request.min_similarity, limit, filters, matches)
         return SearchResult(query, index.identical(query), hits)
 
     def search_batch(self, request: SearchBatchBody) -> Answers:
@@ -200,7 +208,7 @@ class OpenCollection:
 
     def search_each(
         self,
-        structures: Iterable[Written | Unread],
+        structures: Iterable[StructureText | Unreadable],
         min_similarity: float | None,
         limit: int,
         measure: Measure | None = None,
@@ -217,11 +225,11 @@ class OpenCollection:
                 advance(0)
         return queries.answers(parts)
 
-    def query(self, request: QueryFields) -> Selected:
+    def query(self, request: QueryFields) -> Selection:
         """Return the items that pass, in the order of the request."""
         source, filters = self._source(request), request.filters or ()
-        select = partial(self._selections.selected, filters, request.name, source)
-        return select(request.sort, self._having(request.substructure, lambda: select().ids))
+        select = partial(self._selector.selected, filters, request.name, source)
+        return select(request.sort, self._matches(request.substructure, lambda: select().ids))
 
     def comparison(self, request: QueryFields) -> Comparison | None:
         """Return the structure that exported items of a query are compared with, if it has one."""
@@ -329,28 +337,30 @@ class OpenCollection:
             ids = sampler.negatives(request.seed, request.epoch, first, min(step, end - first), request.count)
             yield negatives_rows(first, ids)
 
-    def _source(self, request: QueryFields) -> Source | None:
+    def _source(self, request: QueryFields) -> ItemSource | None:
         """Return the items that a query selects from, None for all."""
         if request.neighbors_of is not None:
             id, min_similarity = request.neighbors_of.id, request.neighbors_of.min_similarity
             require_stored_threshold(self.generation, min_similarity)
-            return Neighboring(id, min_similarity)
+            return NeighborItems(id, min_similarity)
         if request.cluster is not None:
             id, clustering = request.cluster.id, self.clusters(request.cluster)
             members = clustering.clusters.members(id - 1)
-            return Members(["cluster", clustering.method, clustering.threshold, id], members)
+            return GroupItems(["cluster", clustering.method, clustering.threshold, id], members)
         if request.ids is not None:
-            return Listed(tuple(request.ids))
+            return ListedItems(tuple(request.ids))
         return self._near(request)
 
-    def _near(self, request: QueryFields) -> Near | None:
+    def _near(self, request: QueryFields) -> SimilarItems | None:
         similar = request.similar
         if similar is None:
             return None
         query = self.read(similar)
-        return Near(lambda: self.index, query, similar.min_similarity, similar.measure, similar.itself)
+        return SimilarItems(lambda: self.index, query, similar.min_similarity, similar.measure, similar.itself)
 
-    def _having(self, substructure: str | Substructure | None, select: Callable[[], Int32]) -> Having | None:
+    def _matches(
+        self, substructure: str | Substructure | None, select: Callable[[], Int32]
+    ) -> SubstructureMatches | None:
         return None if substructure is None else self._ports.matcher.match(substructure, select)
 
     def _singleton(self, name: str, make: Callable[[], T]) -> T:

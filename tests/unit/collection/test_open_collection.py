@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rdkit import RDConfig
 
-from graphkin.collection.opened import OpenCollection
+from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.ports import in_process
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import InvalidInput

@@ -10,7 +10,7 @@ from graphkin.store.records import Int32, Mask
 _PART = 1024  # items, at most, that are matched at a time
 
 
-class Having:
+class SubstructureMatches:
     """The matches of one pattern among the items of a generation. Safe to share between threads.
 
     A match that was learned stays true, because a generation never changes.
@@ -42,7 +42,7 @@ class Having:
 
     def find(
         self, substructures: Substructures, ids: Int32, threads: int, advance: Advance = lambda _: None
-    ) -> "Having":
+    ) -> "SubstructureMatches":
         """Match the items of `ids` in this process and return self; `advance` counts matched items."""
         left = len(ids)
         for parts in self.unknown(ids).values():
@@ -53,7 +53,7 @@ class Having:
         advance(left)  # the items that were matched before
         return self
 
-    def of(self, ids: Int32) -> Mask:
+    def mask(self, ids: Int32) -> Mask:
         """Return (n,) bool for items that were all matched before."""
         assert self._known[ids].all()
         return self._has[ids]
