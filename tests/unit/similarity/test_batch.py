@@ -65,7 +65,7 @@ def _ranked(similarity: np.ndarray, min_similarity: float | None, limit: int) ->
 )
 @example(items=9000, queries=1050, density=0.2, min_similarity=None, limit=10, seed=0)
 @example(items=9000, queries=100, density=0.2, min_similarity=0.3, limit=100, seed=1)
-def test_hits_are_those_of_the_definition(
+def test_hits_equal_the_definition(
     items: int, queries: int, density: float, min_similarity: float | None, limit: int, seed: int
 ) -> None:
     stored = _fingerprints(items, density, seed)
@@ -102,7 +102,7 @@ def searched(
     return generation(molecules, resolve(fingerprint={"name": request.param}), similarity=none)
 
 
-def test_hits_are_rdkits_and_those_of_single_searches(
+def test_hits_equal_rdkit_and_single_searches(
     searched: Generation, molecules: list[Chem.Mol], nci_molecules: list[Chem.Mol], generators: Any
 ) -> None:
     recipe = resolve(fingerprint=searched.manifest.recipe["fingerprint"])
@@ -147,5 +147,5 @@ def test_other_searches_take_one_query_after_the_other_and_stop_when_nobody_read
     assert len(left.searched) < 10
 
 
-def test_no_query_finds_nothing() -> None:
+def test_batch_without_queries_has_no_hits() -> None:
     assert len(Matches.gathered(_Counting().search_all([], None, 10, 1)).ids) == 0

@@ -49,7 +49,7 @@ def _join(words: np.ndarray, threshold: float, threads: int = 1) -> Pairs:
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)
-def test_pairs_are_rdkits(words: np.ndarray, exact: np.ndarray, threshold: float) -> None:
+def test_pairs_equal_rdkit(words: np.ndarray, exact: np.ndarray, threshold: float) -> None:
     left, right = np.nonzero(np.triu(exact, 1) >= threshold)
     found = _join(words, threshold, 2)
     order = np.lexsort((found.right, found.left))
@@ -91,7 +91,7 @@ def _same(found: Pairs, expected: Pairs) -> bool:
 
 @pytest.mark.parametrize("width", [1, 2, 3, 32])
 @pytest.mark.parametrize("density", [0.01, 0.1, 0.5, 0.95])
-def test_pairs_are_brute_force_at_any_width_and_density(width: int, density: float) -> None:
+def test_pairs_equal_brute_force_at_any_width_and_density(width: int, density: float) -> None:
     words = _random(1100, width, density)
     exact = np.triu(_similarity(_bits_of(words), _bits_of(words)), 1)
     for threshold in THRESHOLDS:
@@ -111,7 +111,7 @@ def many() -> np.ndarray:
     return _random(17_000, 4, 0.15)
 
 
-def test_pairs_of_several_tasks_are_brute_force(many: np.ndarray) -> None:
+def test_pairs_of_several_tasks_equal_brute_force(many: np.ndarray) -> None:
     plan = JoinPlan(many, 0.6)
     found = Pairs.concatenate(list(plan.pairs(threads=2)))
     bits, expected = _bits_of(many), []
@@ -125,7 +125,7 @@ def test_pairs_of_several_tasks_are_brute_force(many: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_any_number_of_threads_gives_the_same_in_the_same_order(many: np.ndarray, threads: int) -> None:
+def test_pairs_and_their_order_do_not_depend_on_threads(many: np.ndarray, threads: int) -> None:
     one, several = list(similar_pairs(many, 0.6, 1)), list(similar_pairs(many, 0.6, threads))
     assert all(_same(a, b) for a, b in zip(one, several, strict=True))
 
@@ -142,7 +142,7 @@ def test_starting_at_a_task_gives_the_tail(many: np.ndarray) -> None:
         assert min(done, default=0) >= 0
 
 
-def test_a_join_may_be_abandoned(many: np.ndarray) -> None:
+def test_join_may_be_abandoned(many: np.ndarray) -> None:
     blocks = similar_pairs(many, 0.6, 2)
     assert isinstance(blocks, Generator)
     next(blocks)
@@ -172,7 +172,7 @@ def _those_with_newer(pairs: Pairs, older: int) -> set[tuple[int, int, float]]:
 
 
 @pytest.mark.parametrize("older", [0, 1, 600, 16_900, 17_000])
-def test_pairs_with_a_newer_item_are_those_of_all(many: np.ndarray, older: int) -> None:
+def test_pairs_with_a_newer_item_equal_those_of_the_whole_join(many: np.ndarray, older: int) -> None:
     plan = NewerPlan(many, older, 0.6)
     found = Pairs.concatenate(list(plan.pairs(threads=2)))
     assert len(found) == len(_those_with_newer(found, older))
@@ -225,7 +225,7 @@ sparse = st.lists(st.integers(0, 11), max_size=6).map(lambda bits: sum(1 << bit 
 @example([1, 1, 3, 7], 1 / 3)
 @example([0b1111111, 0b1111111111], 0.7)
 @example([0b11, 0b111, 0b1111, 0b11111], 1.0)
-def test_no_pair_is_lost_and_none_is_made_up(rows: list[int], threshold: float) -> None:
+def test_join_finds_all_pairs_and_no_others(rows: list[int], threshold: float) -> None:
     found = _join(np.array(rows, np.uint64).reshape(-1, 1), threshold)
     pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
     assert len(set(pairs)) == len(pairs)
@@ -245,7 +245,7 @@ def test_many_equal_rows_are_all_pairs() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 511, 512, 513, 9000])
-def test_every_row_is_reported_done_once(rows: int) -> None:
+def test_progress_counts_each_row_once(rows: int) -> None:
     done: list[int] = []
     words = np.arange(1, rows + 1, dtype=np.uint64).reshape(-1, 1)
     for _ in similar_pairs(words, 1.0, 2, done.append):
@@ -254,7 +254,7 @@ def test_every_row_is_reported_done_once(rows: int) -> None:
 
 
 @pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.long), 37, 512, 10_000])
-def test_pairs_of_blocks_are_those_of_all(words: np.ndarray, exact: np.ndarray, size: int) -> None:
+def test_pairs_of_blocks_equal_those_of_the_whole_join(words: np.ndarray, exact: np.ndarray, size: int) -> None:
     """Blocks of so many items that follow each other by popcount, each compared with itself and with those after it."""
     threshold = 0.4
     chosen = np.argsort(np.bitwise_count(words).sum(axis=1), kind="stable")[:: 8 if size == 1 else 1]

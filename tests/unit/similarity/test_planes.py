@@ -46,7 +46,7 @@ def test_positions_by_popcount_and_ranks_by_frequency(rows: int, width: int) -> 
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 1500), (0, 0), (700, 701), (512, 1024)])
-def test_lists_are_the_set_bits_rarest_first(start: int, stop: int) -> None:
+def test_lists_hold_the_set_bits_with_the_rarest_first(start: int, stop: int) -> None:
     words = _words(1500, 32)
     planes, bits = BitPlanes.from_words(words), _bits(words)
     lists = BitLists.from_positions(planes, words, start, stop)

@@ -92,7 +92,7 @@ sizes = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 40)), min_size=1, 
 
 
 @given(sizes, st.integers(1, 12))
-def test_exact_is_every_pair_of_which_either_accepts_the_other(sizes: list[Size], closeness: int) -> None:
+def test_exact_candidates_are_pairs_that_either_member_accepts(sizes: list[Size], closeness: int) -> None:
     found = _pairs(_described(sizes, resolve_graphs(closeness=closeness)))
     ids = range(len(sizes))
     assert set(found) == {
@@ -137,7 +137,7 @@ def test_window_equals_the_slow_reference(sizes: list[Size], preset: str, random
     assert set(found) == _window(sizes, order, {"paper": 10, "rc": 5}[preset])
 
 
-def test_at_most_seventy_a_target_and_never_itself() -> None:
+def test_target_has_at_most_seventy_candidates_without_itself() -> None:
     recipe = resolve_graphs("paper")
     target, candidate = _described([(20, 20)] * 300, recipe).window.candidates(0, 300)
     assert set(Counter(target.tolist()).values()) == {70}
@@ -180,7 +180,7 @@ def test_exact_edges_equal_brute_force(
     assert len(expected) > (10 if labels == "index" else 300)
 
 
-def test_at_threshold_0_all_that_is_above_0(content: Callable[..., Any]) -> None:
+def test_threshold_0_keeps_all_similarities_above_0(content: Callable[..., Any]) -> None:
     """Degrees 2 alone, and degrees 0 alone, have nothing in common."""
     ring, empty = content(nx.cycle_graph(5)), content(nx.empty_graph(5))
     chord = {"num_nodes": 5, "edges": [[0, 1], [1, 2], [2, 3], [3, 4]]}
@@ -191,7 +191,7 @@ def test_at_threshold_0_all_that_is_above_0(content: Callable[..., Any]) -> None
 
 
 @pytest.mark.parametrize("recipe", [resolve_graphs(), resolve_graphs(kernel="grakel", threshold=0.5)])
-def test_threads_change_nothing(crowd: list[Structure], recipe: GraphRecipe) -> None:
+def test_edges_do_not_depend_on_threads(crowd: list[Structure], recipe: GraphRecipe) -> None:
     blocks = {threads: list(_of(crowd, recipe).pairs(0, threads, _ignored)) for threads in (1, 2, 4)}
     assert len(blocks[1]) == 3
     for other in (2, 4):
@@ -211,7 +211,9 @@ def test_tasks_can_be_taken_up_where_they_were_left(crowd: list[Structure]) -> N
 
 @pytest.mark.parametrize("candidates", ["exact", "window"])
 @pytest.mark.parametrize("older", [0, 1, 590])
-def test_pairs_with_a_newer_graph_are_those_of_all(crowd: list[Structure], candidates: Any, older: int) -> None:
+def test_pairs_with_a_newer_graph_equal_those_of_the_whole_join(
+    crowd: list[Structure], candidates: Any, older: int
+) -> None:
     recipe = resolve_graphs(candidates=candidates, threshold=0.3)
     descriptors = _of(crowd[:older], recipe).followed_by(_of(crowd[older:], recipe)) if older else _of(crowd, recipe)
     done: list[int] = []
@@ -232,7 +234,7 @@ def test_an_index_holds_the_features_that_it_is_of(crowd: list[Structure]) -> No
 
 
 @pytest.mark.parametrize("candidates", ["exact", "window"])
-def test_progress_counts_every_graph_once(crowd: list[Structure], candidates: Any) -> None:
+def test_progress_counts_each_graph_once(crowd: list[Structure], candidates: Any) -> None:
     done: list[int] = []
     list(_of(crowd, resolve_graphs(candidates=candidates)).pairs(0, 2, done.append))
     assert sum(done) == 600

@@ -14,7 +14,7 @@ from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.structure import Graphs, Structure
 
 
-def test_loops_and_repeats_are_dropped_and_counted() -> None:
+def test_self_loops_and_repeated_edges_are_dropped_and_counted() -> None:
     structure = Structure.read('{"num_nodes": 5, "edges": [[3, 1], [1, 3], [1, 3], [2, 2], [0, 4], [2, 2]]}')
     assert structure.nodes == 5
     assert structure.edges.tolist() == [[0, 4], [1, 3]]

@@ -30,7 +30,7 @@ def _matrix(features: Features) -> np.ndarray:
 
 @pytest.mark.parametrize("iterations", range(6))
 @pytest.mark.parametrize("labels", ["degree", "uniform", "index", "given"])
-def test_similarities_are_grakels(various: Any, grakel: Any, labels: Any, iterations: int) -> None:
+def test_similarities_equal_grakel(various: Any, grakel: Any, labels: Any, iterations: int) -> None:
     contents = various("abc")
     recipe = resolve_graphs(labels=labels, iterations=iterations)
     found = _matrix(_features(contents, recipe))
@@ -71,7 +71,7 @@ def _same(some: Features, others: Features) -> bool:
 
 
 @given(collections(), st.sampled_from(["degree", "uniform", "given"]), st.randoms(use_true_random=False))
-def test_the_numbers_of_the_nodes_do_not_matter(contents: list[dict[str, Any]], labels: Any, random: Any) -> None:
+def test_similarities_do_not_depend_on_node_numbers(contents: list[dict[str, Any]], labels: Any, random: Any) -> None:
     renumbered = []
     for content in contents:
         number = random.sample(range(content["num_nodes"]), content["num_nodes"])

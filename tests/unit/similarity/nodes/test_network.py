@@ -20,7 +20,7 @@ def network_of(edges: list[tuple[int, int]]) -> Network:
 
 
 @given(_EDGES)
-def test_it_is_the_simple_graph_that_networkx_makes(edges: list[tuple[int, int]]) -> None:
+def test_network_equals_the_simple_graph_of_networkx(edges: list[tuple[int, int]]) -> None:
     graph = nx.empty_graph(_NODES)
     graph.add_edges_from(edges)
     graph.remove_edges_from(nx.selfloop_edges(graph))
@@ -33,7 +33,7 @@ def test_it_is_the_simple_graph_that_networkx_makes(edges: list[tuple[int, int]]
 
 
 @given(_EDGES, st.randoms(use_true_random=False))
-def test_its_digest_is_of_names_and_edges_alone(edges: list[tuple[int, int]], random: object) -> None:
+def test_digest_depends_only_on_names_and_edges(edges: list[tuple[int, int]], random: object) -> None:
     turned = [(v, u) for u, v in reversed(edges)]
     assert network_of(edges).digest == network_of(turned).digest
     other = network_of([*edges, (0, 1)])

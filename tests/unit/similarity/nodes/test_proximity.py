@@ -17,7 +17,7 @@ from tests.unit.similarity.nodes.test_walks import network_of
         nx.gnp_random_graph(60, 0.04, seed=2),
     ],
 )
-def test_distances_are_those_of_networkx(graph: nx.Graph, radius: int) -> None:
+def test_distances_equal_networkx(graph: nx.Graph, radius: int) -> None:
     links = network_of(graph).links
     exact = {
         (u, v): distance

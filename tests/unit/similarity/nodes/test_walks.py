@@ -72,7 +72,7 @@ def test_walks_end_where_the_restart_distribution_says(name: str, restart: float
 
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("options", [{}, {"restart": 0.1, "walks": 300, "max_nodes": 9}, {"walks": 1, "seed": 3}])
-def test_subgraphs_are_those_that_networkx_induces(name: str, options: dict[str, Any]) -> None:
+def test_subgraphs_equal_those_induced_by_networkx(name: str, options: dict[str, Any]) -> None:
     graph = GRAPHS[name]
     for node, (nodes, edges) in enumerate(rows(network_of(graph), **options)):
         assert nodes[0] == node
@@ -103,7 +103,7 @@ def test_the_nodes_are_those_that_the_walks_visit_first(options: dict[str, Any])
         assert nodes == [*dict.fromkeys(visited)][: recipe.max_nodes]
 
 
-def test_a_hub_takes_more_walks_and_fills_its_subgraph() -> None:
+def test_hub_takes_more_walks_and_fills_its_subgraph() -> None:
     nodes, edges = rows(network_of(nx.star_graph(30_000)))[0]
     assert len(nodes) == 256
     assert edges == [(0, leaf) for leaf in range(1, 256)]
@@ -129,5 +129,5 @@ def test_another_seed_or_graph_draws_others() -> None:
     assert once != rows(network_of(longer))[: len(once)]
 
 
-def test_a_node_without_edges_is_alone() -> None:
+def test_node_without_edges_has_a_subgraph_of_itself() -> None:
     assert rows(network_of(nx.disjoint_union(nx.path_graph(2), nx.empty_graph(1))))[2] == ([2], [])

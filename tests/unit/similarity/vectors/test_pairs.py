@@ -48,7 +48,7 @@ def vectors() -> np.ndarray:
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 1.0])
-def test_no_pair_is_lost(vectors: np.ndarray, threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_join_finds_all_pairs(vectors: np.ndarray, threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descriptors, "_ROWS", 64)  # many tasks, the last of them not full
     monkeypatch.setattr(descriptors, "_COLUMNS", 100)
     few = vectors[:257]
@@ -60,7 +60,7 @@ def test_no_pair_is_lost(vectors: np.ndarray, threshold: float, monkeypatch: pyt
     assert sum(told) == len(few)
 
 
-def test_scikit_learn_says_the_same(vectors: np.ndarray) -> None:
+def test_pairs_equal_scikit_learn(vectors: np.ndarray) -> None:
     pairs, _ = found(vectors, 0.5)
     cosines = cosine_similarity(vectors.astype(np.float64))
     assert np.abs(pairs.similarity - cosines[pairs.left, pairs.right]).max() < 1e-12
