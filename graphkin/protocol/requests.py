@@ -55,7 +55,7 @@ Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 IdInText = Annotated[Id, Digits]
 """An id in a path or a query. Ids in a body are numbers, and too many to validate one by one."""
 NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
-Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch."), Digits]
+Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch to sample for, from 0."), Digits]
 
 
 def _with_plus(smiles: str) -> str:
@@ -68,18 +68,24 @@ SmilesInQuery = Annotated[str, AfterValidator(_with_plus)]
 
 An unescaped `+` arrives as a space. A SMILES has no spaces except the one before its extension, `|…|`.
 """
-Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random draws."), Digits]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random sampling."), Digits]
 Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 StoredSimilarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """A threshold of stored edges. The threshold of a collection may be 0."""
 MinSimilarity = Annotated[
-    StoredSimilarity | None, Field(description="Smallest similarity, from the stored threshold (the default) to 1.")
+    StoredSimilarity | None,
+    Field(description="Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold."),
 ]
 
 
 Filters = Annotated[
     list[Filter] | None,
-    Field(max_length=MAX_FILTERS, fail_fast=True, description="An item passes all of them.", examples=[None]),
+    Field(
+        max_length=MAX_FILTERS,
+        fail_fast=True,
+        description="Up to 100 filters. An item must pass all of them.",
+        examples=[None],
+    ),
 ]
 
 
@@ -96,13 +102,15 @@ class Body(Frozen):
 
 
 class Substructure(Body):
-    """What items have in them, given in exactly one way: a SMARTS (10 kB), or a molecule as a search takes it: smiles
-    (10 kB), inchi (10 kB) or molblock (1 MB), of at most 1,000 atoms."""
+    """A substructure that items must contain: a SMARTS pattern or a molecule.
 
-    smarts: Annotated[str | None, Field(examples=[None])] = None
-    smiles: Annotated[str | None, Field(examples=["c1ccncc1"])] = None
-    inchi: str | None = None
-    molblock: str | None = None
+    Exactly one field must be set. A molecule has at most 1,000 atoms.
+    """
+
+    smarts: Annotated[str | None, Field(description="SMARTS pattern of at most 10 kB.", examples=[None])] = None
+    smiles: Annotated[str | None, Field(description="SMILES of at most 10 kB.", examples=["c1ccncc1"])] = None
+    inchi: Annotated[str | None, Field(description="InChI of at most 10 kB.")] = None
+    molblock: Annotated[str | None, Field(description="Molblock of at most 1 MB.")] = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -117,7 +125,10 @@ class Substructure(Body):
 
 Having = Annotated[
     str | Substructure | None,
-    Field(description="What items have in them: text is a SMARTS; a molecule says how it is written.", examples=[None]),
+    Field(
+        description="Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.",
+        examples=[None],
+    ),
 ]
 
 
@@ -135,14 +146,20 @@ class GenerationQuery(Frozen):
     """A query that can name a generation."""
 
     generation: Annotated[
-        str | None, Field(min_length=1, description="Generation id; by default the current one, or the cursor's.")
+        str | None,
+        Field(
+            min_length=1,
+            description="Generation id. The default is the generation of the cursor, or the current generation.",
+        ),
     ] = None
 
 
 class PageQuery(GenerationQuery):
     """A query for a page of a list."""
 
-    cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.")] = None
+    cursor: Annotated[
+        str | None, Field(description="`next_cursor` of the previous page. The default is the first page.")
+    ] = None
 
 
 class ItemsQuery(PageQuery):
@@ -151,15 +168,19 @@ class ItemsQuery(PageQuery):
     smiles: Annotated[
         SmilesInQuery | None,
         Field(
-            description="Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`.",
+            description="SMILES, standardized by the recipe. A space is read as `+`, except the space before an "
+            "extension `|…|`.",
             examples=["CCO"],
         ),
     ] = None
     name: Annotated[
-        str | None, Field(description="A name, or where no item has it exactly so, one that differs in case.")
+        str | None,
+        Field(description="Name of an item. If no name matches exactly, names that differ in case match."),
     ] = None
-    inchikey: Annotated[str | None, Field(description="InChIKey, where the recipe asked for them.")] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
+    inchikey: Annotated[
+        str | None, Field(description="InChIKey. It requires a collection whose recipe includes InChIKeys.")
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Items per page."), Digits] = 100
 
     @model_validator(mode="after")
     def _one_at_most(self) -> "ItemsQuery":
@@ -189,15 +210,18 @@ class RejectionsQuery(PageQuery):
 
     rerun: Annotated[
         bool,
-        Field(description="Those of the latest run whose result was this generation again, instead of its own."),
+        Field(
+            description="Whether to list the rejected records of the latest run that reproduced this generation, "
+            "instead of those of the run that published it."
+        ),
     ] = False
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Rejected records per page."), Digits] = 100
 
 
 class CollectionPath(Frozen):
     """The path of a collection."""
 
-    c: Annotated[str, Field(description="Collection.", examples=["nci"])]
+    c: Annotated[str, Field(description="Name of the collection.", examples=["nci"])]
 
 
 class ItemPath(CollectionPath):
@@ -211,40 +235,46 @@ class NeighborsQuery(PageQuery):
 
     min_similarity: MinSimilarity = None
     filters: Annotated[
-        FiltersInQuery, Field(description="Filters that neighbours pass, as JSON, as the body of a query has them.")
+        FiltersInQuery,
+        Field(description="Filters that neighbors must pass, as JSON in the form of `filters` in a query's body."),
     ] = None
     substructure: Annotated[
         HavingInQuery,
         Field(
-            description="What neighbours have in them: a SMARTS, in which a space reads as `+`, or a molecule as JSON, "
-            "as the body of a query has it."
+            description="Substructure that neighbors must contain: a SMARTS pattern, in which a space is read as `+`, "
+            "or a molecule as JSON in the form of `substructure` in a query's body."
         ),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 50
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Neighbors per page."), Digits] = 50
 
 
 class CliffRanking(Frozen):
     """The selection and order of activity cliffs."""
 
-    property: Annotated[str, Field(description="One with numbers, as exports call it.", examples=["molwt"])]
+    property: Annotated[str, Field(description="Numeric property, by its column name in exports.", examples=["molwt"])]
     by: Annotated[
         By,
         Field(
-            description="Rank pairs by their difference, or by SALI, the difference over 1 - similarity. "
-            "Pairs that are equal come with the larger difference first, then by their ids."
+            description="Rank pairs by their difference, or by SALI, the difference divided by (1 - similarity). "
+            "Ties are ordered by descending difference, then by ids."
         ),
     ] = "difference"
     min_similarity: Annotated[
         StoredSimilarity | None,
-        Field(description="Smallest similarity; the default is 0.7, or the stored threshold if that is larger."),
+        Field(
+            description="Smallest similarity of a pair. The default is 0.7, or the stored threshold if that is larger."
+        ),
     ] = None
-    max_similarity: Annotated[StoredSimilarity, Field(description="Largest similarity.")] = 1.0
-    min_difference: Annotated[float, Field(ge=0, allow_inf_nan=False, description="Smallest difference.")] = 0.0
+    max_similarity: Annotated[StoredSimilarity, Field(description="Largest similarity of a pair.")] = 1.0
+    min_difference: Annotated[
+        float,
+        Field(ge=0, allow_inf_nan=False, description="Smallest difference of a pair, in units of the property."),
+    ] = 0.0
     exclude_identical: Annotated[
         bool,
         Field(
             description="Leave out pairs with identical fingerprints (similarity 1), whose SALI is infinite. "
-            "`min_similarity=1` with `exclude_identical=false` lists these pairs alone."
+            "`min_similarity=1` with `exclude_identical=false` lists only these pairs."
         ),
     ] = True
 
@@ -253,16 +283,20 @@ class CliffsQuery(CliffRanking, PageQuery):
     """A query for a page of activity cliffs."""
 
     filters: Annotated[
-        FiltersInQuery, Field(description="Filters that both items pass, as JSON, as the body of a query has them.")
+        FiltersInQuery,
+        Field(description="Filters that both items must pass, as JSON in the form of `filters` in a query's body."),
     ] = None
     substructure: Annotated[
         HavingInQuery,
-        Field(description="What both have in them: a SMARTS, or a molecule as JSON, as in a query of neighbours."),
+        Field(
+            description="Substructure that both items must contain: a SMARTS pattern, in which a space is read as `+`, "
+            "or a molecule as JSON in the form of `substructure` in a query's body."
+        ),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Pairs per page."), Digits] = 100
 
     def selection(self) -> "QueryFields | None":
-        """Return the query whose items the pairs are of, None for all items."""
+        """Return the query that selects the items of the pairs, None for all items."""
         if not self.filters and self.substructure is None:
             return None
         return QueryFields(filters=self.filters, substructure=self.substructure)
@@ -271,50 +305,58 @@ class CliffsQuery(CliffRanking, PageQuery):
 class SubgraphQuery(GenerationQuery):
     """The size of a subgraph around an item."""
 
-    hops: Annotated[int, Field(ge=1, le=4), Digits] = 1
-    max_items: Annotated[int, Field(ge=1, le=1000), Digits] = 200
-    max_edges: Annotated[int, Field(ge=0, le=5000), Digits] = 5000
+    hops: Annotated[int, Field(ge=1, le=4, description="Largest distance from the item, in edges."), Digits] = 1
+    max_items: Annotated[int, Field(ge=1, le=1000, description="Largest number of items."), Digits] = 200
+    max_edges: Annotated[int, Field(ge=0, le=5000, description="Largest number of edges."), Digits] = 5000
     min_similarity: MinSimilarity = None
 
 
 class HopsQuery(GenerationQuery):
     """The number of random items to start from, and the largest distance."""
 
-    targets: Annotated[int, Field(ge=1, le=1000), Digits] = 100
-    max_hops: Annotated[int, Field(ge=1, le=8), Digits] = 4
+    targets: Annotated[int, Field(ge=1, le=1000, description="Number of random items to start from."), Digits] = 100
+    max_hops: Annotated[int, Field(ge=1, le=8, description="Largest distance, in edges."), Digits] = 4
     min_similarity: MinSimilarity = None
     seed: Seed = 0
 
 
 class ComponentsQuery(PageQuery):
-    """A query for a page of components."""
+    """A query for a page of connected components."""
 
     min_similarity: MinSimilarity = None
     min_size: Annotated[int, Field(ge=1, le=MAX_ID, description="Smallest number of members."), Digits] = 2
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Components per page."), Digits] = 100
 
 
 class ComponentQuery(PageQuery):
     """A query for a page of a component's members."""
 
     min_similarity: MinSimilarity = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Members per page."), Digits] = 100
 
 
 class ClusteringFields(Frozen):
-    """A clustering of all items: by Taylor and Butina, by Bemis-Murcko scaffold, or by single linkage."""
+    """A clustering of all items: Taylor-Butina, Bemis-Murcko scaffolds, or single linkage."""
 
-    method: Annotated[ClusterMethod, Field(examples=["single"])] = "butina"
+    method: Annotated[
+        ClusterMethod,
+        Field(
+            description="Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` "
+            "(single linkage).",
+            examples=["single"],
+        ),
+    ] = "butina"
     threshold: Annotated[
         StoredSimilarity | None,
         Field(
-            description="Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; "
-            "of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10."
+            description="Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and "
+            "the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has "
+            "at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold."
         ),
     ] = None
 
     @model_validator(mode="after")
-    def _of_neighbours(self) -> Self:
+    def _no_scaffold_threshold(self) -> Self:
         if self.method == "scaffold" and self.threshold is not None:
             raise ValueError("scaffolds have no threshold")
         return self
@@ -324,20 +366,23 @@ class ClusteredFields(ClusteringFields):
     """A clustering, and the property to summarize for each cluster."""
 
     property: Annotated[
-        str | None, Field(description="One with numbers, as exports call it: what its values are in each cluster.")
+        str | None,
+        Field(
+            description="Numeric property, by its column name in exports. Its values are summarized for each cluster."
+        ),
     ] = None
 
 
 class ClustersQuery(ClusteredFields, PageQuery):
     """A query for a page of clusters."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Clusters per page."), Digits] = 100
 
 
 class ClusterQuery(ClusteredFields, PageQuery):
     """A query for a page of a cluster's members."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), Digits] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Members per page."), Digits] = 100
 
 
 class ItemClusterQuery(ClusteredFields, GenerationQuery):
@@ -349,14 +394,25 @@ class CoreQuery(ClusteringFields, GenerationQuery):
 
 
 class MapQuery(GenerationQuery):
-    """The values to show for each item on a map: a property, and its cluster."""
+    """The values to show for each item on a map: a property and the item's cluster."""
 
-    property: Annotated[str | None, Field(description="One with numbers, as exports call it.")] = None
-    method: Annotated[ClusterMethod | None, Field(description="Of which clusters.")] = None
-    threshold: Annotated[StoredSimilarity | None, Field(description="As of clusters.")] = None
+    property: Annotated[
+        str | None,
+        Field(description="Numeric property, by its column name in exports. The default is to return no values."),
+    ] = None
+    method: Annotated[
+        ClusterMethod | None, Field(description="Clustering method. The default is to return no clusters.")
+    ] = None
+    threshold: Annotated[
+        StoredSimilarity | None,
+        Field(
+            description="Threshold of the clustering, for `butina` and `single` only. The defaults are those of the "
+            "clusters endpoint."
+        ),
+    ] = None
 
     @model_validator(mode="after")
-    def _of_clusters(self) -> Self:
+    def _threshold_has_method(self) -> Self:
         if self.threshold is not None and self.method in (None, "scaffold"):
             raise ValueError("a threshold is of clusters by butina or single")
         return self
@@ -371,17 +427,17 @@ class MapQuery(GenerationQuery):
 class PathQuery(GenerationQuery):
     """The ends of a path and its largest length."""
 
-    source: Annotated[IdInText, Field(alias="from", examples=[0])]
-    target: Annotated[IdInText, Field(alias="to", examples=[1])]
-    max_hops: Annotated[int, Field(ge=1, le=8), Digits] = 6
+    source: Annotated[IdInText, Field(alias="from", description="Id of the first item.", examples=[0])]
+    target: Annotated[IdInText, Field(alias="to", description="Id of the last item.", examples=[1])]
+    max_hops: Annotated[int, Field(ge=1, le=8, description="Largest length of the path, in edges."), Digits] = 6
     min_similarity: MinSimilarity = None
 
 
 class DrawingQuery(GenerationQuery):
     """The size of a depiction in pixels."""
 
-    width: Annotated[int, Field(ge=50, le=1000), Digits] = 250
-    height: Annotated[int, Field(ge=50, le=1000), Digits] = 250
+    width: Annotated[int, Field(ge=50, le=1000, description="Width in pixels."), Digits] = 250
+    height: Annotated[int, Field(ge=50, le=1000, description="Height in pixels."), Digits] = 250
 
 
 class CoreDepictionQuery(ClusteringFields, DrawingQuery):
@@ -391,19 +447,34 @@ class CoreDepictionQuery(ClusteringFields, DrawingQuery):
 class ComparisonFields(Frozen):
     """The structure to compare a depiction with, and the parts to highlight."""
 
-    highlight: Annotated[IdInText | None, Field(description="Another item: what both share is highlighted.")] = None
+    highlight: Annotated[
+        IdInText | None,
+        Field(
+            description="Id of an item to compare with. The maximum common substructure of both is highlighted, unless "
+            "`mark` says otherwise."
+        ),
+    ] = None
     highlight_smiles: Annotated[
         SmilesInQuery | None,
         Field(
-            description="The same for any structure; a space reads as `+`, but for that before an extension `|…|`.",
+            description="SMILES of a structure to compare with, instead of `highlight`. A space is read as `+`, except "
+            "the space before an extension `|…|`.",
             examples=["CCO"],
         ),
     ] = None
     mark: Annotated[
-        Mark, Field(description="What is highlighted: what both share, what the other does not have, or nothing.")
+        Mark,
+        Field(
+            description="Atoms to highlight: `shared` for the maximum common substructure, `differences` for the atoms "
+            "outside it, `nothing` for none."
+        ),
     ] = "shared"
     turned: Annotated[
-        bool, Field(description="Whether it lies as what it is compared with does, or as it does alone.")
+        bool,
+        Field(
+            description="Whether to align the depiction with that of the other structure, along the maximum common "
+            "substructure."
+        ),
     ] = True
 
     @model_validator(mode="after")
@@ -418,16 +489,17 @@ class DepictionQuery(ComparisonFields, DrawingQuery):
 
 
 class StructureQuery(GenerationQuery):
-    """Exactly one of smiles and inchi (10 kB each), of at most 1,000 atoms."""
+    """A molecule of at most 1,000 atoms, as exactly one of smiles and inchi."""
 
     smiles: Annotated[
         SmilesInQuery | None,
         Field(
-            description="Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`.",
+            description="SMILES of at most 10 kB, standardized by the recipe. A space is read as `+`, except the space "
+            "before an extension `|…|`.",
             examples=["CC(=O)Oc1ccccc1C(=O)O"],
         ),
     ] = None
-    inchi: Annotated[str | None, Field(description="Read as the recipe says.")] = None
+    inchi: Annotated[str | None, Field(description="InChI of at most 10 kB, standardized by the recipe.")] = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "StructureQuery":
@@ -443,19 +515,45 @@ class StructureDepictionQuery(ComparisonFields, StructureQuery, DrawingQuery):
 class PolicyFields(Frozen):
     """The parameters of `graphkin.protocol.policy.Policy`."""
 
-    policy: Annotated[PolicyName, Field(examples=["random_walk"])]
-    k: Annotated[Positives | None, Digits] = None
-    length: Annotated[Length, Digits] = 2
-    walks: Annotated[Walks, Digits] = 5
-    p: Bias = 1.0
-    q: Bias = 1.0
-    p_end: Chance = 0.0
-    restart: Chance = 0.0
-    rank: Rank = "exp"
-    pad: Pad = "resample"
+    policy: Annotated[
+        PolicyName,
+        Field(
+            description="Sampling policy: `first_order` and `second_order` sample by similarity along one or two "
+            "edges. `random_walk` ranks the items that random walks visit.",
+            examples=["random_walk"],
+        ),
+    ]
+    k: Annotated[
+        Positives | None,
+        Digits,
+        Field(description="Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies."),
+    ] = None
+    length: Annotated[Length, Digits, Field(description="Edges per walk.")] = 2
+    walks: Annotated[Walks, Digits, Field(description="Walks per anchor.")] = 5
+    p: Annotated[Bias, Field(description="Return parameter of node2vec. 1 leaves the walk unbiased.")] = 1.0
+    q: Annotated[Bias, Field(description="In-out parameter of node2vec. 1 leaves the walk unbiased.")] = 1.0
+    p_end: Annotated[Chance, Field(description="Probability that a walk ends after a step.")] = 0.0
+    restart: Annotated[
+        Chance, Field(description="Probability that a walk that continues after a step returns to the anchor.")
+    ] = 0.0
+    rank: Annotated[
+        Rank,
+        Field(
+            description="Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k "
+            "with replacement, in proportion to the visits or to their exponential."
+        ),
+    ] = "exp"
+    pad: Annotated[
+        Pad,
+        Field(
+            description="Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, "
+            "`self` adds the anchor."
+        ),
+    ] = "resample"
     seed: Seed = 0
 
     def resolved(self) -> Policy:
+        """Return the policy with its default parameters."""
         parameters = self.model_dump(include=set(Policy.model_fields))
         return Policy.of(self.policy, **parameters)
 
@@ -467,18 +565,29 @@ class PositivesQuery(PolicyFields, GenerationQuery):
 
 
 class EpochQuery(PolicyFields, GenerationQuery):
-    """A query for anchors `start` to `stop` - 1 of an epoch."""
+    """A query for the positives of anchors `start` to `stop` - 1 in an epoch."""
 
     start: Annotated[int, Field(ge=0, le=MAX_ID, description="First anchor."), Digits] = 0
     stop: Annotated[
-        int | None, Field(ge=0, le=MAX_ID, description="Anchor to stop before; by default all."), Digits
+        int | None,
+        Field(ge=0, le=MAX_ID, description="Anchor to stop before. The default is after the last item."),
+        Digits,
     ] = None
 
 
 class BatchBody(PolicyFields, Body):
-    """The anchors to draw for, in the order of the reply."""
+    """The anchors whose positives to sample. The reply has the same order."""
 
-    ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_ANCHORS, fail_fast=True, examples=[[0, 1, 2]])]
+    ids: Annotated[
+        list[Id],
+        Field(
+            min_length=1,
+            max_length=MAX_ANCHORS,
+            fail_fast=True,
+            description="Ids of the anchors.",
+            examples=[[0, 1, 2]],
+        ),
+    ]
     epoch: Epoch = 0
 
 
@@ -488,8 +597,8 @@ class NegativesQuery(GenerationQuery):
     seed: Seed = 0
     epoch: Epoch = 0
     first: Annotated[int, Field(ge=0, le=MAX_ID, description="First batch."), Digits] = 0
-    batches: Annotated[int, Field(ge=1, le=MAX_BATCHES), Digits] = 1
-    count: Annotated[int, Field(ge=1, le=MAX_SHARED), Digits] = 255
+    batches: Annotated[int, Field(ge=1, le=MAX_BATCHES, description="Number of batches."), Digits] = 1
+    count: Annotated[int, Field(ge=1, le=MAX_SHARED, description="Negatives per batch."), Digits] = 255
 
     @model_validator(mode="after")
     def _bounded(self) -> "NegativesQuery":
@@ -501,27 +610,48 @@ class NegativesQuery(GenerationQuery):
 
 
 class GraphBody(Body):
-    """A graph: its edges as pairs of node numbers from 0, how many nodes it has (by default as many as the edges name),
-    where the recipe compares them the labels of all nodes, and in a collection of nodes the centre."""
+    """A graph as a list of edges, with optional node labels and center."""
 
-    edges: Annotated[list[Annotated[list[NodeNumber], Field(min_length=2, max_length=2)]], Field(fail_fast=True)]
-    num_nodes: int | None = None
-    labels: list[int] | list[str] | None = None
-    centre: int | None = None
+    edges: Annotated[
+        list[Annotated[list[NodeNumber], Field(min_length=2, max_length=2)]],
+        Field(fail_fast=True, description="Edges as pairs of node numbers. Nodes are numbered from 0."),
+    ]
+    num_nodes: Annotated[
+        int | None, Field(description="Number of nodes. The default is one more than the largest number in `edges`.")
+    ] = None
+    labels: Annotated[
+        list[int] | list[str] | None,
+        Field(description="Label of each node, for recipes that compare labels."),
+    ] = None
+    centre: Annotated[int | None, Field(description="Number of the center node, for collections of nodes.")] = None
 
 
 class StructureFields(Body):
-    """A structure in exactly one notation."""
+    """A structure in exactly one notation. A molecule has at most 1,000 atoms."""
 
     ways: ClassVar[tuple[str, ...]] = ("smiles", "inchi", "molblock", "graph", "fingerprint", "vector", "structure")
 
-    smiles: Annotated[str | None, Field(examples=["CC(=O)Oc1ccccc1C(=O)O"])] = None
-    inchi: str | None = None
-    molblock: str | None = None
-    graph: Annotated[GraphBody | None, Field(examples=[None])] = None
-    fingerprint: str | None = None
-    vector: Annotated[list[float] | None, Field(max_length=MAX_NUMBERS, fail_fast=True, examples=[None])] = None
-    structure: str | None = None
+    smiles: Annotated[str | None, Field(description="SMILES of at most 10 kB.", examples=["CC(=O)Oc1ccccc1C(=O)O"])] = (
+        None
+    )
+    inchi: Annotated[str | None, Field(description="InChI of at most 10 kB.")] = None
+    molblock: Annotated[str | None, Field(description="Molblock of at most 1 MB.")] = None
+    graph: Annotated[GraphBody | None, Field(description="Graph.", examples=[None])] = None
+    fingerprint: Annotated[
+        str | None,
+        Field(description="Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints."),
+    ] = None
+    vector: Annotated[
+        list[float] | None,
+        Field(max_length=MAX_NUMBERS, fail_fast=True, description="Vector of numbers.", examples=[None]),
+    ] = None
+    structure: Annotated[
+        str | None,
+        Field(
+            description="Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in "
+            "hexadecimal, or a vector as JSON."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -531,65 +661,101 @@ class StructureFields(Body):
 
 
 class SearchFields(StructureFields):
-    """Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
-    vector, or structure.
+    """A search for the items that are most similar to a query structure.
 
-    fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
-    structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, a
-    fingerprint, or a vector as JSON.
+    The structure is exactly one of smiles, inchi, molblock, graph, fingerprint, vector and structure. A molecule has at
+    most 1,000 atoms.
     """
 
-    measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
+    measure: Annotated[
+        Measure | None,
+        Field(description="Similarity measure. The default is the measure of the collection.", examples=[None]),
+    ] = None
     filters: Filters = None
     substructure: Having = None
-    min_similarity: Annotated[Similarity | None, Field(description="With it, `total` is counted.")] = None
+    min_similarity: Annotated[
+        Similarity | None,
+        Field(description="Smallest similarity of a hit. The reply counts all hits in `total` only if this is set."),
+    ] = None
 
 
 class SearchBody(SearchFields):
     __doc__ = SearchFields.__doc__
 
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 10
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Largest number of hits.")] = 10
 
 
 class Near(StructureFields):
-    """A structure in one of the ways of a search, and how similar to it items are at least; by default all are compared
-    with it."""
+    """The items that are similar to a structure, most similar first.
 
-    measure: Annotated[Measure | None, Field(description="By default the collection's own.", examples=[None])] = None
-    min_similarity: Similarity | None = None
-    itself: Annotated[bool, Field(description="Whether the item that is this very structure is among them.")] = True
+    The structure has exactly one notation. A molecule has at most 1,000 atoms.
+    """
+
+    measure: Annotated[
+        Measure | None,
+        Field(description="Similarity measure. The default is the measure of the collection.", examples=[None]),
+    ] = None
+    min_similarity: Annotated[
+        Similarity | None, Field(description="Smallest similarity to the structure. The default selects all items.")
+    ] = None
+    itself: Annotated[
+        bool, Field(description="Whether to include the item whose structure is identical to this one.")
+    ] = True
 
 
 class Neighboring(Body):
-    """The stored neighbours of an item, at least so similar to it, by default all of them."""
+    """The stored neighbors of an item, most similar first."""
 
-    id: Id
-    min_similarity: StoredSimilarity | None = None
+    id: Annotated[Id, Field(description="Item id.")]
+    min_similarity: Annotated[
+        StoredSimilarity | None,
+        Field(
+            description="Smallest similarity of a neighbor, from the stored threshold to 1. The default is the "
+            "threshold."
+        ),
+    ] = None
 
 
 class InCluster(Body, ClusteringFields):
-    """The members of one of those clusters."""
+    """The members of one cluster, its center first."""
 
-    id: Annotated[int, Field(ge=1, le=MAX_ID, description="Its place, from 1.")]
+    id: Annotated[int, Field(ge=1, le=MAX_ID, description="Id of the cluster. The largest cluster has id 1.")]
 
 
 class QueryFields(Body):
-    """What items pass, all of it, and their order.
+    """A query for items: a source, conditions that items must all meet, and an order.
 
-    Of all items, or of one of: what is `similar` to a structure, what are `neighbors_of` an item, both the most similar
-    first; the members of a `cluster`, its centre first; some `ids`, in the order given. Else by id.
+    The source is at most one of similar, neighbors_of, cluster and ids. The default is all items. Without `sort`, items
+    have the order of the source: `similar` and `neighbors_of` list the most similar items first, `cluster` lists its
+    center first, and `ids` keep the order of the request. All items are ordered by id.
     """
 
     sources: ClassVar[tuple[str, ...]] = ("similar", "neighbors_of", "cluster", "ids")
 
     filters: Filters = None
-    name: Annotated[str | None, Field(description="How one of its names begins, in any case.", examples=["1"])] = None
+    name: Annotated[
+        str | None, Field(description="Prefix of one of the item's names, in upper or lower case.", examples=["1"])
+    ] = None
     substructure: Having = None
-    similar: Annotated[Near | None, Field(examples=[None])] = None
-    neighbors_of: Annotated[Neighboring | None, Field(examples=[None])] = None
-    cluster: Annotated[InCluster | None, Field(examples=[None])] = None
-    ids: Annotated[list[Id] | None, Field(max_length=MAX_EXPORTED, fail_fast=True, examples=[None])] = None
-    sort: Annotated[Sort | None, Field(examples=[None])] = None
+    similar: Annotated[
+        Near | None, Field(description="Source: the items that are similar to a structure.", examples=[None])
+    ] = None
+    neighbors_of: Annotated[
+        Neighboring | None, Field(description="Source: the stored neighbors of an item.", examples=[None])
+    ] = None
+    cluster: Annotated[InCluster | None, Field(description="Source: the members of a cluster.", examples=[None])] = None
+    ids: Annotated[
+        list[Id] | None,
+        Field(
+            max_length=MAX_EXPORTED,
+            fail_fast=True,
+            description="Source: up to 10,000 item ids.",
+            examples=[None],
+        ),
+    ] = None
+    sort: Annotated[
+        Sort | None, Field(description="Order of the items. The default is the order of the source.", examples=[None])
+    ] = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -599,72 +765,101 @@ class QueryFields(Body):
 
 
 class QueryBody(QueryFields):
-    """What items pass, as pages."""
+    """A query for a page of items: a source, conditions that items must all meet, and an order.
+
+    The source is at most one of similar, neighbors_of, cluster and ids. The default is all items.
+    """
 
     columns: Annotated[
         list[str] | None,
         Field(
             max_length=MAX_COLUMNS,
             fail_fast=True,
-            description="Properties that the items are shown with; by default all.",
+            description="Properties to return, by their column names in exports. The default is all properties.",
             examples=[None],
         ),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
-    cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.", examples=[None])] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Items per page.")] = 100
+    cursor: Annotated[
+        str | None,
+        Field(description="`next_cursor` of the previous page. The default is the first page.", examples=[None]),
+    ] = None
 
 
 class PickFields(Body):
-    """The method of picking and the items to pick from, by default all.
+    """The method of picking, and the items to pick from."""
 
-    maxmin picks the item that is least similar to those picked before; sphere picks items that are not near one picked
-    before.
-    """
-
-    method: Picking = "maxmin"
-    threshold: Annotated[Similarity, Field(description="Of sphere: the similarity that is near.")] = 0.7
+    method: Annotated[
+        Picking,
+        Field(
+            description="`maxmin` picks the item that is least similar to all items picked before it. `sphere` picks "
+            "items whose similarity to all items picked before them is below the threshold."
+        ),
+    ] = "maxmin"
+    threshold: Annotated[
+        Similarity, Field(description="Threshold of `sphere`: no two picked items are this similar.")
+    ] = 0.7
     source: Annotated[
         QueryFields | None,
-        Field(alias="from", description="What a query finds, whatever its order.", examples=[{"ids": [0, 1, 2, 3]}]),
+        Field(
+            alias="from",
+            description="Query for the items to pick from, in any order. The default is all items.",
+            examples=[{"ids": [0, 1, 2, 3]}],
+        ),
     ] = None
 
 
 class PickBody(PickFields):
-    """How many items to pick, and from what: by default from everything.
+    """A request for a diverse subset of a collection, or of the items that a query selects."""
 
-    maxmin: each the least similar to those before it. sphere: any that is not near one before it, at most so many.
-    """
-
-    count: Annotated[int, Field(ge=1, le=MAX_PICKED, examples=[3])]
+    count: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=MAX_PICKED,
+            description="Number of items to pick. `sphere` picks fewer if no other item is below the threshold.",
+            examples=[3],
+        ),
+    ]
 
 
 class StructureOrName(StructureFields):
-    """A structure in one of the ways of a search, or the name of an item."""
+    """A structure in exactly one notation, or the name of an item."""
 
     ways: ClassVar[tuple[str, ...]] = (*StructureFields.ways, "name")
 
-    name: str | None = None
+    name: Annotated[str | None, Field(description="Name of an item.")] = None
 
 
 class SearchBatchBody(Body):
-    """The structures to search for, in the order of the reply: text as items of the collection's kind are first of all
-    written, SMILES of molecules, or as objects with exactly one of the ways of a search, or the name of an item."""
+    """A search for the items that are most similar to each of many query structures."""
 
     structures: Annotated[
         list[str | StructureOrName],
-        Field(min_length=1, max_length=MAX_STRUCTURES, fail_fast=True, examples=[["CCO", {"name": "1"}]]),
+        Field(
+            min_length=1,
+            max_length=MAX_STRUCTURES,
+            fail_fast=True,
+            description="Query structures. The reply has the same order. A string is a structure in the main notation "
+            "of the collection's kind, such as SMILES. An object names the notation, or an item.",
+            examples=[["CCO", {"name": "1"}]],
+        ),
     ]
     min_similarity: Annotated[Similarity | None, Field(description="Smallest similarity of a hit.")] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_HITS, description="Hits of each structure.")] = 10
+    limit: Annotated[int, Field(ge=1, le=MAX_HITS, description="Largest number of hits per structure.")] = 10
 
 
 class ExportFields(Frozen):
     """The fields common to all exports."""
 
     what: Exported
-    min_similarity: Annotated[StoredSimilarity | None, Field(description="Smallest similarity of exported edges.")] = (
-        None
-    )
+    min_similarity: Annotated[
+        StoredSimilarity | None,
+        Field(
+            description="Smallest similarity of exported edges, from the stored threshold to 1. The default is the "
+            "threshold. It applies to edges only."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _edges_only(self) -> Self:
@@ -674,23 +869,39 @@ class ExportFields(Frozen):
 
 
 class ExportQuery(ExportFields, GenerationQuery):
-    """A whole export or a range of ids.
+    """An export of a whole generation or of a range of ids.
 
-    Items are exported as csv, parquet, sdf or arrow; edges as csv, parquet, graphml or arrow; links, the edges of the
-    big graph whose nodes the items are, as csv, parquet or arrow; fingerprints as fps or npy.
-
-    A range of ids contains items, their fingerprints, or the edges and links whose lower end is in it, so consecutive
-    ranges contain each once. GraphML has no ranges.
+    A range contains the items with these ids, their fingerprints, or the edges and links whose lower end is in the
+    range. Consecutive ranges therefore contain each edge once. GraphML has no ranges.
     """
 
-    what: Annotated[Exported, Field(examples=["edges"])]
-    format: Annotated[Format, Field(examples=["csv"])]
+    what: Annotated[
+        Exported,
+        Field(
+            description="Content of the export: items, edges, fingerprints, or links, the edges of the large graph "
+            "whose nodes the items are.",
+            examples=["edges"],
+        ),
+    ]
+    format: Annotated[
+        Format,
+        Field(
+            description="File format. Items: csv, parquet, sdf or arrow. Edges: csv, parquet, graphml or arrow. Links: "
+            "csv, parquet or arrow. Fingerprints: fps or npy.",
+            examples=["csv"],
+        ),
+    ]
     columns: Annotated[
         list[str] | None,
-        Field(max_length=MAX_COLUMNS, description="Columns of items, as exports call them; by default all."),
+        Field(
+            max_length=MAX_COLUMNS,
+            description="Columns of items to export. The default is all columns. It applies to items only.",
+        ),
     ] = None
     start: Annotated[int, Field(ge=0, le=MAX_ID, description="First id."), Digits] = 0
-    stop: Annotated[int | None, Field(ge=0, le=MAX_ID, description="Id to stop before; by default all."), Digits] = None
+    stop: Annotated[
+        int | None, Field(ge=0, le=MAX_ID, description="Id to stop before. The default is after the last item."), Digits
+    ] = None
 
     @model_validator(mode="after")
     def _items_only(self) -> Self:
@@ -700,20 +911,45 @@ class ExportQuery(ExportFields, GenerationQuery):
 
 
 class ExportBody(ExportFields, Body):
-    """A selection of items, of their fingerprints, or of the edges or links with both ends among them: those of `ids`,
-    all that `query` finds, or first the ones and then the others, each once."""
+    """An export of selected items, of their fingerprints, or of the edges or links between them.
+
+    At least one of ids and query must be set. With both, the items of `ids` come first, and each item is exported once.
+    """
 
     ids: Annotated[
-        list[Id] | None, Field(min_length=1, max_length=MAX_EXPORTED, fail_fast=True, examples=[[0, 1, 2]])
+        list[Id] | None,
+        Field(
+            min_length=1,
+            max_length=MAX_EXPORTED,
+            fail_fast=True,
+            description="Ids of the items to export.",
+            examples=[[0, 1, 2]],
+        ),
     ] = None
-    query: Annotated[QueryFields | None, Field(description="As `items/query` finds them.", examples=[None])] = None
-    what: Annotated[Exported, Field(examples=["items"])]
-    format: Annotated[Format, Field(examples=["sdf"])]
+    query: Annotated[
+        QueryFields | None, Field(description="Query for the items to export, as in `items/query`.", examples=[None])
+    ] = None
+    what: Annotated[
+        Exported,
+        Field(
+            description="Content of the export: items, edges, fingerprints, or links, the edges of the large graph "
+            "whose nodes the items are.",
+            examples=["items"],
+        ),
+    ]
+    format: Annotated[
+        Format,
+        Field(
+            description="File format. Items: csv, parquet, sdf or arrow. Edges: csv, parquet, graphml or arrow. Links: "
+            "csv, parquet or arrow. Fingerprints: fps or npy.",
+            examples=["sdf"],
+        ),
+    ]
     query_smiles: Annotated[
         str | None,
         Field(
-            description="A molecule, read as the recipe says: items get their similarity to it; GraphML also a node "
-            "`query`. Edges in other formats refuse it.",
+            description="SMILES of a query molecule, standardized by the recipe. The export adds the similarity of "
+            "each item to it. GraphML also adds the molecule as a node `query`. Edges in other formats reject it.",
             examples=[None],
         ),
     ] = None
