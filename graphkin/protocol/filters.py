@@ -13,20 +13,30 @@ _CONDITIONS = ("min", "max", "equals", "among", "contains")
 
 
 class Filter(Frozen):
-    """Conditions on one property, or on `names`, of which one must hold them; what lacks it holds none.
+    """A filter on one property, or on `names`. An item passes if it meets all conditions of the filter.
 
-    min, max: numbers from and to here. equals, in: a number or text, or any of several. contains: a part of a text.
-    Texts are compared in any case.
+    An item without a value does not pass. Each condition on `names` must hold for at least one name of the item.
+    Texts are compared without regard to case.
     """
 
     model_config = ConfigDict(strict=True, validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
-    property: Annotated[str, Field(description="As exports call it.", examples=["names"])]
-    min: Number | None = None
-    max: Number | None = None
-    equals: str | Number | None = None
-    among: Annotated[list[str | Number] | None, Field(alias="in", max_length=MAX_VALUES, fail_fast=True)] = None
-    contains: Annotated[str | None, Field(examples=["acid"])] = None
+    property: Annotated[
+        str, Field(description="Property, by its column name in exports, or `names`.", examples=["names"])
+    ]
+    min: Annotated[Number | None, Field(description="Smallest number that passes.")] = None
+    max: Annotated[Number | None, Field(description="Largest number that passes.")] = None
+    equals: Annotated[str | Number | None, Field(description="Number or text that the value must equal.")] = None
+    among: Annotated[
+        list[str | Number] | None,
+        Field(
+            alias="in",
+            max_length=MAX_VALUES,
+            fail_fast=True,
+            description="Numbers or texts, one of which the value must equal.",
+        ),
+    ] = None
+    contains: Annotated[str | None, Field(description="Text that the value must contain.", examples=["acid"])] = None
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -40,11 +50,20 @@ class Filter(Frozen):
 
 
 class Sort(Frozen):
-    """By `id`, by a column as exports call it, by `degree`, or by `similarity` where items are compared. Texts in any
-    case, names by the first; what lacks it comes last, equals by id. `degree` is how many stored neighbours an item
-    has, unless a property is called so."""
+    """The order of items.
+
+    Items without a value come last in both directions. Ties are ordered by id. Texts are compared in upper or
+    lower case alike, and names by the first name of each item.
+    """
 
     model_config = ConfigDict(strict=True)
 
-    by: Annotated[str, Field(examples=["id"])]
-    descending: bool = False
+    by: Annotated[
+        str,
+        Field(
+            description="Column to sort by: `id`, a column name in exports, `degree`, the number of stored neighbors "
+            "(unless a property has this name), or `similarity`, if the source of the query has similarities.",
+            examples=["id"],
+        ),
+    ]
+    descending: Annotated[bool, Field(description="Whether to sort in descending order.")] = False

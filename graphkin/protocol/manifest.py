@@ -10,7 +10,10 @@ from graphkin.protocol.values import Kind, ListedBy
 
 
 class Input(Frozen):
-    """One source file as it was read. `sha256` is of the bytes as stored (before decompression)."""
+    """A source file of an ingest.
+
+    `bytes` and `sha256` are those of the file as stored, before decompression.
+    """
 
     name: str
     bytes: int
@@ -18,14 +21,20 @@ class Input(Frozen):
 
 
 class Removal(Input):
-    """A list of items that were removed again, as it was read; `items`: how many went."""
+    """A list of items that were removed from a collection.
+
+    `by` tells which identifier the list contains. `items` is the number of removed items.
+    """
 
     by: ListedBy
     items: int
 
 
 class Counts(Frozen):
-    """Records: read = kept + duplicates + rejected, and one for every item that was removed again."""
+    """Counts of the records of all inputs.
+
+    `read` is the sum of `kept`, `duplicates` and `rejected`, plus one for each removed item.
+    """
 
     read: int
     kept: int
@@ -34,9 +43,12 @@ class Counts(Frozen):
 
 
 class ColumnValues(Frozen):
-    """Counts of the values of a source column, each of one item: plain numbers; missing markers such as `n/a`; censored
-    numbers such as `>10000`; and texts that are none of these, of which `example` is the first, 100 characters of it.
-    Empty cells are no values."""
+    """Counts of the values of a source column, one value per item.
+
+    `numbers` counts plain numbers, `missing` counts missing markers such as `n/a`, `censored` counts censored
+    numbers such as `>10000`, and `texts` counts all other texts. `example` is the first of these texts, cut to
+    100 characters. Empty cells are not counted.
+    """
 
     numbers: int
     missing: int
@@ -46,8 +58,10 @@ class ColumnValues(Frozen):
 
 
 class DifferingValue(Frozen):
-    """A value that was not kept, because an earlier record of the same item has another, or none (`kept` null). Texts
-    are cut off after 200 characters."""
+    """A value that was discarded because an earlier record of the same item has a different one.
+
+    `kept` is the value of the earlier record, null if that record has none. Texts are cut to 200 characters.
+    """
 
     structure: str | None
     property: str
@@ -56,16 +70,21 @@ class DifferingValue(Frozen):
 
 
 class DifferingValues(Frozen):
-    """Values of later records of an item that differ from those of its first record, which are kept: `counts` by
-    property, and the `first` 100 of them."""
+    """Discarded values of repeated items: the values of the first record of each item are kept.
+
+    `counts` has the number of discarded values by property. `first` lists the first 100 of them.
+    """
 
     counts: dict[str, int] = Field(default={})
     first: list[DifferingValue] = Field(default=[])
 
 
 class Rerun(Frozen):
-    """A run whose result is a generation that an earlier run published: when it ended, its inputs, its counts, and the
-    values of repeated items that it did not keep."""
+    """A run that reproduced a generation which an earlier run had published.
+
+    `ran_at` is the time at which the run ended, in UTC (ISO 8601). `differing` describes the discarded values of
+    repeated items.
+    """
 
     ran_at: str  # ISO 8601, UTC
     inputs: list[Input]
@@ -74,7 +93,7 @@ class Rerun(Frozen):
 
 
 class Histogram(Frozen):
-    """`counts[i]` values lie in [edges[i], edges[i+1]); the last bin is closed."""
+    """A histogram: `counts[i]` values lie in [edges[i], edges[i+1]). The last bin includes its upper edge."""
 
     edges: list[float]
     counts: list[int]
@@ -85,8 +104,12 @@ MANY_FRAGMENTS = 8
 
 
 class Fragment(Frozen):
-    """Files from which a generation is read: the next `items` rows of its item table, with these properties, and the
-    next `rejected` records; `edges` that come with them. `folder` is where they lie, `files` their SHA-256 by name."""
+    """A set of files with a part of a generation.
+
+    It contains the next `items` rows of the item table with the columns `properties`, the next `rejected`
+    rejected records, and `edges` new edges. `folder` is the location of the files. `files` maps their names to
+    their SHA-256.
+    """
 
     folder: str
     items: int
@@ -151,7 +174,11 @@ FORMAT: Literal[2] = 2
 
 
 class Manifest(Provenance):
-    """A published generation's provenance. `generation` is its content hash, 64 hexadecimal digits."""
+    """The manifest of a published generation: inputs, recipe, versions, counts and statistics.
+
+    `generation` is the content hash of the generation, 64 hexadecimal digits. `dropped` is the number of
+    truncated pairs, null if they were not counted. `times` are in seconds per stage.
+    """
 
     unchanged: ClassVar[bool] = False
     """True if the run produced a generation that was already published."""

@@ -10,13 +10,18 @@ Weight = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Measure(Frozen):
-    """tversky, of fingerprints: c / (alpha (a - c) + beta (b - c) + c), a bits being the query's, b the item's, and c
-    common to both. counts, of molecules: min-max Tanimoto similarity of their Morgan environments, each as often as it
-    is there."""
+    """A similarity measure other than the collection's own.
 
-    name: Literal["tversky", "counts"]
-    alpha: Weight | None = None
-    beta: Weight | None = None
+    `tversky` compares fingerprints: c / (alpha (a - c) + beta (b - c) + c), with a bits in the query, b bits in
+    the item and c common bits. It needs alpha and beta, which must not both be 0.
+
+    `counts` compares molecules by the min-max Tanimoto similarity of their Morgan environments, counted with
+    multiplicity.
+    """
+
+    name: Annotated[Literal["tversky", "counts"], Field(description="Name of the measure.")]
+    alpha: Annotated[Weight | None, Field(description="Weight of bits that only the query has, for `tversky`.")] = None
+    beta: Annotated[Weight | None, Field(description="Weight of bits that only the item has, for `tversky`.")] = None
 
     @model_validator(mode="after")
     def _weights(self) -> "Measure":

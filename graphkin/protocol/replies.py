@@ -13,12 +13,15 @@ from graphkin.protocol.values import ClusterMethod, Kind
 
 GenerationId = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="Generation id.")]
 Similarity = Annotated[float, Field(gt=0, le=1)]
-SearchedSimilarity = Annotated[float, Field(ge=0, le=1)]  # 0 if nothing is common and there are too few similar items
-NextCursor = Annotated[str | None, Field(description="Where the next page begins; null on the last.")]
+SearchedSimilarity = Annotated[float, Field(ge=0, le=1)]  # 0 for items that share nothing with the query
+NextCursor = Annotated[str | None, Field(description="Cursor of the next page, null on the last page.")]
 
 
 class Problem(Frozen):
-    """An error (RFC 9457): what was given, what was expected, and what to do."""
+    """An error in the form of RFC 9457.
+
+    `given` is the rejected value, `expected` describes the accepted values, and `hint` suggests the next step.
+    """
 
     type: str
     title: str
@@ -31,7 +34,12 @@ class Problem(Frozen):
 
 
 class Item(Frozen):
-    """`smiles` null for graphs; `dropped`: similar pairs lost to the cap, null if unknown."""
+    """An item of a collection.
+
+    `smiles` is null for items other than molecules. `inchikey` is null unless the recipe includes InChIKeys.
+    `degree` is the number of stored neighbors. `dropped` is the number of truncated pairs of the item, null if
+    they were not counted.
+    """
 
     id: int
     smiles: str | None
@@ -43,23 +51,34 @@ class Item(Frozen):
 
 
 class SimilarItem(Frozen):
+    """An item and its similarity to the query or to another item."""
+
     item: Item
     similarity: SearchedSimilarity
 
 
 class FromGeneration(Frozen):
+    """A reply about one generation."""
+
     generation: GenerationId
 
 
 class Damage(Frozen):
-    """A file that is not what was written: requests for its generation are answered 503."""
+    """A damaged file of a generation.
+
+    The server answers requests for this generation with status 503.
+    """
 
     file: str
     problem: str
 
 
 class CollectionSummary(Frozen):
-    """`damaged`: what is known to be wrong with its generation, null as long as nothing is."""
+    """A collection and its current generation.
+
+    `items` and `edges` are counts. `published_at` is in UTC (ISO 8601). `damaged` describes the known damage of
+    the generation, null if there is none.
+    """
 
     name: str
     kind: Kind
@@ -71,16 +90,25 @@ class CollectionSummary(Frozen):
 
 
 class Collections(Frozen):
+    """All collections that the key of the request gives access to, by name."""
+
     collections: list[CollectionSummary]
 
 
 class Histograms(Frozen):
+    """Histograms of the degrees of items and of the similarities of edges."""
+
     degree: Histogram
     similarity: Histogram
 
 
 class CollectionDetail(FromGeneration):
-    """`generations`: ids of all that are published, oldest first; `damaged` as in the list of collections."""
+    """A generation of a collection: its manifest and its statistics.
+
+    `generations` lists the ids of all published generations, oldest first. `rerun` describes the latest run that
+    reproduced this generation, null if there is none. `damaged` describes the known damage of the generation,
+    null if there is none.
+    """
 
     name: str
     kind: Kind
@@ -92,7 +120,10 @@ class CollectionDetail(FromGeneration):
 
 
 class Rejection(Frozen):
-    """A record that was not kept. `line` counts from 1; `input` is at most 4,096 characters of it."""
+    """A rejected record.
+
+    `line` is its line in the source, from 1. `input` is the text of the record, cut to 4,096 characters.
+    """
 
     source: str
     line: int
@@ -101,29 +132,38 @@ class Rejection(Frozen):
 
 
 class RejectionsPage(FromGeneration):
-    """In input order."""
+    """A page of rejected records, in the order of the input."""
 
     rejections: list[Rejection]
     next_cursor: NextCursor
 
 
 class ItemReply(FromGeneration, Item):
-    pass
+    """An item of a generation."""
 
 
 class ItemsPage(FromGeneration):
+    """A page of items, by id."""
+
     items: list[Item]
     next_cursor: NextCursor
 
 
 class QueriedItem(Item):
-    """`similarity` to what it is similar to, or a neighbour of; null without such."""
+    """An item that a query selected.
+
+    `similarity` is the similarity to the structure or the item that the query names as its source, null for other
+    sources.
+    """
 
     similarity: Similarity | None
 
 
 class QueryPage(FromGeneration):
-    """`total`: all that pass."""
+    """A page of the items that a query selected.
+
+    `total` is the number of all items that meet the conditions of the query.
+    """
 
     items: list[QueriedItem]
     total: int
@@ -131,7 +171,11 @@ class QueryPage(FromGeneration):
 
 
 class NeighborsPage(FromGeneration):
-    """Similarity descending, then id. `capped`: the cap dropped some of its pairs; null if unknown."""
+    """A page of the stored neighbors of an item, by descending similarity, then by id.
+
+    `total` is the number of all neighbors that meet the conditions. `capped` tells whether the top-k limit
+    truncated pairs of the item, null if they were not counted.
+    """
 
     item: Item
     neighbors: list[SimilarItem]
@@ -141,21 +185,31 @@ class NeighborsPage(FromGeneration):
 
 
 class StructureReply(FromGeneration):
-    """A structure, standardised; its id if it is stored."""
+    """A structure after standardization.
+
+    `id` is the id of the stored item with this structure, null if there is none.
+    """
 
     smiles: str
     id: int | None
 
 
 class SearchQuery(Frozen):
-    """What was searched for, standardised (null for graphs); its id if it is stored."""
+    """The query structure of a search after standardization.
+
+    `smiles` is null for structures other than molecules. `id` is the id of the stored item with this structure,
+    null if there is none.
+    """
 
     smiles: str | None
     id: int | None
 
 
 class SearchReply(FromGeneration):
-    """`total` only with min_similarity."""
+    """The most similar items, by descending similarity, then by id.
+
+    `total` is the number of all items with at least `min_similarity`, null if the request does not set it.
+    """
 
     query: SearchQuery
     hits: list[SimilarItem]
@@ -163,15 +217,19 @@ class SearchReply(FromGeneration):
 
 
 class Hit(Frozen):
-    """An item's id."""
+    """The id of an item and its similarity to the query structure."""
 
     id: int
     similarity: SearchedSimilarity
 
 
 class SearchRow(Frozen):
-    """What one structure of a batch finds. `id`: the item that it is, null if it is none; `error`: why it could not be
-    searched for, null if it could; `hits`: most similar first, then by id."""
+    """The hits of one structure of a batch.
+
+    `index` is the position of the structure in the request, from 0. `id` is the id of the stored item with this
+    structure, null if there is none. `error` explains why the structure could not be searched for, null if it
+    could. `hits` are ordered by descending similarity, then by id.
+    """
 
     index: int
     id: int | None
@@ -180,6 +238,8 @@ class SearchRow(Frozen):
 
 
 class PolicyReply(Frozen):
+    """A sampling policy with all its parameters."""
+
     name: str
     k: int
     length: int
@@ -193,7 +253,11 @@ class PolicyReply(Frozen):
 
 
 class Positive(Frozen):
-    """`path`: ids from the anchor to the positive."""
+    """A positive of an anchor, and its connection with the anchor.
+
+    `similarity` is null if the two share no edge, and `direct` is then false. `visits` counts the visits by the
+    random walks, null for policies without walks. `path` lists the ids from the anchor to the positive.
+    """
 
     item: Item
     similarity: Similarity | None
@@ -203,6 +267,11 @@ class Positive(Frozen):
 
 
 class PositivesReply(FromGeneration):
+    """The positives of one anchor.
+
+    `isolated` tells whether the anchor has no neighbors.
+    """
+
     anchor: int
     policy: PolicyReply
     seed: int
@@ -212,7 +281,11 @@ class PositivesReply(FromGeneration):
 
 
 class PositivesRow(Frozen):
-    """`positives` and `visits` are k long, filled up with -1 and 0."""
+    """The positives of one anchor of a batch or an epoch.
+
+    `positives` and `visits` have k entries. `count` is k, or 0 if the anchor is isolated, that is, has no neighbors.
+    Entries of isolated anchors are -1 in `positives` and 0 in `visits`.
+    """
 
     anchor: int
     count: int
@@ -222,8 +295,12 @@ class PositivesRow(Frozen):
 
 
 class MapRow(Frozen):
-    """`x` and `y` from 0 to 1, y downwards. `value` of the property, null where there is none, or none was named;
-    `cluster` its id, from 1, null unless a method was named."""
+    """The position of one item on a map.
+
+    `x` and `y` are from 0 to 1, and y points downward. `value` is the value of the property, null if the item has
+    none or the request names no property. `cluster` is the id of the item's cluster, from 1, null unless the
+    request names a method.
+    """
 
     id: int
     x: float
@@ -233,12 +310,20 @@ class MapRow(Frozen):
 
 
 class NegativesRow(Frozen):
+    """The shared negatives of one batch.
+
+    `ids` are distinct item ids.
+    """
+
     batch: int
     ids: list[int]
 
 
 class Node(Frozen):
-    """`hidden`: neighbours that are not shown."""
+    """An item of a subgraph.
+
+    `hop` is its distance from the center, in edges. `hidden` is the number of its neighbors outside the subgraph.
+    """
 
     item: Item
     hop: int
@@ -246,19 +331,31 @@ class Node(Frozen):
 
 
 class Edge(Frozen):
+    """An edge of a subgraph. `source` and `target` are item ids."""
+
     source: int
     target: int
     similarity: Similarity
 
 
 class Subgraph(FromGeneration):
+    """The items around one item, and the edges between them.
+
+    Nodes are ordered by hop, descending similarity and id. Edges are ordered by descending similarity.
+    `truncated` tells whether items or edges are missing because of the limits of the request.
+    """
+
     nodes: list[Node]
     edges: list[Edge]
     truncated: bool
 
 
 class Hop(Frozen):
-    """Pairs exactly `hop` edges apart: how many were compared, mean and standard deviation of their similarity."""
+    """The similarity of pairs that are exactly `hop` edges apart.
+
+    `pairs` is the number of compared pairs. `mean` and `deviation` are the mean and the standard deviation of
+    their similarities.
+    """
 
     hop: int
     pairs: int
@@ -267,28 +364,39 @@ class Hop(Frozen):
 
 
 class HopsReply(FromGeneration):
-    """A hop that nothing lies at is left out."""
+    """The similarity of items by their distance in edges.
+
+    Distances without pairs are left out.
+    """
 
     hops: list[Hop]
 
 
 class ReportSummary(Frozen):
-    """An analysis of the generation; its charts are at `reports/NAME.svg`."""
+    """An analysis of the generation.
+
+    The chart of an analysis is at `reports/NAME.svg`.
+    """
 
     name: str
     title: str
-    command: Annotated[str, Field(description="What made it.")]
+    command: Annotated[str, Field(description="Command that produced the analysis.")]
     seeds: list[int]
     notes: list[str]
 
 
 class ReportsReply(FromGeneration):
+    """All analyses of a generation."""
+
     reports: list[ReportSummary]
 
 
 class Cliff(Frozen):
-    """Two items, a < b, and how much they differ in the property; `sali`: the difference over 1 - similarity, null
-    where that is 0."""
+    """An activity cliff: two similar items that differ in a property.
+
+    `a` and `b` are item ids, with a < b. `difference` is the absolute difference in units of the property. `sali`
+    is the difference divided by (1 - similarity), null if the similarity is 1.
+    """
 
     a: int
     b: int
@@ -298,10 +406,13 @@ class Cliff(Frozen):
 
 
 class CliffsPage(FromGeneration):
-    """Activity cliffs in the order of the request. `total`: how many pairs there are, of which pages lead to the first
-    100,000; `identical`: how many pairs with identical fingerprints differ as the request says, whatever similarity it
-    is limited to; `items`: those of this page's pairs, by id; `truncated`: similar pairs of the collection that its
-    top-k limit did not store, so that no cliff is among them; null if not counted."""
+    """A page of activity cliffs in the order of the request.
+
+    `items` are the items of the pairs of this page, by id. `total` is the number of all pairs. Pages contain the
+    first 100,000 of them. `identical` is the number of pairs with identical fingerprints that meet the other
+    conditions, whatever the bounds of similarity. `truncated` is the number of truncated pairs of the collection,
+    which cannot appear as cliffs. It is null if they were not counted.
+    """
 
     pairs: list[Cliff]
     items: list[Item]
@@ -312,7 +423,10 @@ class CliffsPage(FromGeneration):
 
 
 class Range(Frozen):
-    """Of a property in a cluster: `values` members have one; null where none has."""
+    """The values of a property in a cluster.
+
+    `values` is the number of members that have a value. `min`, `max` and `mean` are null if no member has one.
+    """
 
     min: float | None
     max: float | None
@@ -321,8 +435,12 @@ class Range(Frozen):
 
 
 class Cluster(Frozen):
-    """`id`: its place, the largest being 1; `centre`: the item that Taylor and Butina's is taken around, the medoid of
-    single linkage, the first molecule with a scaffold; `range` null unless a property was named."""
+    """A cluster of items.
+
+    `id` is its rank by size: the largest cluster has id 1. `centre` is the id of its center: the item whose
+    neighbors form a Taylor-Butina cluster, the medoid of a single-linkage cluster, or the first molecule with a
+    scaffold. `range` is null unless the request names a property.
+    """
 
     id: int
     size: int
@@ -331,14 +449,21 @@ class Cluster(Frozen):
 
 
 class Chosen(Frozen):
-    """Why a threshold of single linkage was chosen: at the `stored` one the largest cluster has so many items."""
+    """The reason for a threshold of single linkage that the server selected.
+
+    `largest` is the size of the largest cluster at the threshold `stored`, the stored threshold of the
+    collection.
+    """
 
     stored: float
     largest: int
 
 
 class FromClustering(FromGeneration):
-    """`threshold` is null for scaffolds; `chosen` is null unless the server chose the threshold."""
+    """A reply about a clustering.
+
+    `threshold` is null for scaffolds. `chosen` is null unless the server selected the threshold.
+    """
 
     method: ClusterMethod
     threshold: float | None
@@ -346,8 +471,12 @@ class FromClustering(FromGeneration):
 
 
 class ClustersPage(FromClustering):
-    """The largest first. `items`: the centres of this page, by id. `total`: how many clusters there are; `singletons`:
-    how many of them are of one item. `sizes`: how many are of 1, of 2 to 3, of 4 to 7 items and so on."""
+    """A page of clusters, largest first.
+
+    `items` are the centers of the clusters of this page, by id. `total` is the number of all clusters, and
+    `singletons` is the number of clusters of one item. `sizes` is a histogram of cluster sizes with the bins 1, 2
+    to 3, 4 to 7 and so on.
+    """
 
     clusters: list[Cluster]
     items: list[Item]
@@ -358,7 +487,10 @@ class ClustersPage(FromClustering):
 
 
 class ClusterReply(FromClustering):
-    """`items`: its members, the centre first, then by id."""
+    """A cluster and a page of its members.
+
+    `items` lists the center first and the other members by id.
+    """
 
     cluster: Cluster
     items: list[Item]
@@ -372,10 +504,14 @@ class ItemClusterReply(FromClustering):
 
 
 class CoreReply(FromGeneration):
-    """The largest substructure that members of a cluster share. `cluster`: its id, from 1, and `size`; `compared`: of
-    how many members, the centre and others evenly by their place. `smarts` finds it in each of them; `smiles` is cut
-    from the centre, with `*` where more hangs on it there; both null where they share nothing. `complete` false if the
-    time for it, 2 s, ran out: there may be a larger one."""
+    """The maximum common substructure of the members of a cluster.
+
+    `cluster` is the id of the cluster, from 1, and `size` is its number of members. `compared` is the number of
+    members that were compared: the center and members at even distances, at most 100. `smarts` matches each
+    compared member. `smiles` is the substructure as cut from the center, with `*` for each bond to other atoms.
+    Both are null if the members share no substructure. `atoms` is its number of atoms. `complete` is false if the
+    time limit of 2 s was reached, so that a larger substructure may exist.
+    """
 
     cluster: int
     size: int
@@ -387,8 +523,11 @@ class CoreReply(FromGeneration):
 
 
 class PickReply(FromGeneration):
-    """`ids` in the order in which they were picked; `nearest`: the similarity of each to the most similar one picked
-    before it, 0 for the first. `size`: how many there were to pick from."""
+    """A diverse subset.
+
+    `ids` are in the order in which they were picked. `nearest` is the similarity of each item to the most similar
+    item picked before it, 0 for the first item. `size` is the number of items to pick from.
+    """
 
     ids: list[int]
     nearest: list[SearchedSimilarity]
@@ -396,7 +535,12 @@ class PickReply(FromGeneration):
 
 
 class Component(Frozen):
-    """`id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item."""
+    """A connected component.
+
+    `id` is the lowest id of its members. `medoid` is the id of the member with the largest sum of stored
+    similarities within the component. `similarity` is the highest threshold at which the component stays
+    connected, null for a component of one item.
+    """
 
     id: int
     size: int
@@ -405,8 +549,12 @@ class Component(Frozen):
 
 
 class ComponentsPage(FromGeneration):
-    """`total`: how many components there are; `singletons`: how many items are alone; `named`: the lowest members and
-    the medoids."""
+    """A page of connected components, largest first.
+
+    `total` is the number of components of at least the requested size. `singletons` is the number of components
+    of one item. `named` contains, by id, the item with the lowest id and the medoid of each component of this
+    page.
+    """
 
     components: list[Component]
     named: list[Item]
@@ -416,8 +564,12 @@ class ComponentsPage(FromGeneration):
 
 
 class ComponentReply(FromGeneration):
-    """`children`: what it falls into when the threshold rises above its similarity, largest first; `named`: the lowest
-    members and the medoids of it and of its 10 largest children."""
+    """A connected component and a page of its members, by id.
+
+    `children` are the components that it splits into just above its similarity, largest first, at most 1,000.
+    `children_total` is the number of all of them. `named` contains, by id, the item with the lowest id and the
+    medoid of the component and of its 10 largest children.
+    """
 
     component: Component
     items: list[Item]
@@ -428,15 +580,26 @@ class ComponentReply(FromGeneration):
 
 
 class Step(Frozen):
-    """An item on a path, and its similarity to the one before; null for the first."""
+    """An item on a path.
+
+    `similarity` is the similarity to the previous item, null for the first item.
+    """
 
     id: int
     similarity: Similarity | None
 
 
 class PathReply(FromGeneration):
+    """A path between two items.
+
+    `path` has the fewest edges and, among such paths, the largest minimum similarity. It is null if the items are
+    farther apart than `max_hops`.
+    """
+
     path: list[Step] | None
 
 
 class Health(Frozen):
+    """The status of the server process."""
+
     status: str

@@ -734,7 +734,7 @@ class QueryFields(Body):
 
     filters: Filters = None
     name: Annotated[
-        str | None, Field(description="Prefix of one of the item's names, in upper or lower case.", examples=["1"])
+        str | None, Field(description="Prefix of one of the item's names, without regard to case.", examples=["1"])
     ] = None
     substructure: Having = None
     similar: Annotated[
