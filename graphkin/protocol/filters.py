@@ -52,8 +52,8 @@ class Filter(Frozen):
 class Sort(Frozen):
     """The order of items.
 
-    Items without a value come last in both directions. Ties are ordered by id. Texts are compared in upper or
-    lower case alike, and names by the first name of each item.
+    Items without a value come last in both directions. Ties are ordered by id. Texts are compared without regard to
+    case, except structures and InChIKeys. Names are compared by the first name of each item.
     """
 
     model_config = ConfigDict(strict=True)
