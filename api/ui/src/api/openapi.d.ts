@@ -767,7 +767,10 @@ export interface components {
     schemas: {
         /**
          * Chosen
-         * @description Why a threshold of single linkage was chosen: at the `stored` one the largest cluster has so many items.
+         * @description The reason for a threshold of single linkage that the server selected.
+         *
+         *     `largest` is the size of the largest cluster at the threshold `stored`, the stored threshold of the
+         *     collection.
          */
         Chosen: {
             /** Stored */
@@ -777,8 +780,10 @@ export interface components {
         };
         /**
          * Cliff
-         * @description Two items, a < b, and how much they differ in the property; `sali`: the difference over 1 - similarity, null
-         *     where that is 0.
+         * @description An activity cliff: two similar items that differ in a property.
+         *
+         *     `a` and `b` are item ids, with a < b. `difference` is the absolute difference in units of the property. `sali`
+         *     is the difference divided by (1 - similarity), null if the similarity is 1.
          */
         Cliff: {
             /** A */
@@ -794,10 +799,12 @@ export interface components {
         };
         /**
          * CliffsPage
-         * @description Activity cliffs in the order of the request. `total`: how many pairs there are, of which pages lead to the first
-         *     100,000; `identical`: how many pairs with identical fingerprints differ as the request says, whatever similarity it
-         *     is limited to; `items`: those of this page's pairs, by id; `truncated`: similar pairs of the collection that its
-         *     top-k limit did not store, so that no cliff is among them; null if not counted.
+         * @description A page of activity cliffs in the order of the request.
+         *
+         *     `items` are the items of the pairs of this page, by id. `total` is the number of all pairs. Pages contain the
+         *     first 100,000 of them. `identical` is the number of pairs with identical fingerprints that meet the other
+         *     conditions, whatever the bounds of similarity. `truncated` is the number of truncated pairs of the collection,
+         *     which cannot appear as cliffs. It is null if they were not counted.
          */
         CliffsPage: {
             /**
@@ -817,14 +824,17 @@ export interface components {
             truncated: number | null;
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * Cluster
-         * @description `id`: its place, the largest being 1; `centre`: the item that Taylor and Butina's is taken around, the medoid of
-         *     single linkage, the first molecule with a scaffold; `range` null unless a property was named.
+         * @description A cluster of items.
+         *
+         *     `id` is its rank by size: the largest cluster has id 1. `centre` is the id of its center: the item whose
+         *     neighbors form a Taylor-Butina cluster, the medoid of a single-linkage cluster, or the first molecule with a
+         *     scaffold. `range` is null unless the request names a property.
          */
         Cluster: {
             /** Id */
@@ -837,7 +847,9 @@ export interface components {
         };
         /**
          * ClusterReply
-         * @description `items`: its members, the centre first, then by id.
+         * @description A cluster and a page of its members.
+         *
+         *     `items` lists the center first and the other members by id.
          */
         ClusterReply: {
             /**
@@ -858,14 +870,17 @@ export interface components {
             items: components["schemas"]["Item"][];
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * ClustersPage
-         * @description The largest first. `items`: the centres of this page, by id. `total`: how many clusters there are; `singletons`:
-         *     how many of them are of one item. `sizes`: how many are of 1, of 2 to 3, of 4 to 7 items and so on.
+         * @description A page of clusters, largest first.
+         *
+         *     `items` are the centers of the clusters of this page, by id. `total` is the number of all clusters, and
+         *     `singletons` is the number of clusters of one item. `sizes` is a histogram of cluster sizes with the bins 1, 2
+         *     to 3, 4 to 7 and so on.
          */
         ClustersPage: {
             /**
@@ -892,13 +907,17 @@ export interface components {
             sizes: components["schemas"]["Histogram"];
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * CollectionDetail
-         * @description `generations`: ids of all that are published, oldest first; `damaged` as in the list of collections.
+         * @description A generation of a collection: its manifest and its statistics.
+         *
+         *     `generations` lists the ids of all published generations, oldest first. `rerun` describes the latest run that
+         *     reproduced this generation, null if there is none. `damaged` describes the known damage of the generation,
+         *     null if there is none.
          */
         CollectionDetail: {
             /**
@@ -919,7 +938,10 @@ export interface components {
         };
         /**
          * CollectionSummary
-         * @description `damaged`: what is known to be wrong with its generation, null as long as nothing is.
+         * @description A collection and its current generation.
+         *
+         *     `items` and `edges` are counts. `published_at` is in UTC (ISO 8601). `damaged` describes the known damage of
+         *     the generation, null if there is none.
          */
         CollectionSummary: {
             /** Name */
@@ -939,16 +961,21 @@ export interface components {
             published_at: string;
             damaged: components["schemas"]["Damage"] | null;
         };
-        /** Collections */
+        /**
+         * Collections
+         * @description All collections that the key of the request gives access to, by name.
+         */
         Collections: {
             /** Collections */
             collections: components["schemas"]["CollectionSummary"][];
         };
         /**
          * ColumnValues
-         * @description Counts of the values of a source column, each of one item: plain numbers; missing markers such as `n/a`; censored
-         *     numbers such as `>10000`; and texts that are none of these, of which `example` is the first, 100 characters of it.
-         *     Empty cells are no values.
+         * @description Counts of the values of a source column, one value per item.
+         *
+         *     `numbers` counts plain numbers, `missing` counts missing markers such as `n/a`, `censored` counts censored
+         *     numbers such as `>10000`, and `texts` counts all other texts. `example` is the first of these texts, cut to
+         *     100 characters. Empty cells are not counted.
          */
         ColumnValues: {
             /** Numbers */
@@ -964,7 +991,11 @@ export interface components {
         };
         /**
          * Component
-         * @description `id`: its lowest member's; `similarity`: the highest threshold that holds it together, null for a single item.
+         * @description A connected component.
+         *
+         *     `id` is the lowest id of its members. `medoid` is the id of the member with the largest sum of stored
+         *     similarities within the component. `similarity` is the highest threshold at which the component stays
+         *     connected, null for a component of one item.
          */
         Component: {
             /** Id */
@@ -978,8 +1009,11 @@ export interface components {
         };
         /**
          * ComponentReply
-         * @description `children`: what it falls into when the threshold rises above its similarity, largest first; `named`: the lowest
-         *     members and the medoids of it and of its 10 largest children.
+         * @description A connected component and a page of its members, by id.
+         *
+         *     `children` are the components that it splits into just above its similarity, largest first, at most 1,000.
+         *     `children_total` is the number of all of them. `named` contains, by id, the item with the lowest id and the
+         *     medoid of the component and of its 10 largest children.
          */
         ComponentReply: {
             /**
@@ -998,14 +1032,17 @@ export interface components {
             children_total: number;
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * ComponentsPage
-         * @description `total`: how many components there are; `singletons`: how many items are alone; `named`: the lowest members and
-         *     the medoids.
+         * @description A page of connected components, largest first.
+         *
+         *     `total` is the number of components of at least the requested size. `singletons` is the number of components
+         *     of one item. `named` contains, by id, the item with the lowest id and the medoid of each component of this
+         *     page.
          */
         ComponentsPage: {
             /**
@@ -1023,16 +1060,19 @@ export interface components {
             singletons: number;
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * CoreReply
-         * @description The largest substructure that members of a cluster share. `cluster`: its id, from 1, and `size`; `compared`: of
-         *     how many members, the centre and others evenly by their place. `smarts` finds it in each of them; `smiles` is cut
-         *     from the centre, with `*` where more hangs on it there; both null where they share nothing. `complete` false if the
-         *     time for it, 2 s, ran out: there may be a larger one.
+         * @description The maximum common substructure of the members of a cluster.
+         *
+         *     `cluster` is the id of the cluster, from 1, and `size` is its number of members. `compared` is the number of
+         *     members that were compared: the center and members at even distances, at most 100. `smarts` matches each
+         *     compared member. `smiles` is the substructure as cut from the center, with `*` for each bond to other atoms.
+         *     Both are null if the members share no substructure. `atoms` is its number of atoms. `complete` is false if the
+         *     time limit of 2 s was reached, so that a larger substructure may exist.
          */
         CoreReply: {
             /**
@@ -1057,7 +1097,9 @@ export interface components {
         };
         /**
          * Counts
-         * @description Records: read = kept + duplicates + rejected, and one for every item that was removed again.
+         * @description Counts of the records of all inputs.
+         *
+         *     `read` is the sum of `kept`, `duplicates` and `rejected`, plus one for each removed item.
          */
         Counts: {
             /** Read */
@@ -1071,7 +1113,9 @@ export interface components {
         };
         /**
          * Damage
-         * @description A file that is not what was written: requests for its generation are answered 503.
+         * @description A damaged file of a generation.
+         *
+         *     The server answers requests for this generation with status 503.
          */
         Damage: {
             /** File */
@@ -1081,8 +1125,9 @@ export interface components {
         };
         /**
          * DifferingValue
-         * @description A value that was not kept, because an earlier record of the same item has another, or none (`kept` null). Texts
-         *     are cut off after 200 characters.
+         * @description A value that was discarded because an earlier record of the same item has a different one.
+         *
+         *     `kept` is the value of the earlier record, null if that record has none. Texts are cut to 200 characters.
          */
         DifferingValue: {
             /** Structure */
@@ -1096,8 +1141,9 @@ export interface components {
         };
         /**
          * DifferingValues
-         * @description Values of later records of an item that differ from those of its first record, which are kept: `counts` by
-         *     property, and the `first` 100 of them.
+         * @description Discarded values of repeated items: the values of the first record of each item are kept.
+         *
+         *     `counts` has the number of discarded values by property. `first` lists the first 100 of them.
          */
         DifferingValues: {
             /**
@@ -1113,7 +1159,10 @@ export interface components {
              */
             first?: components["schemas"]["DifferingValue"][];
         };
-        /** Edge */
+        /**
+         * Edge
+         * @description An edge of a subgraph. `source` and `target` are item ids.
+         */
         Edge: {
             /** Source */
             source: number;
@@ -1124,8 +1173,11 @@ export interface components {
         };
         /**
          * Fragment
-         * @description Files from which a generation is read: the next `items` rows of its item table, with these properties, and the
-         *     next `rejected` records; `edges` that come with them. `folder` is where they lie, `files` their SHA-256 by name.
+         * @description A set of files with a part of a generation.
+         *
+         *     It contains the next `items` rows of the item table with the columns `properties`, the next `rejected`
+         *     rejected records, and `edges` new edges. `folder` is the location of the files. `files` maps their names to
+         *     their SHA-256.
          */
         Fragment: {
             /** Folder */
@@ -1143,14 +1195,17 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /** Health */
+        /**
+         * Health
+         * @description The status of the server process.
+         */
         Health: {
             /** Status */
             status: string;
         };
         /**
          * Histogram
-         * @description `counts[i]` values lie in [edges[i], edges[i+1]); the last bin is closed.
+         * @description A histogram: `counts[i]` values lie in [edges[i], edges[i+1]). The last bin includes its upper edge.
          */
         Histogram: {
             /** Edges */
@@ -1158,14 +1213,20 @@ export interface components {
             /** Counts */
             counts: number[];
         };
-        /** Histograms */
+        /**
+         * Histograms
+         * @description Histograms of the degrees of items and of the similarities of edges.
+         */
         Histograms: {
             degree: components["schemas"]["Histogram"];
             similarity: components["schemas"]["Histogram"];
         };
         /**
          * Hop
-         * @description Pairs exactly `hop` edges apart: how many were compared, mean and standard deviation of their similarity.
+         * @description The similarity of pairs that are exactly `hop` edges apart.
+         *
+         *     `pairs` is the number of compared pairs. `mean` and `deviation` are the mean and the standard deviation of
+         *     their similarities.
          */
         Hop: {
             /** Hop */
@@ -1179,7 +1240,9 @@ export interface components {
         };
         /**
          * HopsReply
-         * @description A hop that nothing lies at is left out.
+         * @description The similarity of items by their distance in edges.
+         *
+         *     Distances without pairs are left out.
          */
         HopsReply: {
             /**
@@ -1192,7 +1255,9 @@ export interface components {
         };
         /**
          * Input
-         * @description One source file as it was read. `sha256` is of the bytes as stored (before decompression).
+         * @description A source file of an ingest.
+         *
+         *     `bytes` and `sha256` are those of the file as stored, before decompression.
          */
         Input: {
             /** Name */
@@ -1204,7 +1269,11 @@ export interface components {
         };
         /**
          * Item
-         * @description `smiles` null for graphs; `dropped`: similar pairs lost to the cap, null if unknown.
+         * @description An item of a collection.
+         *
+         *     `smiles` is null for items other than molecules. `inchikey` is null unless the recipe includes InChIKeys.
+         *     `degree` is the number of stored neighbors. `dropped` is the number of truncated pairs of the item, null if
+         *     they were not counted.
          */
         Item: {
             /** Id */
@@ -1244,7 +1313,10 @@ export interface components {
             chosen: components["schemas"]["Chosen"] | null;
             cluster: components["schemas"]["Cluster"];
         };
-        /** ItemReply */
+        /**
+         * ItemReply
+         * @description An item of a generation.
+         */
         ItemReply: {
             /** Id */
             id: number;
@@ -1268,7 +1340,10 @@ export interface components {
              */
             generation: string;
         };
-        /** ItemsPage */
+        /**
+         * ItemsPage
+         * @description A page of items, by id.
+         */
         ItemsPage: {
             /**
              * Generation
@@ -1279,13 +1354,16 @@ export interface components {
             items: components["schemas"]["Item"][];
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * Manifest
-         * @description A published generation's provenance. `generation` is its content hash, 64 hexadecimal digits.
+         * @description The manifest of a published generation: inputs, recipe, versions, counts and statistics.
+         *
+         *     `generation` is the content hash of the generation, 64 hexadecimal digits. `dropped` is the number of
+         *     truncated pairs, null if they were not counted. `times` are in seconds per stage.
          */
         Manifest: {
             /** Kind */
@@ -1374,7 +1452,10 @@ export interface components {
         };
         /**
          * NeighborsPage
-         * @description Similarity descending, then id. `capped`: the cap dropped some of its pairs; null if unknown.
+         * @description A page of the stored neighbors of an item, by descending similarity, then by id.
+         *
+         *     `total` is the number of all neighbors that meet the conditions. `capped` tells whether the top-k limit
+         *     truncated pairs of the item, null if they were not counted.
          */
         NeighborsPage: {
             /**
@@ -1391,13 +1472,15 @@ export interface components {
             capped: boolean | null;
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * Node
-         * @description `hidden`: neighbours that are not shown.
+         * @description An item of a subgraph.
+         *
+         *     `hop` is its distance from the center, in edges. `hidden` is the number of its neighbors outside the subgraph.
          */
         Node: {
             item: components["schemas"]["Item"];
@@ -1406,7 +1489,13 @@ export interface components {
             /** Hidden */
             hidden: number;
         };
-        /** PathReply */
+        /**
+         * PathReply
+         * @description A path between two items.
+         *
+         *     `path` has the fewest edges and, among such paths, the largest minimum similarity. It is null if the items are
+         *     farther apart than `max_hops`.
+         */
         PathReply: {
             /**
              * Generation
@@ -1418,8 +1507,10 @@ export interface components {
         };
         /**
          * PickReply
-         * @description `ids` in the order in which they were picked; `nearest`: the similarity of each to the most similar one picked
-         *     before it, 0 for the first. `size`: how many there were to pick from.
+         * @description A diverse subset.
+         *
+         *     `ids` are in the order in which they were picked. `nearest` is the similarity of each item to the most similar
+         *     item picked before it, 0 for the first item. `size` is the number of items to pick from.
          */
         PickReply: {
             /**
@@ -1434,7 +1525,10 @@ export interface components {
             /** Size */
             size: number;
         };
-        /** PolicyReply */
+        /**
+         * PolicyReply
+         * @description A sampling policy with all its parameters.
+         */
         PolicyReply: {
             /** Name */
             name: string;
@@ -1459,7 +1553,10 @@ export interface components {
         };
         /**
          * Positive
-         * @description `path`: ids from the anchor to the positive.
+         * @description A positive of an anchor, and its connection with the anchor.
+         *
+         *     `similarity` is null if the two share no edge, and `direct` is then false. `visits` counts the visits by the
+         *     random walks, null for policies without walks. `path` lists the ids from the anchor to the positive.
          */
         Positive: {
             item: components["schemas"]["Item"];
@@ -1472,7 +1569,12 @@ export interface components {
             /** Path */
             path: number[];
         };
-        /** PositivesReply */
+        /**
+         * PositivesReply
+         * @description The positives of one anchor.
+         *
+         *     `isolated` tells whether the anchor has no neighbors.
+         */
         PositivesReply: {
             /**
              * Generation
@@ -1493,7 +1595,10 @@ export interface components {
         };
         /**
          * QueriedItem
-         * @description `similarity` to what it is similar to, or a neighbour of; null without such.
+         * @description An item that a query selected.
+         *
+         *     `similarity` is the similarity to the structure or the item that the query names as its source, null for other
+         *     sources.
          */
         QueriedItem: {
             /** Id */
@@ -1517,7 +1622,9 @@ export interface components {
         };
         /**
          * QueryPage
-         * @description `total`: all that pass.
+         * @description A page of the items that a query selected.
+         *
+         *     `total` is the number of all items that meet the conditions of the query.
          */
         QueryPage: {
             /**
@@ -1531,13 +1638,15 @@ export interface components {
             total: number;
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * Range
-         * @description Of a property in a cluster: `values` members have one; null where none has.
+         * @description The values of a property in a cluster.
+         *
+         *     `values` is the number of members that have a value. `min`, `max` and `mean` are null if no member has one.
          */
         Range: {
             /** Min */
@@ -1551,7 +1660,9 @@ export interface components {
         };
         /**
          * Rejection
-         * @description A record that was not kept. `line` counts from 1; `input` is at most 4,096 characters of it.
+         * @description A rejected record.
+         *
+         *     `line` is its line in the source, from 1. `input` is the text of the record, cut to 4,096 characters.
          */
         Rejection: {
             /** Source */
@@ -1565,7 +1676,7 @@ export interface components {
         };
         /**
          * RejectionsPage
-         * @description In input order.
+         * @description A page of rejected records, in the order of the input.
          */
         RejectionsPage: {
             /**
@@ -1577,13 +1688,15 @@ export interface components {
             rejections: components["schemas"]["Rejection"][];
             /**
              * Next Cursor
-             * @description Where the next page begins; null on the last.
+             * @description Cursor of the next page, null on the last page.
              */
             next_cursor: string | null;
         };
         /**
          * Removal
-         * @description A list of items that were removed again, as it was read; `items`: how many went.
+         * @description A list of items that were removed from a collection.
+         *
+         *     `by` tells which identifier the list contains. `items` is the number of removed items.
          */
         Removal: {
             /** Name */
@@ -1602,7 +1715,9 @@ export interface components {
         };
         /**
          * ReportSummary
-         * @description An analysis of the generation; its charts are at `reports/NAME.svg`.
+         * @description An analysis of the generation.
+         *
+         *     The chart of an analysis is at `reports/NAME.svg`.
          */
         ReportSummary: {
             /** Name */
@@ -1611,7 +1726,7 @@ export interface components {
             title: string;
             /**
              * Command
-             * @description What made it.
+             * @description Command that produced the analysis.
              */
             command: string;
             /** Seeds */
@@ -1619,7 +1734,10 @@ export interface components {
             /** Notes */
             notes: string[];
         };
-        /** ReportsReply */
+        /**
+         * ReportsReply
+         * @description All analyses of a generation.
+         */
         ReportsReply: {
             /**
              * Generation
@@ -1631,8 +1749,10 @@ export interface components {
         };
         /**
          * Rerun
-         * @description A run whose result is a generation that an earlier run published: when it ended, its inputs, its counts, and the
-         *     values of repeated items that it did not keep.
+         * @description A run that reproduced a generation which an earlier run had published.
+         *
+         *     `ran_at` is the time at which the run ended, in UTC (ISO 8601). `differing` describes the discarded values of
+         *     repeated items.
          */
         Rerun: {
             /** Ran At */
@@ -1650,7 +1770,10 @@ export interface components {
         };
         /**
          * SearchQuery
-         * @description What was searched for, standardised (null for graphs); its id if it is stored.
+         * @description The query structure of a search after standardization.
+         *
+         *     `smiles` is null for structures other than molecules. `id` is the id of the stored item with this structure,
+         *     null if there is none.
          */
         SearchQuery: {
             /** Smiles */
@@ -1660,7 +1783,9 @@ export interface components {
         };
         /**
          * SearchReply
-         * @description `total` only with min_similarity.
+         * @description The most similar items, by descending similarity, then by id.
+         *
+         *     `total` is the number of all items with at least `min_similarity`, null if the request does not set it.
          */
         SearchReply: {
             /**
@@ -1674,7 +1799,10 @@ export interface components {
             /** Total */
             total: number | null;
         };
-        /** SimilarItem */
+        /**
+         * SimilarItem
+         * @description An item and its similarity to the query or to another item.
+         */
         SimilarItem: {
             item: components["schemas"]["Item"];
             /** Similarity */
@@ -1682,7 +1810,9 @@ export interface components {
         };
         /**
          * Step
-         * @description An item on a path, and its similarity to the one before; null for the first.
+         * @description An item on a path.
+         *
+         *     `similarity` is the similarity to the previous item, null for the first item.
          */
         Step: {
             /** Id */
@@ -1692,7 +1822,9 @@ export interface components {
         };
         /**
          * StructureReply
-         * @description A structure, standardised; its id if it is stored.
+         * @description A structure after standardization.
+         *
+         *     `id` is the id of the stored item with this structure, null if there is none.
          */
         StructureReply: {
             /**
@@ -1705,7 +1837,13 @@ export interface components {
             /** Id */
             id: number | null;
         };
-        /** Subgraph */
+        /**
+         * Subgraph
+         * @description The items around one item, and the edges between them.
+         *
+         *     Nodes are ordered by hop, descending similarity and id. Edges are ordered by descending similarity.
+         *     `truncated` tells whether items or edges are missing because of the limits of the request.
+         */
         Subgraph: {
             /**
              * Generation
@@ -1721,70 +1859,81 @@ export interface components {
         };
         /**
          * BatchBody
-         * @description The anchors to draw for, in the order of the reply.
+         * @description The anchors whose positives to sample. The reply has the same order.
          */
         BatchBody: {
             /**
              * Policy
+             * @description Sampling policy: `first_order` and `second_order` sample by similarity along one or two edges. `random_walk` ranks the items that random walks visit.
              * @example random_walk
              * @enum {string}
              */
             policy: "first_order" | "random_walk" | "second_order";
             /**
              * K
+             * @description Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies.
              * @default null
              */
             k?: number | null;
             /**
              * Length
+             * @description Edges per walk.
              * @default 2
              */
             length?: number;
             /**
              * Walks
+             * @description Walks per anchor.
              * @default 5
              */
             walks?: number;
             /**
              * P
+             * @description Return parameter of node2vec. 1 leaves the walk unbiased.
              * @default 1
              */
             p?: number;
             /**
              * Q
+             * @description In-out parameter of node2vec. 1 leaves the walk unbiased.
              * @default 1
              */
             q?: number;
             /**
              * P End
+             * @description Probability that a walk ends after a step.
              * @default 0
              */
             p_end?: number;
             /**
              * Restart
+             * @description Probability that a walk that continues after a step returns to the anchor.
              * @default 0
              */
             restart?: number;
             /**
              * Rank
+             * @description Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k with replacement, in proportion to the visits or to their exponential.
              * @default exp
              * @enum {string}
              */
             rank?: "top" | "count" | "exp";
             /**
              * Pad
+             * @description Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, `self` adds the anchor.
              * @default resample
              * @enum {string}
              */
             pad?: "resample" | "self";
             /**
              * Seed
-             * @description Seed of the random draws.
+             * @description Seed of the random sampling.
              * @default 0
              */
             seed?: number;
             /**
              * Ids
+             * @description Ids of the anchors.
              * @example [
              *       0,
              *       1,
@@ -1794,31 +1943,34 @@ export interface components {
             ids: number[];
             /**
              * Epoch
-             * @description Epoch.
+             * @description Epoch to sample for, from 0.
              * @default 0
              */
             epoch?: number;
         };
         /**
          * ExportBody
-         * @description A selection of items, of their fingerprints, or of the edges or links with both ends among them: those of `ids`,
-         *     all that `query` finds, or first the ones and then the others, each once.
+         * @description An export of selected items, of their fingerprints, or of the edges or links between them.
+         *
+         *     At least one of ids and query must be set. With both, the items of `ids` come first, and each item is exported once.
          */
         ExportBody: {
             /**
              * What
+             * @description Content of the export: items, edges, fingerprints, or links, the edges of the large graph whose nodes the items are.
              * @example items
              * @enum {string}
              */
             what: "items" | "edges" | "links" | "fingerprints";
             /**
              * Min Similarity
-             * @description Smallest similarity of exported edges.
+             * @description Smallest similarity of exported edges, from the stored threshold to 1. The default is the threshold. It applies to edges only.
              * @default null
              */
             min_similarity?: number | null;
             /**
              * Ids
+             * @description Ids of the items to export.
              * @default null
              * @example [
              *       0,
@@ -1828,20 +1980,21 @@ export interface components {
              */
             ids?: number[] | null;
             /**
-             * @description As `items/query` finds them.
+             * @description Query for the items to export, as in `items/query`.
              * @default null
              * @example null
              */
             query?: components["schemas"]["QueryFields"] | null;
             /**
              * Format
+             * @description File format. Items: csv, parquet, sdf or arrow. Edges: csv, parquet, graphml or arrow. Links: csv, parquet or arrow. Fingerprints: fps or npy.
              * @example sdf
              * @enum {string}
              */
             format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
             /**
              * Query Smiles
-             * @description A molecule, read as the recipe says: items get their similarity to it; GraphML also a node `query`. Edges in other formats refuse it.
+             * @description SMILES of a query molecule, standardized by the recipe. The export adds the similarity of each item to it. GraphML also adds the molecule as a node `query`. Edges in other formats reject it.
              * @default null
              * @example null
              */
@@ -1849,40 +2002,45 @@ export interface components {
         };
         /**
          * Filter
-         * @description Conditions on one property, or on `names`, of which one must hold them; what lacks it holds none.
+         * @description A filter on one property, or on `names`. An item passes if it meets all conditions of the filter.
          *
-         *     min, max: numbers from and to here. equals, in: a number or text, or any of several. contains: a part of a text.
-         *     Texts are compared in any case.
+         *     An item without a value does not pass. Each condition on `names` must hold for at least one name of the item.
+         *     Texts are compared without regard to case.
          */
         Filter: {
             /**
              * Property
-             * @description As exports call it.
+             * @description Property, by its column name in exports, or `names`.
              * @example names
              */
             property: string;
             /**
              * Min
+             * @description Smallest number that passes.
              * @default null
              */
             min?: number | null;
             /**
              * Max
+             * @description Largest number that passes.
              * @default null
              */
             max?: number | null;
             /**
              * Equals
+             * @description Number or text that the value must equal.
              * @default null
              */
             equals?: string | number | null;
             /**
              * In
+             * @description Numbers or texts, one of which the value must equal.
              * @default null
              */
             in?: (string | number)[] | null;
             /**
              * Contains
+             * @description Text that the value must contain.
              * @default null
              * @example acid
              */
@@ -1890,31 +2048,36 @@ export interface components {
         };
         /**
          * GraphBody
-         * @description A graph: its edges as pairs of node numbers from 0, how many nodes it has (by default as many as the edges name),
-         *     where the recipe compares them the labels of all nodes, and in a collection of nodes the centre.
+         * @description A graph as a list of edges, with optional node labels and center.
          */
         GraphBody: {
-            /** Edges */
+            /**
+             * Edges
+             * @description Edges as pairs of node numbers. Nodes are numbered from 0.
+             */
             edges: number[][];
             /**
              * Num Nodes
+             * @description Number of nodes. The default is one more than the largest number in `edges`.
              * @default null
              */
             num_nodes?: number | null;
             /**
              * Labels
+             * @description Label of each node, for recipes that compare labels.
              * @default null
              */
             labels?: number[] | string[] | null;
             /**
              * Centre
+             * @description Number of the center node, for collections of nodes.
              * @default null
              */
             centre?: number | null;
         };
         /**
          * Hit
-         * @description An item's id.
+         * @description The id of an item and its similarity to the query structure.
          */
         Hit: {
             /** Id */
@@ -1924,11 +2087,12 @@ export interface components {
         };
         /**
          * InCluster
-         * @description The members of one of those clusters.
+         * @description The members of one cluster, its center first.
          */
         InCluster: {
             /**
              * Method
+             * @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage).
              * @default butina
              * @example single
              * @enum {string}
@@ -1936,134 +2100,153 @@ export interface components {
             method?: "butina" | "scaffold" | "single";
             /**
              * Threshold
-             * @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10.
+             * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
              * @default null
              */
             threshold?: number | null;
             /**
              * Id
-             * @description Its place, from 1.
+             * @description Id of the cluster. The largest cluster has id 1.
              */
             id: number;
         };
         /**
          * Measure
-         * @description tversky, of fingerprints: c / (alpha (a - c) + beta (b - c) + c), a bits being the query's, b the item's, and c
-         *     common to both. counts, of molecules: min-max Tanimoto similarity of their Morgan environments, each as often as it
-         *     is there.
+         * @description A similarity measure other than the collection's own.
+         *
+         *     `tversky` compares fingerprints: c / (alpha (a - c) + beta (b - c) + c), with a bits in the query, b bits in
+         *     the item and c common bits. It needs alpha and beta, which must not both be 0.
+         *
+         *     `counts` compares molecules by the min-max Tanimoto similarity of their Morgan environments, counted with
+         *     multiplicity.
          */
         Measure: {
             /**
              * Name
+             * @description Name of the measure.
              * @enum {string}
              */
             name: "tversky" | "counts";
             /**
              * Alpha
+             * @description Weight of bits that only the query has, for `tversky`.
              * @default null
              */
             alpha?: number | null;
             /**
              * Beta
+             * @description Weight of bits that only the item has, for `tversky`.
              * @default null
              */
             beta?: number | null;
         };
         /**
          * Near
-         * @description A structure in one of the ways of a search, and how similar to it items are at least; by default all are compared
-         *     with it.
+         * @description The items that are similar to a structure, most similar first.
+         *
+         *     The structure has exactly one notation. A molecule has at most 1,000 atoms.
          */
         Near: {
             /**
              * Smiles
+             * @description SMILES of at most 10 kB.
              * @default null
              * @example CC(=O)Oc1ccccc1C(=O)O
              */
             smiles?: string | null;
             /**
              * Inchi
+             * @description InChI of at most 10 kB.
              * @default null
              */
             inchi?: string | null;
             /**
              * Molblock
+             * @description Molblock of at most 1 MB.
              * @default null
              */
             molblock?: string | null;
             /**
+             * @description Graph.
              * @default null
              * @example null
              */
             graph?: components["schemas"]["GraphBody"] | null;
             /**
              * Fingerprint
+             * @description Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints.
              * @default null
              */
             fingerprint?: string | null;
             /**
              * Vector
+             * @description Vector of numbers.
              * @default null
              * @example null
              */
             vector?: number[] | null;
             /**
              * Structure
+             * @description Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in hexadecimal, or a vector as JSON.
              * @default null
              */
             structure?: string | null;
             /**
-             * @description By default the collection's own.
+             * @description Similarity measure. The default is the measure of the collection.
              * @default null
              * @example null
              */
             measure?: components["schemas"]["Measure"] | null;
             /**
              * Min Similarity
+             * @description Smallest similarity to the structure. The default selects all items.
              * @default null
              */
             min_similarity?: number | null;
             /**
              * Itself
-             * @description Whether the item that is this very structure is among them.
+             * @description Whether to include the item whose structure is identical to this one.
              * @default true
              */
             itself?: boolean;
         };
         /**
          * Neighboring
-         * @description The stored neighbours of an item, at least so similar to it, by default all of them.
+         * @description The stored neighbors of an item, most similar first.
          */
         Neighboring: {
-            /** Id */
+            /**
+             * Id
+             * @description Item id.
+             */
             id: number;
             /**
              * Min Similarity
+             * @description Smallest similarity of a neighbor, from the stored threshold to 1. The default is the threshold.
              * @default null
              */
             min_similarity?: number | null;
         };
         /**
          * PickBody
-         * @description How many items to pick, and from what: by default from everything.
-         *
-         *     maxmin: each the least similar to those before it. sphere: any that is not near one before it, at most so many.
+         * @description A request for a diverse subset of a collection, or of the items that a query selects.
          */
         PickBody: {
             /**
              * Method
+             * @description `maxmin` picks the item that is least similar to all items picked before it. `sphere` picks items whose similarity to all items picked before them is below the threshold.
              * @default maxmin
              * @enum {string}
              */
             method?: "maxmin" | "sphere";
             /**
              * Threshold
-             * @description Of sphere: the similarity that is near.
+             * @description Threshold of `sphere`: no two picked items are this similar.
              * @default 0.7
              */
             threshold?: number;
             /**
-             * @description What a query finds, whatever its order.
+             * @description Query for the items to pick from, in any order. The default is all items.
              * @default null
              * @example {
              *       "ids": [
@@ -2077,13 +2260,16 @@ export interface components {
             from?: components["schemas"]["QueryFields"] | null;
             /**
              * Count
+             * @description Number of items to pick. `sphere` picks fewer if no other item is below the threshold.
              * @example 3
              */
             count: number;
         };
         /**
          * Problem
-         * @description An error (RFC 9457): what was given, what was expected, and what to do.
+         * @description An error in the form of RFC 9457.
+         *
+         *     `given` is the rejected value, `expected` describes the accepted values, and `hint` suggests the next step.
          */
         Problem: {
             /** Type */
@@ -2105,71 +2291,79 @@ export interface components {
         };
         /**
          * QueryBody
-         * @description What items pass, as pages.
+         * @description A query for a page of items: a source, conditions that items must all meet, and an order.
+         *
+         *     The source is at most one of similar, neighbors_of, cluster and ids. The default is all items.
          */
         QueryBody: {
             /**
              * Filters
-             * @description An item passes all of them.
+             * @description Up to 100 filters. An item must pass all of them.
              * @default null
              * @example null
              */
             filters?: components["schemas"]["Filter"][] | null;
             /**
              * Name
-             * @description How one of its names begins, in any case.
+             * @description Prefix of one of the item's names, without regard to case.
              * @default null
              * @example 1
              */
             name?: string | null;
             /**
              * Substructure
-             * @description What items have in them: text is a SMARTS; a molecule says how it is written.
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
              * @default null
              * @example null
              */
             substructure?: string | components["schemas"]["Substructure"] | null;
             /**
+             * @description Source: the items that are similar to a structure.
              * @default null
              * @example null
              */
             similar?: components["schemas"]["Near"] | null;
             /**
+             * @description Source: the stored neighbors of an item.
              * @default null
              * @example null
              */
             neighbors_of?: components["schemas"]["Neighboring"] | null;
             /**
+             * @description Source: the members of a cluster.
              * @default null
              * @example null
              */
             cluster?: components["schemas"]["InCluster"] | null;
             /**
              * Ids
+             * @description Source: up to 10,000 item ids.
              * @default null
              * @example null
              */
             ids?: number[] | null;
             /**
+             * @description Order of the items. The default is the order of the source.
              * @default null
              * @example null
              */
             sort?: components["schemas"]["Sort"] | null;
             /**
              * Columns
-             * @description Properties that the items are shown with; by default all.
+             * @description Properties to return, by their column names in exports. The default is all properties.
              * @default null
              * @example null
              */
             columns?: string[] | null;
             /**
              * Limit
+             * @description Items per page.
              * @default 100
              */
             limit?: number;
             /**
              * Cursor
-             * @description `next_cursor` of the page before.
+             * @description `next_cursor` of the previous page. The default is the first page.
              * @default null
              * @example null
              */
@@ -2177,55 +2371,61 @@ export interface components {
         };
         /**
          * QueryFields
-         * @description What items pass, all of it, and their order.
+         * @description A query for items: a source, conditions that items must all meet, and an order.
          *
-         *     Of all items, or of one of: what is `similar` to a structure, what are `neighbors_of` an item, both the most similar
-         *     first; the members of a `cluster`, its centre first; some `ids`, in the order given. Else by id.
+         *     The source is at most one of similar, neighbors_of, cluster and ids. The default is all items. Without `sort`, items
+         *     have the order of the source: `similar` and `neighbors_of` list the most similar items first, `cluster` lists its
+         *     center first, and `ids` keep the order of the request. All items are ordered by id.
          */
         QueryFields: {
             /**
              * Filters
-             * @description An item passes all of them.
+             * @description Up to 100 filters. An item must pass all of them.
              * @default null
              * @example null
              */
             filters?: components["schemas"]["Filter"][] | null;
             /**
              * Name
-             * @description How one of its names begins, in any case.
+             * @description Prefix of one of the item's names, without regard to case.
              * @default null
              * @example 1
              */
             name?: string | null;
             /**
              * Substructure
-             * @description What items have in them: text is a SMARTS; a molecule says how it is written.
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
              * @default null
              * @example null
              */
             substructure?: string | components["schemas"]["Substructure"] | null;
             /**
+             * @description Source: the items that are similar to a structure.
              * @default null
              * @example null
              */
             similar?: components["schemas"]["Near"] | null;
             /**
+             * @description Source: the stored neighbors of an item.
              * @default null
              * @example null
              */
             neighbors_of?: components["schemas"]["Neighboring"] | null;
             /**
+             * @description Source: the members of a cluster.
              * @default null
              * @example null
              */
             cluster?: components["schemas"]["InCluster"] | null;
             /**
              * Ids
+             * @description Source: up to 10,000 item ids.
              * @default null
              * @example null
              */
             ids?: number[] | null;
             /**
+             * @description Order of the items. The default is the order of the source.
              * @default null
              * @example null
              */
@@ -2233,12 +2433,12 @@ export interface components {
         };
         /**
          * SearchBatchBody
-         * @description The structures to search for, in the order of the reply: text as items of the collection's kind are first of all
-         *     written, SMILES of molecules, or as objects with exactly one of the ways of a search, or the name of an item.
+         * @description A search for the items that are most similar to each of many query structures.
          */
         SearchBatchBody: {
             /**
              * Structures
+             * @description Query structures. The reply has the same order. A string is a structure in the main notation of the collection's kind, such as SMILES. An object names the notation, or an item.
              * @example [
              *       "CCO",
              *       {
@@ -2255,181 +2455,203 @@ export interface components {
             min_similarity?: number | null;
             /**
              * Limit
-             * @description Hits of each structure.
+             * @description Largest number of hits per structure.
              * @default 10
              */
             limit?: number;
         };
         /**
          * SearchBody
-         * @description Exactly one of smiles (10 kB), inchi (10 kB) and molblock (1 MB), of at most 1,000 atoms, graph, fingerprint,
-         *     vector, or structure.
+         * @description A search for the items that are most similar to a query structure.
          *
-         *     fingerprint is what molecules or fingerprints are compared by, in hexadecimal, as files of the format FPS hold it.
-         *     structure is text as items of the collection's kind are first of all written: SMILES, a graph as JSON, a
-         *     fingerprint, or a vector as JSON.
+         *     The structure is exactly one of smiles, inchi, molblock, graph, fingerprint, vector and structure. A molecule has at
+         *     most 1,000 atoms.
          */
         SearchBody: {
             /**
              * Smiles
+             * @description SMILES of at most 10 kB.
              * @default null
              * @example CC(=O)Oc1ccccc1C(=O)O
              */
             smiles?: string | null;
             /**
              * Inchi
+             * @description InChI of at most 10 kB.
              * @default null
              */
             inchi?: string | null;
             /**
              * Molblock
+             * @description Molblock of at most 1 MB.
              * @default null
              */
             molblock?: string | null;
             /**
+             * @description Graph.
              * @default null
              * @example null
              */
             graph?: components["schemas"]["GraphBody"] | null;
             /**
              * Fingerprint
+             * @description Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints.
              * @default null
              */
             fingerprint?: string | null;
             /**
              * Vector
+             * @description Vector of numbers.
              * @default null
              * @example null
              */
             vector?: number[] | null;
             /**
              * Structure
+             * @description Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in hexadecimal, or a vector as JSON.
              * @default null
              */
             structure?: string | null;
             /**
-             * @description By default the collection's own.
+             * @description Similarity measure. The default is the measure of the collection.
              * @default null
              * @example null
              */
             measure?: components["schemas"]["Measure"] | null;
             /**
              * Filters
-             * @description An item passes all of them.
+             * @description Up to 100 filters. An item must pass all of them.
              * @default null
              * @example null
              */
             filters?: components["schemas"]["Filter"][] | null;
             /**
              * Substructure
-             * @description What items have in them: text is a SMARTS; a molecule says how it is written.
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
              * @default null
              * @example null
              */
             substructure?: string | components["schemas"]["Substructure"] | null;
             /**
              * Min Similarity
-             * @description With it, `total` is counted.
+             * @description Smallest similarity of a hit. The reply counts all hits in `total` only if this is set.
              * @default null
              */
             min_similarity?: number | null;
             /**
              * Limit
+             * @description Largest number of hits.
              * @default 10
              */
             limit?: number;
         };
         /**
          * Sort
-         * @description By `id`, by a column as exports call it, by `degree`, or by `similarity` where items are compared. Texts in any
-         *     case, names by the first; what lacks it comes last, equals by id. `degree` is how many stored neighbours an item
-         *     has, unless a property is called so.
+         * @description The order of items.
+         *
+         *     Items without a value come last in both directions. Ties are ordered by id. Texts are compared without regard to
+         *     case, except structures and InChIKeys. Names are compared by the first name of each item.
          */
         Sort: {
             /**
              * By
+             * @description Column to sort by: `id`, a column name in exports, `degree`, the number of stored neighbors (unless a property has this name), or `similarity`, if the source of the query has similarities.
              * @example id
              */
             by: string;
             /**
              * Descending
+             * @description Whether to sort in descending order.
              * @default false
              */
             descending?: boolean;
         };
         /**
          * StructureOrName
-         * @description A structure in one of the ways of a search, or the name of an item.
+         * @description A structure in exactly one notation, or the name of an item.
          */
         StructureOrName: {
             /**
              * Smiles
+             * @description SMILES of at most 10 kB.
              * @default null
              * @example CC(=O)Oc1ccccc1C(=O)O
              */
             smiles?: string | null;
             /**
              * Inchi
+             * @description InChI of at most 10 kB.
              * @default null
              */
             inchi?: string | null;
             /**
              * Molblock
+             * @description Molblock of at most 1 MB.
              * @default null
              */
             molblock?: string | null;
             /**
+             * @description Graph.
              * @default null
              * @example null
              */
             graph?: components["schemas"]["GraphBody"] | null;
             /**
              * Fingerprint
+             * @description Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints.
              * @default null
              */
             fingerprint?: string | null;
             /**
              * Vector
+             * @description Vector of numbers.
              * @default null
              * @example null
              */
             vector?: number[] | null;
             /**
              * Structure
+             * @description Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in hexadecimal, or a vector as JSON.
              * @default null
              */
             structure?: string | null;
             /**
              * Name
+             * @description Name of an item.
              * @default null
              */
             name?: string | null;
         };
         /**
          * Substructure
-         * @description What items have in them, given in exactly one way: a SMARTS (10 kB), or a molecule as a search takes it: smiles
-         *     (10 kB), inchi (10 kB) or molblock (1 MB), of at most 1,000 atoms.
+         * @description A substructure that items must contain: a SMARTS pattern or a molecule.
+         *
+         *     Exactly one field must be set. A molecule has at most 1,000 atoms.
          */
         Substructure: {
             /**
              * Smarts
+             * @description SMARTS pattern of at most 10 kB.
              * @default null
              * @example null
              */
             smarts?: string | null;
             /**
              * Smiles
+             * @description SMILES of at most 10 kB.
              * @default null
              * @example c1ccncc1
              */
             smiles?: string | null;
             /**
              * Inchi
+             * @description InChI of at most 10 kB.
              * @default null
              */
             inchi?: string | null;
             /**
              * Molblock
+             * @description Molblock of at most 1 MB.
              * @default null
              */
             molblock?: string | null;
@@ -2446,21 +2668,22 @@ export interface operations {
     neighbors: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. The default is the first page. */
                 cursor?: string | null;
-                /** @description Smallest similarity, from the stored threshold (the default) to 1. */
+                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
                 min_similarity?: number | null;
-                /** @description Filters that neighbours pass, as JSON, as the body of a query has them. */
+                /** @description Filters that neighbors must pass, as JSON in the form of `filters` in a query's body. */
                 filters?: string;
-                /** @description What neighbours have in them: a SMARTS, in which a space reads as `+`, or a molecule as JSON, as the body of a query has it. */
+                /** @description Substructure that neighbors must contain: a SMARTS pattern, in which a space is read as `+`, or a molecule as JSON in the form of `substructure` in a query's body. */
                 substructure?: string;
+                /** @description Neighbors per page. */
                 limit?: number;
             };
             header?: never;
             path: {
-                /** @description Collection. */
+                /** @description Name of the collection. */
                 c: string;
                 /** @description Item id. */
                 id: number;
@@ -2573,21 +2796,31 @@ export interface operations {
     positives: {
         parameters: {
             query: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Sampling policy: `first_order` and `second_order` sample by similarity along one or two edges. `random_walk` ranks the items that random walks visit. */
                 policy: "first_order" | "random_walk" | "second_order";
+                /** @description Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies. */
                 k?: number | null;
+                /** @description Edges per walk. */
                 length?: number;
+                /** @description Walks per anchor. */
                 walks?: number;
+                /** @description Return parameter of node2vec. 1 leaves the walk unbiased. */
                 p?: number;
+                /** @description In-out parameter of node2vec. 1 leaves the walk unbiased. */
                 q?: number;
+                /** @description Probability that a walk ends after a step. */
                 p_end?: number;
+                /** @description Probability that a walk that continues after a step returns to the anchor. */
                 restart?: number;
+                /** @description Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k with replacement, in proportion to the visits or to their exponential. */
                 rank?: "top" | "count" | "exp";
+                /** @description Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, `self` adds the anchor. */
                 pad?: "resample" | "self";
-                /** @description Seed of the random draws. */
+                /** @description Seed of the random sampling. */
                 seed?: number;
-                /** @description Epoch. */
+                /** @description Epoch to sample for, from 0. */
                 epoch?: number;
             };
             header?: never;
@@ -2705,7 +2938,7 @@ export interface operations {
     positives_batch: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
@@ -2867,12 +3100,12 @@ export interface operations {
     search: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
             path: {
-                /** @description Collection. */
+                /** @description Name of the collection. */
                 c: string;
             };
             cookie?: never;
@@ -3014,7 +3247,7 @@ export interface operations {
     item: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
@@ -3141,16 +3374,17 @@ export interface operations {
     items: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. The default is the first page. */
                 cursor?: string | null;
-                /** @description Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`. */
+                /** @description SMILES, standardized by the recipe. A space is read as `+`, except the space before an extension `|…|`. */
                 smiles?: string | null;
-                /** @description A name, or where no item has it exactly so, one that differs in case. */
+                /** @description Name of an item. If no name matches exactly, names that differ in case match. */
                 name?: string | null;
-                /** @description InChIKey, where the recipe asked for them. */
+                /** @description InChIKey. It requires a collection whose recipe includes InChIKeys. */
                 inchikey?: string | null;
+                /** @description Items per page. */
                 limit?: number;
             };
             header?: never;
@@ -3275,7 +3509,7 @@ export interface operations {
     query: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
@@ -3514,7 +3748,7 @@ export interface operations {
     collection: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
@@ -3630,28 +3864,38 @@ export interface operations {
     positives_epoch: {
         parameters: {
             query: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Sampling policy: `first_order` and `second_order` sample by similarity along one or two edges. `random_walk` ranks the items that random walks visit. */
                 policy: "first_order" | "random_walk" | "second_order";
+                /** @description Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies. */
                 k?: number | null;
+                /** @description Edges per walk. */
                 length?: number;
+                /** @description Walks per anchor. */
                 walks?: number;
+                /** @description Return parameter of node2vec. 1 leaves the walk unbiased. */
                 p?: number;
+                /** @description In-out parameter of node2vec. 1 leaves the walk unbiased. */
                 q?: number;
+                /** @description Probability that a walk ends after a step. */
                 p_end?: number;
+                /** @description Probability that a walk that continues after a step returns to the anchor. */
                 restart?: number;
+                /** @description Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k with replacement, in proportion to the visits or to their exponential. */
                 rank?: "top" | "count" | "exp";
+                /** @description Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, `self` adds the anchor. */
                 pad?: "resample" | "self";
-                /** @description Seed of the random draws. */
+                /** @description Seed of the random sampling. */
                 seed?: number;
                 /** @description First anchor. */
                 start?: number;
-                /** @description Anchor to stop before; by default all. */
+                /** @description Anchor to stop before. The default is after the last item. */
                 stop?: number | null;
             };
             header?: never;
             path: {
-                /** @description Epoch. */
+                /** @description Epoch to sample for, from 0. */
                 e: number;
                 /** @description Collection. */
                 c: string;
@@ -3788,15 +4032,17 @@ export interface operations {
     negatives: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description Seed of the random draws. */
+                /** @description Seed of the random sampling. */
                 seed?: number;
-                /** @description Epoch. */
+                /** @description Epoch to sample for, from 0. */
                 epoch?: number;
                 /** @description First batch. */
                 first?: number;
+                /** @description Number of batches. */
                 batches?: number;
+                /** @description Negatives per batch. */
                 count?: number;
             };
             header?: never;
@@ -3924,12 +4170,12 @@ export interface operations {
     search_batch: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
             path: {
-                /** @description Collection. */
+                /** @description Name of the collection. */
                 c: string;
             };
             cookie?: never;
@@ -4091,12 +4337,15 @@ export interface operations {
     subgraph: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Largest distance from the item, in edges. */
                 hops?: number;
+                /** @description Largest number of items. */
                 max_items?: number;
+                /** @description Largest number of edges. */
                 max_edges?: number;
-                /** @description Smallest similarity, from the stored threshold (the default) to 1. */
+                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
                 min_similarity?: number | null;
             };
             header?: never;
@@ -4214,13 +4463,15 @@ export interface operations {
     hops: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Number of random items to start from. */
                 targets?: number;
+                /** @description Largest distance, in edges. */
                 max_hops?: number;
-                /** @description Smallest similarity, from the stored threshold (the default) to 1. */
+                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
                 min_similarity?: number | null;
-                /** @description Seed of the random draws. */
+                /** @description Seed of the random sampling. */
                 seed?: number;
             };
             header?: never;
@@ -4345,12 +4596,15 @@ export interface operations {
     path: {
         parameters: {
             query: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Id of the first item. */
                 from: number;
+                /** @description Id of the last item. */
                 to: number;
+                /** @description Largest length of the path, in edges. */
                 max_hops?: number;
-                /** @description Smallest similarity, from the stored threshold (the default) to 1. */
+                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
                 min_similarity?: number | null;
             };
             header?: never;
@@ -4466,14 +4720,15 @@ export interface operations {
     components: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. The default is the first page. */
                 cursor?: string | null;
-                /** @description Smallest similarity, from the stored threshold (the default) to 1. */
+                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
                 min_similarity?: number | null;
                 /** @description Smallest number of members. */
                 min_size?: number;
+                /** @description Components per page. */
                 limit?: number;
             };
             header?: never;
@@ -4589,12 +4844,13 @@ export interface operations {
     component: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. The default is the first page. */
                 cursor?: string | null;
-                /** @description Smallest similarity, from the stored threshold (the default) to 1. */
+                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
                 min_similarity?: number | null;
+                /** @description Members per page. */
                 limit?: number;
             };
             header?: never;
@@ -4712,15 +4968,17 @@ export interface operations {
     clusters: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. The default is the first page. */
                 cursor?: string | null;
+                /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
                 threshold?: number | null;
-                /** @description One with numbers, as exports call it: what its values are in each cluster. */
+                /** @description Numeric property, by its column name in exports. Its values are summarized for each cluster. */
                 property?: string | null;
+                /** @description Clusters per page. */
                 limit?: number;
             };
             header?: never;
@@ -4845,15 +5103,17 @@ export interface operations {
     cluster: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. The default is the first page. */
                 cursor?: string | null;
+                /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
                 threshold?: number | null;
-                /** @description One with numbers, as exports call it: what its values are in each cluster. */
+                /** @description Numeric property, by its column name in exports. Its values are summarized for each cluster. */
                 property?: string | null;
+                /** @description Members per page. */
                 limit?: number;
             };
             header?: never;
@@ -4980,12 +5240,13 @@ export interface operations {
     item_cluster: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
                 threshold?: number | null;
-                /** @description One with numbers, as exports call it: what its values are in each cluster. */
+                /** @description Numeric property, by its column name in exports. Its values are summarized for each cluster. */
                 property?: string | null;
             };
             header?: never;
@@ -5112,10 +5373,11 @@ export interface operations {
     core: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
                 threshold?: number | null;
             };
             header?: never;
@@ -5242,12 +5504,15 @@ export interface operations {
     core_depiction: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Width in pixels. */
                 width?: number;
+                /** @description Height in pixels. */
                 height?: number;
+                /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbours; of butina whatever the stored threshold, by default 0.7; of single by default the smallest at which the largest cluster has a tenth of all items at most, or 10. */
+                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
                 threshold?: number | null;
             };
             header?: never;
@@ -5374,31 +5639,32 @@ export interface operations {
     cliffs: {
         parameters: {
             query: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. The default is the first page. */
                 cursor?: string | null;
-                /** @description One with numbers, as exports call it. */
+                /** @description Numeric property, by its column name in exports. */
                 property: string;
-                /** @description Rank pairs by their difference, or by SALI, the difference over 1 - similarity. Pairs that are equal come with the larger difference first, then by their ids. */
+                /** @description Rank pairs by their difference, or by SALI, the difference divided by (1 - similarity). Ties are ordered by descending difference, then by ids. */
                 by?: "sali" | "difference";
-                /** @description Smallest similarity; the default is 0.7, or the stored threshold if that is larger. */
+                /** @description Smallest similarity of a pair. The default is 0.7, or the stored threshold if that is larger. */
                 min_similarity?: number | null;
-                /** @description Largest similarity. */
+                /** @description Largest similarity of a pair. */
                 max_similarity?: number;
-                /** @description Smallest difference. */
+                /** @description Smallest difference of a pair, in units of the property. */
                 min_difference?: number;
-                /** @description Leave out pairs with identical fingerprints (similarity 1), whose SALI is infinite. `min_similarity=1` with `exclude_identical=false` lists these pairs alone. */
+                /** @description Leave out pairs with identical fingerprints (similarity 1), whose SALI is infinite. `min_similarity=1` with `exclude_identical=false` lists only these pairs. */
                 exclude_identical?: boolean;
-                /** @description Filters that both items pass, as JSON, as the body of a query has them. */
+                /** @description Filters that both items must pass, as JSON in the form of `filters` in a query's body. */
                 filters?: string;
-                /** @description What both have in them: a SMARTS, or a molecule as JSON, as in a query of neighbours. */
+                /** @description Substructure that both items must contain: a SMARTS pattern, in which a space is read as `+`, or a molecule as JSON in the form of `substructure` in a query's body. */
                 substructure?: string;
+                /** @description Pairs per page. */
                 limit?: number;
             };
             header?: never;
             path: {
-                /** @description Collection. */
+                /** @description Name of the collection. */
                 c: string;
             };
             cookie?: never;
@@ -5518,13 +5784,13 @@ export interface operations {
     map: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description One with numbers, as exports call it. */
+                /** @description Numeric property, by its column name in exports. The default is to return no values. */
                 property?: string | null;
-                /** @description Of which clusters. */
+                /** @description Clustering method. The default is to return no clusters. */
                 method?: ("butina" | "scaffold" | "single") | null;
-                /** @description As of clusters. */
+                /** @description Threshold of the clustering, for `butina` and `single` only. The defaults are those of the clusters endpoint. */
                 threshold?: number | null;
             };
             header?: never;
@@ -5673,7 +5939,7 @@ export interface operations {
     pick: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
@@ -5820,17 +6086,19 @@ export interface operations {
     depiction: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Width in pixels. */
                 width?: number;
+                /** @description Height in pixels. */
                 height?: number;
-                /** @description Another item: what both share is highlighted. */
+                /** @description Id of an item to compare with. The maximum common substructure of both is highlighted, unless `mark` says otherwise. */
                 highlight?: number | null;
-                /** @description The same for any structure; a space reads as `+`, but for that before an extension `|…|`. */
+                /** @description SMILES of a structure to compare with, instead of `highlight`. A space is read as `+`, except the space before an extension `|…|`. */
                 highlight_smiles?: string | null;
-                /** @description What is highlighted: what both share, what the other does not have, or nothing. */
+                /** @description Atoms to highlight: `shared` for the maximum common substructure, `differences` for the atoms outside it, `nothing` for none. */
                 mark?: "shared" | "differences" | "nothing";
-                /** @description Whether it lies as what it is compared with does, or as it does alone. */
+                /** @description Whether to align the depiction with that of the other structure, along the maximum common substructure. */
                 turned?: boolean;
             };
             header?: never;
@@ -5957,21 +6225,23 @@ export interface operations {
     structure_depiction: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Width in pixels. */
                 width?: number;
+                /** @description Height in pixels. */
                 height?: number;
-                /** @description Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`. */
+                /** @description SMILES of at most 10 kB, standardized by the recipe. A space is read as `+`, except the space before an extension `|…|`. */
                 smiles?: string | null;
-                /** @description Read as the recipe says. */
+                /** @description InChI of at most 10 kB, standardized by the recipe. */
                 inchi?: string | null;
-                /** @description Another item: what both share is highlighted. */
+                /** @description Id of an item to compare with. The maximum common substructure of both is highlighted, unless `mark` says otherwise. */
                 highlight?: number | null;
-                /** @description The same for any structure; a space reads as `+`, but for that before an extension `|…|`. */
+                /** @description SMILES of a structure to compare with, instead of `highlight`. A space is read as `+`, except the space before an extension `|…|`. */
                 highlight_smiles?: string | null;
-                /** @description What is highlighted: what both share, what the other does not have, or nothing. */
+                /** @description Atoms to highlight: `shared` for the maximum common substructure, `differences` for the atoms outside it, `nothing` for none. */
                 mark?: "shared" | "differences" | "nothing";
-                /** @description Whether it lies as what it is compared with does, or as it does alone. */
+                /** @description Whether to align the depiction with that of the other structure, along the maximum common substructure. */
                 turned?: boolean;
             };
             header?: never;
@@ -6096,11 +6366,11 @@ export interface operations {
     structure: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description Read as the recipe says; a space reads as `+`, but for that before an extension `|…|`. */
+                /** @description SMILES of at most 10 kB, standardized by the recipe. A space is read as `+`, except the space before an extension `|…|`. */
                 smiles?: string | null;
-                /** @description Read as the recipe says. */
+                /** @description InChI of at most 10 kB, standardized by the recipe. */
                 inchi?: string | null;
             };
             header?: never;
@@ -6225,17 +6495,19 @@ export interface operations {
     export: {
         parameters: {
             query: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
+                /** @description Content of the export: items, edges, fingerprints, or links, the edges of the large graph whose nodes the items are. */
                 what: "items" | "edges" | "links" | "fingerprints";
-                /** @description Smallest similarity of exported edges. */
+                /** @description Smallest similarity of exported edges, from the stored threshold to 1. The default is the threshold. It applies to edges only. */
                 min_similarity?: number | null;
+                /** @description File format. Items: csv, parquet, sdf or arrow. Edges: csv, parquet, graphml or arrow. Links: csv, parquet or arrow. Fingerprints: fps or npy. */
                 format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
-                /** @description Columns of items, as exports call them; by default all. */
+                /** @description Columns of items to export. The default is all columns. It applies to items only. */
                 columns?: string[] | null;
                 /** @description First id. */
                 start?: number;
-                /** @description Id to stop before; by default all. */
+                /** @description Id to stop before. The default is after the last item. */
                 stop?: number | null;
             };
             header?: never;
@@ -6390,7 +6662,7 @@ export interface operations {
     export_selection: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
@@ -6543,12 +6815,13 @@ export interface operations {
     rejections: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. The default is the first page. */
                 cursor?: string | null;
-                /** @description Those of the latest run whose result was this generation again, instead of its own. */
+                /** @description Whether to list the rejected records of the latest run that reproduced this generation, instead of those of the run that published it. */
                 rerun?: boolean;
+                /** @description Rejected records per page. */
                 limit?: number;
             };
             header?: never;
@@ -6664,7 +6937,7 @@ export interface operations {
     reports: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
@@ -6780,7 +7053,7 @@ export interface operations {
     report_charts: {
         parameters: {
             query?: {
-                /** @description Generation id; by default the current one, or the cursor's. */
+                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
             };
             header?: never;
