@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from graphkin.api.http.reply import ARROW
 from graphkin.export import columnar
-from graphkin.store.sampling.rows import told
+from graphkin.store.sampling.rows import schema_metadata
 
 _MAX_VALUES = 65_536  # numbers in one piece of JSON Lines
 
@@ -22,7 +22,7 @@ def encode_rows(
     per row.
     """
     if media_type == ARROW:
-        return columnar.arrow(schema.with_metadata(told(provenance)), batches)
+        return columnar.arrow(schema.with_metadata(schema_metadata(provenance)), batches)
     return (_json_lines(part) for batch in batches for part in _split(batch))
 
 

@@ -35,9 +35,9 @@ router = APIRouter(
     openapi_extra={**json_body(SearchBatchBody), "parameters": _PARAMETERS},
 )
 async def search_batch(request: Request) -> Response:
-    """What is most similar to each of many structures, as single searches find it, in the order asked for.
+    """Search for many structures at once. The hits equal those of single searches, in the order of the request.
 
-    A structure that cannot be read, or a name that no item has, is a row with an error, and costs no other.
+    The row of a structure that cannot be read, or of a name that no item has, holds an error.
     """
     path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
     validate(GenerationQuery, dict(request.query_params.multi_items()), "query")

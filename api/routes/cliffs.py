@@ -29,9 +29,12 @@ router = APIRouter(
 
 @router.get("/cliffs", response_model=CliffsPage, openapi_extra={"parameters": _PARAMETERS})
 async def cliffs(request: Request) -> Response:
-    """Pairs of stored neighbors whose items both have a property and differ in it, pass filters and have a
-    substructure. By default pairs of similarity 0.7 and more, the largest difference first, without pairs of identical
-    fingerprints, which are counted as `identical`."""
+    """Activity cliffs: pairs of stored neighbors whose items differ in a property.
+
+    Both items have the property, pass the filters and contain the substructure. By default pairs have a similarity of
+    at least 0.7 and the largest difference comes first. Pairs with identical fingerprints are left out by default and
+    counted in `identical`.
+    """
     path = validate(CollectionPath, request.path_params, "path")
     query = validate(CliffsQuery, dict(request.query_params.multi_items()), "query")
     context = await open_context(request, path.c, (JSON,))

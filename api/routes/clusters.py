@@ -31,23 +31,24 @@ router = APIRouter(
 
 @router.get("/clusters", response_model=ClustersPage)
 async def clusters(context: JsonContext, query: Annotated[ClustersQuery, Query()]) -> Response:
-    """All items in clusters, the largest first.
+    """All items in clusters, the largest cluster first.
 
-    Taylor and Butina's: the item with most neighbours and these, then the same of what is left. They and scaffolds take
-    a while where there are many items: 503 says how far they are. Clusters are kept on this machine.
+    Taylor and Butina's method takes the item with the most neighbors and these neighbors as a cluster, then continues
+    with the other items. This method and scaffolds take long for many items: until they are done, 503 reports the
+    progress. Clusters are cached on the server's machine.
     """
     return await context.run(_page, context, query)
 
 
 @router.get("/clusters/{id}", response_model=ClusterReply)
 async def cluster(context: JsonContext, id: ClusterId, query: Annotated[ClusterQuery, Query()]) -> Response:
-    """One cluster, and its members: the centre first, then by id."""
+    """One cluster and its members: the center first, then the others by id."""
     return await context.run(_members, context, id - 1, query)
 
 
 @router.get("/items/{id}/cluster", response_model=ItemClusterReply)
 async def item_cluster(context: JsonContext, id: ItemId, query: Annotated[ItemClusterQuery, Query()]) -> Response:
-    """The cluster that an item is in."""
+    """The cluster of one item."""
     require_ids(np.array([id]), context.generation.size)
     return await context.run(_cluster_of_item, context, id, query)
 

@@ -26,7 +26,7 @@ router = APIRouter(
 
 @router.get("", response_model=Collections)
 def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
-    """Every collection with its current generation, by name; of those that the request's key is for."""
+    """All collections that the key of the request may read, by name, each with its current generation."""
     caller: Caller | None = request.scope.get(CALLER)
     summaries = [
         {
@@ -46,7 +46,7 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
 
 @router.get("/{c}", response_model=CollectionDetail, responses=problems(404, 410))
 def collection(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
-    """One generation's provenance, and the ids of all generations, oldest first."""
+    """The provenance of one generation, and the ids of all generations, oldest first."""
     entry, manifest, damage = state_of(request)["generations"].overview_of(c, query.generation)
     rerun = state_of(request)["generations"].store.rerun(c, manifest.generation)
     body = {

@@ -31,10 +31,10 @@ router = APIRouter(
 
 @router.get("/components", response_model=ComponentsPage)
 def components(context: JsonContext, query: Annotated[ComponentsQuery, Query()]) -> Response:
-    """The connected components of the hierarchy at a threshold: size descending, then id, which is the lowest member's.
+    """The connected components of the similarity graph at a threshold, the largest first, then by id.
 
-    The medoid is the member with the largest sum of stored similarities inside the component. `named` are the lowest
-    members and the medoids, by id.
+    The id of a component is the lowest id of its members. The medoid is the member with the largest sum of stored
+    similarities inside the component. `named` holds the lowest members and the medoids, by id.
     """
     partition = context.collection.components(query.min_similarity)
     ranked, begin = partition.ranked(query.min_size), context.position
@@ -54,8 +54,12 @@ def components(context: JsonContext, query: Annotated[ComponentsQuery, Query()])
 
 @router.get("/components/{id}", response_model=ComponentReply)
 def component(context: JsonContext, id: ComponentId, query: Annotated[ComponentQuery, Query()]) -> Response:
-    """One component: its members by id, and what it falls into when the threshold rises above its own similarity: the
-    1,000 largest parts. `named` are the lowest members and the medoids of it and its 10 largest parts, by id."""
+    """One component, its members by id, and its parts above its own smallest similarity.
+
+    The parts are the up to 1,000 largest components into which it splits when the threshold rises above the smallest
+    similarity that connects it. `named` holds the lowest members and the medoids of the component and of its 10 largest
+    parts, by id.
+    """
     partition = context.collection.components(query.min_similarity)
     if id >= len(partition.label) or partition.label[id] != id:
         raise NotFound(f"no component {id} at this threshold", given=id, expected="the id of one, its lowest member's")

@@ -27,8 +27,10 @@ router = APIRouter(
 
 @router.get("/clusters/{id}/core", response_model=CoreReply)
 async def core(context: CoreContext, id: ClusterId, query: Annotated[CoreQuery, Query()]) -> Response:
-    """The largest substructure that the members of a cluster share, looked for during 2 s: of the centre and 99 others,
-    evenly by their place, where it has more."""
+    """The largest substructure that the members of a cluster share, found within 2 s.
+
+    In a cluster of more than 100 members the center and 99 other members, at even distances, are compared.
+    """
     mcs = await context.run(_core, context, id, query)
     return context.json({"cluster": id, "size": mcs.size, "compared": mcs.compared, **mcs.core._asdict()})
 
@@ -37,7 +39,7 @@ async def core(context: CoreContext, id: ClusterId, query: Annotated[CoreQuery, 
 async def core_depiction(
     request: Request, context: CoreSvgContext, id: ClusterId, query: Annotated[CoreDepictionQuery, Query()]
 ) -> Response:
-    """The same as SVG, open where more hangs on it in the centre."""
+    """A depiction of the shared substructure as SVG, with open bonds to the other atoms of the center."""
     mcs = await context.run(_core, context, id, query)
     if mcs.core.smiles is None:
         raise NotFound("the members of this cluster share nothing, or nothing was found in time", given=id)

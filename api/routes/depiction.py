@@ -29,12 +29,12 @@ router = APIRouter(
 async def depiction(
     request: Request, context: SvgContext, id: ItemId, query: Annotated[DepictionQuery, Query()]
 ) -> Response:
-    """A molecule, a small graph, or a summary of a large one, as SVG.
+    """A depiction of an item as SVG: a molecule, a small graph, or a summary of a large graph.
 
-    `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, unless it is not to
-    be `turned`, by the largest connected substructure that both share. `mark` says what of it is highlighted. The
-    comparison takes 2 s at most; where that does not suffice nothing is highlighted, and the `desc` of the drawing says
-    that it took too long.
+    `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
+    substructure. `turned` aligns the depiction with that of the other molecule; `mark` selects which part is
+    highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted and the `desc` of the
+    depiction says so.
     """
     item = await run_in_threadpool(_row, context.generation, id)
     structure = item[context.generation.manifest.structure]
@@ -46,7 +46,7 @@ async def depiction(
 async def structure_depiction(
     request: Request, context: SvgContext, query: Annotated[StructureDepictionQuery, Query()]
 ) -> Response:
-    """A structure as the collection understands it, drawn, and compared as the picture of an item is."""
+    """A depiction of any structure, read by the collection's recipe and compared in the same way as an item."""
     smiles = await _canonical(context, StructureFields(smiles=query.smiles, inchi=query.inchi))
     return await _draw(request, context, query, smiles, smiles)
 

@@ -32,10 +32,10 @@ router = APIRouter(
 def positives_epoch(
     request: Request, context: RowsContext, e: EpochInPath, query: Annotated[EpochQuery, Query()]
 ) -> Response:
-    """The positives of all anchors, ascending, from the positive-set cache; 503 while they are being drawn.
+    """The positive sets of all anchors, by id, from the cache; 503 while they are being sampled.
 
-    A reply is whole only with its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`. After a
-    cut connection continue with `start` = the last anchor + 1.
+    A response is complete only if it has its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`.
+    After a broken connection, continue with `start` = the last anchor + 1.
     """
     policy, size = query.resolved(), context.generation.size
     anchors = id_range(context.generation, query.start, query.stop)

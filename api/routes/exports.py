@@ -30,13 +30,14 @@ router = APIRouter(
 
 @router.get("/export", response_class=Response, responses={**problems(416), **replies(*_OFFERS), **parts(*_OFFERS)})
 async def export(request: Request, c: CollectionName, query: Annotated[ExportQuery, Query()]) -> Response:
-    """All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
-    enough.
+    """All items, edges, links or fingerprints, or a range of them.
 
-    Of edges the header `Graphkin-Pairs` has the similar pairs of the generation: found, stored and truncated by its
-    top-k limit (`?`: not counted).
+    `columns` selects columns of items, `min_similarity` selects edges. An export of edges has the header
+    `Graphkin-Pairs`: the numbers of similar pairs that were found, stored, and truncated by the top-k limit (`?`: not
+    counted).
 
-    It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
+    A file is sent while it is written. For a request with `Range` the server first writes the whole file and keeps it
+    for the following parts.
     """
     context = await open_context(request, c, (media_type(query.what, query.format),))
     choice = {
@@ -70,10 +71,10 @@ async def export_selection(
     body: Annotated[ExportBody, Depends(body_dependency(ExportBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
-    """Some items or their fingerprints in the order given, or the edges or links that have both ends among them: those
-    with these ids, or all that a query finds.
+    """Selected items, their fingerprints, or the edges or links between them.
 
-    With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
+    The selection is a list of ids, the items that pass a query, or both. Items keep the order of the selection. With
+    `query_smiles` each item has its exact similarity to that molecule, and GraphML contains the molecule.
     """
     context = await open_context(request, c, (media_type(body.what, body.format),))
     packed_query = None

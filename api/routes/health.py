@@ -15,14 +15,16 @@ operators = APIRouter(tags=["health"], route_class=with_access("admin"))
 
 @router.get("/livez", response_model=Health)
 async def livez() -> dict[str, str]:
-    """The process answers."""
+    """The server process responds."""
     return {"status": "alive"}
 
 
 @router.get("/readyz", response_model=Health, responses=problems(500, 503))
 def readyz(request: Request) -> dict[str, str]:
-    """Requests will be answered: the store can be read, kernels are compiled and were tried, and the sampler has its
-    graph. A damaged collection leaves the server ready for the others: `GET /v1/collections` and /metrics name it."""
+    """The server can answer requests: the store is readable, kernels are compiled, and the sampler has its graph.
+
+    A damaged collection does not make the server unready: `GET /v1/collections` and /metrics name it.
+    """
     state = state_of(request)
     state["generations"].require_ready()
     state["warmup"].require()

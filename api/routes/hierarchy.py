@@ -25,7 +25,7 @@ router = APIRouter(
 
 @router.get("/items/{id}/subgraph", response_model=Subgraph)
 def subgraph(context: JsonContext, id: ItemId, query: Annotated[SubgraphQuery, Query()]) -> Response:
-    """What lies around an item: nodes by hop, similarity, id; edges among them, most similar first."""
+    """The neighborhood of an item: its nodes by hop, similarity and id, and their edges, most similar first."""
     result = context.collection.subgraph(id, query)
     texts = context.open_generation.item_texts(result.nodes.tolist())
     nodes = zip(texts, result.hop.tolist(), result.hidden.tolist(), strict=True)
@@ -40,13 +40,19 @@ def subgraph(context: JsonContext, id: ItemId, query: Annotated[SubgraphQuery, Q
 
 @router.get("/hops", response_model=HopsReply, responses=problems(409))
 def hops(context: JsonContext, query: Annotated[HopsQuery, Query()]) -> Response:
-    """How similar items are that lie so many edges apart: random targets, each with at most 50 items of every hop."""
+    """The similarity of items by the number of edges between them.
+
+    Random targets are compared with at most 50 random items at each distance.
+    """
     return context.json({"hops": [asdict(hop) for hop in context.collection.hops(query)]})
 
 
 @router.get("/paths", response_model=PathReply)
 def path(context: JsonContext, query: Annotated[PathQuery, Query()]) -> Response:
-    """The path between two items: fewest edges, then the largest minimum similarity. Null if they are farther apart."""
+    """The path between two items with the fewest edges, then the largest minimum similarity.
+
+    `path` is null if the items are more than `max_hops` edges apart.
+    """
     result = context.collection.path(query)
     if result is None:
         return context.json({"path": None})

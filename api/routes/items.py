@@ -32,7 +32,7 @@ def item(context: JsonContext, id: ItemId, _: Annotated[GenerationQuery, Query()
 
 @router.get("/items", response_model=ItemsPage)
 async def items(context: JsonContext, query: Annotated[ItemsQuery, Query()]) -> Response:
-    """All items, or those with one SMILES, name or InChIKey, by id. No match is an empty list."""
+    """All items, or the items with one SMILES, name or InChIKey, by id. The list is empty if none matches."""
     if query.smiles is not None:
         return await context.run(_page, context, query)
     return await run_in_threadpool(_page, context, query)

@@ -31,10 +31,11 @@ router = APIRouter(
 
 @router.get("/map", response_class=Response, responses=replies(*ROWS, row=MapRow))
 async def map(context: RowsContext, query: Annotated[MapQuery, Query()]) -> Response:
-    """Where each item lies on a map of the whole, in id order: the spanning forest of the hierarchy laid out, and below
-    it what is alone. With a property its value, with a method its cluster.
+    """The place of each item on a map of the collection, in id order.
 
-    It is computed when it is first asked for: 503 says how far it is. Then it is kept on this machine.
+    The map is a layout of the spanning forest of the similarity graph; items without neighbors lie below it.
+    `property` adds a value to each item, `method` adds its cluster. The first request computes the map: until it is
+    done, 503 reports the progress. Maps are cached on the server's machine.
     """
     if context.generation.size > MAX_MAPPED:
         raise Conflict(

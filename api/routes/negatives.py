@@ -25,7 +25,11 @@ router = APIRouter(
 
 @router.get("/negatives", response_class=Response, responses=replies(*ROWS, row=NegativesRow))
 def negatives(context: RowsContext, query: Annotated[NegativesQuery, Query()]) -> Response:
-    """Distinct within a batch, drawn with probability proportional to degree^0.75; items without neighbours never."""
+    """Shared negatives, batch by batch.
+
+    Items are distinct within a batch and sampled with probability proportional to degree^0.75, so items without
+    neighbors are never sampled.
+    """
     context.spend(query.batches)
     provenance = {"generation": context.generation.id, "seed": query.seed, "epoch": query.epoch}
     batches = context.collection.negatives(query)

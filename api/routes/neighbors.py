@@ -28,10 +28,9 @@ router = APIRouter(
 
 @router.get("/items/{id}/neighbors", response_model=NeighborsPage, openapi_extra={"parameters": _PARAMETERS})
 async def neighbors(request: Request) -> Response:
-    """Neighbours in the stored hierarchy, or those that pass filters and have a substructure: similarity descending,
-    then id.
+    """The stored neighbors of an item that pass the filters and contain the substructure, most similar first.
 
-    `capped` says if the cap dropped some of this item's pairs; search is uncapped.
+    `capped` is true if the top-k limit truncated pairs of this item. Searches have no such limit.
     """
     # Parsed by hand, because FastAPI's parsing of parameters takes as long as the rest of this request.
     path = validate(ItemPath, request.path_params, "path")

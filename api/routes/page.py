@@ -68,7 +68,7 @@ def _document(request: Request, name: str) -> Response:
 
 @router.get("/assets/{name}")
 def asset(request: Request, name: str) -> Response:
-    """What the page is made of."""
+    """A script, style or font of the page."""
     file = _files().get(f"assets/{name}")
     if file is None:
         raise NotFound("the page has no such part", given=name, hint="reload the page: it was built anew")

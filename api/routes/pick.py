@@ -30,10 +30,10 @@ async def pick(
     body: Annotated[PickBody, Depends(body_dependency(PickBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
-    """A diverse subset of a collection, or of what a query finds in it, such as the items with some ids.
+    """A diverse subset of a collection, or of the items that a query selects.
 
-    All of them are compared, exactly, so that count x how many there are is at most 1,000,000,000. The same items give
-    the same subset, and of a larger count one that begins so.
+    All items are compared exactly, so `count` times the number of items is at most 1,000,000,000. The same items give
+    the same subset, and a smaller subset is the beginning of a larger one.
     """
     context = await open_context(request, c, (JSON,))
     return await context.run(_reply, context, body)

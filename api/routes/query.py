@@ -34,17 +34,16 @@ async def query(
     body: Annotated[QueryBody, Depends(body_dependency(QueryBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
-    """The items that pass all filters, of the whole collection, in order, and how many they are.
+    """The items of the whole collection that pass all filters, in order, and their number.
 
-    Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Molecules that
-    have a `substructure` are those in which RDKit finds it, whatever the configuration. Items are shown with the
-    properties `columns`; `similarity` is to the structure or the item that they are similar to or neighbours of, where
-    there is one.
+    Filters are ranges of numbers, values, and parts of texts. Names and texts are compared in any case. RDKit matches
+    `substructure` without regard to stereochemistry. `columns` selects the properties of the items. `similarity` is
+    that to the structure or item of the query, if it has one.
 
-    The first request with a substructure describes the molecules that it is about, which takes a while; what it needs
-    is kept on this machine. Where matching them takes longer than 2 s, 503 says how many are matched of how many; it
-    goes on for as long as somebody asks again, and what is known by then stays known. So it is wherever else there is
-    a substructure.
+    The first request with a substructure describes the molecules, which takes a while; the descriptions are cached on
+    the server's machine. If matching takes longer than 2 s, 503 reports how many molecules are matched. Matching
+    continues as long as a client repeats the request, and matches stay known. The same holds for substructures in all
+    other requests.
     """
     context = await open_context(request, c, (JSON,), parameters=_cursor_parameters(body))
     return await context.run(_page, context, body)

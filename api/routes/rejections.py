@@ -24,7 +24,7 @@ router = APIRouter(
 
 @router.get("/rejections", response_model=RejectionsPage)
 def rejections(request: Request, context: JsonContext, query: Annotated[RejectionsQuery, Query()]) -> Response:
-    """Records that were not kept, in input order: where each stood, its text (at most 4,096 characters), and why."""
+    """The rejected records in input order: the position of each, its text (at most 4,096 characters) and the reason."""
     end = context.position + query.limit
     if query.rerun:
         generation = context.generation

@@ -26,7 +26,7 @@ router = APIRouter(
 
 @router.get("/reports", response_model=ReportsReply)
 def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
-    """Those in the folder that the server shows, by name; none where it shows no folder."""
+    """The reports of a generation, by name. The list is empty if the server has no folder of reports."""
     id = _generation_id(request, c, query)
     listed = [each.summary() for each in state_of(request)["reports"].of_generation(id)]
     return respond_by_content(request, to_json({"generation": id, "reports": listed}), headers=_headers(id))
@@ -39,7 +39,7 @@ def report_charts(
     report: Annotated[str, Path(description="Its name.", examples=["hops"])],
     query: Annotated[GenerationQuery, Query()],
 ) -> Response:
-    """A report's charts."""
+    """The charts of a report."""
     id = _generation_id(request, c, query)
     svg = state_of(request)["reports"].svg(id, report)
     return respond_by_content(request, svg, SVG, {**SVG_HEADERS, **_headers(id)})

@@ -30,11 +30,10 @@ router = APIRouter(
 
 @router.post("/search", response_model=SearchReply, openapi_extra={**json_body(SearchBody), "parameters": _PARAMETERS})
 async def search(request: Request) -> Response:
-    """The most similar items, exactly: the whole collection, or all that pass filters and have a substructure,
-    whatever the hierarchy's threshold and cap.
+    """The items most similar to a structure, exactly, among all items that pass the filters and the substructure.
 
-    By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
-    while; what it needs is kept on this machine.
+    A search has no threshold and no top-k limit. It uses the collection's own measure or another one. The first search
+    by counts describes all molecules, which takes a while; the descriptions are cached on the server's machine.
     """
     path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
     validate(GenerationQuery, dict(request.query_params.multi_items()), "query")

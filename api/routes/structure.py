@@ -22,7 +22,7 @@ router = APIRouter(
 
 @router.get("/structure", response_model=StructureReply)
 async def structure(context: JsonContext, query: Annotated[StructureQuery, Query()]) -> Response:
-    """Canonical SMILES after the collection's own standardisation, and the id of the item if it is stored."""
+    """The canonical SMILES of a structure after the collection's standardization, and its id if it is stored."""
     request = StructureFields(smiles=query.smiles, inchi=query.inchi)
     structure, id = await context.run(context.collection.structure, request)
     return context.json({"smiles": structure.text, "id": id})

@@ -13,10 +13,9 @@ export interface paths {
         };
         /**
          * Neighbors
-         * @description Neighbours in the stored hierarchy, or those that pass filters and have a substructure: similarity descending,
-         *     then id.
+         * @description The stored neighbors of an item that pass the filters and contain the substructure, most similar first.
          *
-         *     `capped` says if the cap dropped some of this item's pairs; search is uncapped.
+         *     `capped` is true if the top-k limit truncated pairs of this item. Searches have no such limit.
          */
         get: operations["neighbors"];
         put?: never;
@@ -36,7 +35,7 @@ export interface paths {
         };
         /**
          * Positives
-         * @description The positives of one anchor, each with the reason why it is one.
+         * @description The positives of one anchor, each with its reason: its similarity, visits and path.
          */
         get: operations["positives"];
         put?: never;
@@ -58,7 +57,7 @@ export interface paths {
         put?: never;
         /**
          * Positives Batch
-         * @description The positives of many anchors, in the order asked for: the same draws as one by one.
+         * @description The positive sets of many anchors in the order of the request. They equal those of single requests.
          */
         post: operations["positives_batch"];
         delete?: never;
@@ -78,11 +77,10 @@ export interface paths {
         put?: never;
         /**
          * Search
-         * @description The most similar items, exactly: the whole collection, or all that pass filters and have a substructure,
-         *     whatever the hierarchy's threshold and cap.
+         * @description The items most similar to a structure, exactly, among all items that pass the filters and the substructure.
          *
-         *     By the collection's own measure or by another. The first search by counts describes all molecules, which takes a
-         *     while; what it needs is kept on this machine.
+         *     A search has no threshold and no top-k limit. It uses the collection's own measure or another one. The first search
+         *     by counts describes all molecules, which takes a while; the descriptions are cached on the server's machine.
          */
         post: operations["search"];
         delete?: never;
@@ -120,7 +118,7 @@ export interface paths {
         };
         /**
          * Items
-         * @description All items, or those with one SMILES, name or InChIKey, by id. No match is an empty list.
+         * @description All items, or the items with one SMILES, name or InChIKey, by id. The list is empty if none matches.
          */
         get: operations["items"];
         put?: never;
@@ -142,17 +140,16 @@ export interface paths {
         put?: never;
         /**
          * Query
-         * @description The items that pass all filters, of the whole collection, in order, and how many they are.
+         * @description The items of the whole collection that pass all filters, in order, and their number.
          *
-         *     Filters are ranges of numbers, values, and parts of texts; names and texts are compared in any case. Molecules that
-         *     have a `substructure` are those in which RDKit finds it, whatever the configuration. Items are shown with the
-         *     properties `columns`; `similarity` is to the structure or the item that they are similar to or neighbours of, where
-         *     there is one.
+         *     Filters are ranges of numbers, values, and parts of texts. Names and texts are compared in any case. RDKit matches
+         *     `substructure` without regard to stereochemistry. `columns` selects the properties of the items. `similarity` is
+         *     that to the structure or item of the query, if it has one.
          *
-         *     The first request with a substructure describes the molecules that it is about, which takes a while; what it needs
-         *     is kept on this machine. Where matching them takes longer than 2 s, 503 says how many are matched of how many; it
-         *     goes on for as long as somebody asks again, and what is known by then stays known. So it is wherever else there is
-         *     a substructure.
+         *     The first request with a substructure describes the molecules, which takes a while; the descriptions are cached on
+         *     the server's machine. If matching takes longer than 2 s, 503 reports how many molecules are matched. Matching
+         *     continues as long as a client repeats the request, and matches stay known. The same holds for substructures in all
+         *     other requests.
          */
         post: operations["query"];
         delete?: never;
@@ -170,7 +167,7 @@ export interface paths {
         };
         /**
          * Collections
-         * @description Every collection with its current generation, by name; of those that the request's key is for.
+         * @description All collections that the key of the request may read, by name, each with its current generation.
          */
         get: operations["collections"];
         put?: never;
@@ -190,7 +187,7 @@ export interface paths {
         };
         /**
          * Collection
-         * @description One generation's provenance, and the ids of all generations, oldest first.
+         * @description The provenance of one generation, and the ids of all generations, oldest first.
          */
         get: operations["collection"];
         put?: never;
@@ -210,10 +207,10 @@ export interface paths {
         };
         /**
          * Positives Epoch
-         * @description The positives of all anchors, ascending, from the positive-set cache; 503 while they are being drawn.
+         * @description The positive sets of all anchors, by id, from the cache; 503 while they are being sampled.
          *
-         *     A reply is whole only with its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`. After a
-         *     cut connection continue with `start` = the last anchor + 1.
+         *     A response is complete only if it has its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`.
+         *     After a broken connection, continue with `start` = the last anchor + 1.
          */
         get: operations["positives_epoch"];
         put?: never;
@@ -233,7 +230,10 @@ export interface paths {
         };
         /**
          * Negatives
-         * @description Distinct within a batch, drawn with probability proportional to degree^0.75; items without neighbours never.
+         * @description Shared negatives, batch by batch.
+         *
+         *     Items are distinct within a batch and sampled with probability proportional to degree^0.75, so items without
+         *     neighbors are never sampled.
          */
         get: operations["negatives"];
         put?: never;
@@ -255,9 +255,9 @@ export interface paths {
         put?: never;
         /**
          * Search Batch
-         * @description What is most similar to each of many structures, as single searches find it, in the order asked for.
+         * @description Search for many structures at once. The hits equal those of single searches, in the order of the request.
          *
-         *     A structure that cannot be read, or a name that no item has, is a row with an error, and costs no other.
+         *     The row of a structure that cannot be read, or of a name that no item has, holds an error.
          */
         post: operations["search_batch"];
         delete?: never;
@@ -275,7 +275,7 @@ export interface paths {
         };
         /**
          * Subgraph
-         * @description What lies around an item: nodes by hop, similarity, id; edges among them, most similar first.
+         * @description The neighborhood of an item: its nodes by hop, similarity and id, and their edges, most similar first.
          */
         get: operations["subgraph"];
         put?: never;
@@ -295,7 +295,9 @@ export interface paths {
         };
         /**
          * Hops
-         * @description How similar items are that lie so many edges apart: random targets, each with at most 50 items of every hop.
+         * @description The similarity of items by the number of edges between them.
+         *
+         *     Random targets are compared with at most 50 random items at each distance.
          */
         get: operations["hops"];
         put?: never;
@@ -315,7 +317,9 @@ export interface paths {
         };
         /**
          * Path
-         * @description The path between two items: fewest edges, then the largest minimum similarity. Null if they are farther apart.
+         * @description The path between two items with the fewest edges, then the largest minimum similarity.
+         *
+         *     `path` is null if the items are more than `max_hops` edges apart.
          */
         get: operations["path"];
         put?: never;
@@ -335,10 +339,10 @@ export interface paths {
         };
         /**
          * Components
-         * @description The connected components of the hierarchy at a threshold: size descending, then id, which is the lowest member's.
+         * @description The connected components of the similarity graph at a threshold, the largest first, then by id.
          *
-         *     The medoid is the member with the largest sum of stored similarities inside the component. `named` are the lowest
-         *     members and the medoids, by id.
+         *     The id of a component is the lowest id of its members. The medoid is the member with the largest sum of stored
+         *     similarities inside the component. `named` holds the lowest members and the medoids, by id.
          */
         get: operations["components"];
         put?: never;
@@ -358,8 +362,11 @@ export interface paths {
         };
         /**
          * Component
-         * @description One component: its members by id, and what it falls into when the threshold rises above its own similarity: the
-         *     1,000 largest parts. `named` are the lowest members and the medoids of it and its 10 largest parts, by id.
+         * @description One component, its members by id, and its parts above its own smallest similarity.
+         *
+         *     The parts are the up to 1,000 largest components into which it splits when the threshold rises above the smallest
+         *     similarity that connects it. `named` holds the lowest members and the medoids of the component and of its 10 largest
+         *     parts, by id.
          */
         get: operations["component"];
         put?: never;
@@ -379,10 +386,11 @@ export interface paths {
         };
         /**
          * Clusters
-         * @description All items in clusters, the largest first.
+         * @description All items in clusters, the largest cluster first.
          *
-         *     Taylor and Butina's: the item with most neighbours and these, then the same of what is left. They and scaffolds take
-         *     a while where there are many items: 503 says how far they are. Clusters are kept on this machine.
+         *     Taylor and Butina's method takes the item with the most neighbors and these neighbors as a cluster, then continues
+         *     with the other items. This method and scaffolds take long for many items: until they are done, 503 reports the
+         *     progress. Clusters are cached on the server's machine.
          */
         get: operations["clusters"];
         put?: never;
@@ -402,7 +410,7 @@ export interface paths {
         };
         /**
          * Cluster
-         * @description One cluster, and its members: the centre first, then by id.
+         * @description One cluster and its members: the center first, then the others by id.
          */
         get: operations["cluster"];
         put?: never;
@@ -422,7 +430,7 @@ export interface paths {
         };
         /**
          * Item Cluster
-         * @description The cluster that an item is in.
+         * @description The cluster of one item.
          */
         get: operations["item_cluster"];
         put?: never;
@@ -442,8 +450,9 @@ export interface paths {
         };
         /**
          * Core
-         * @description The largest substructure that the members of a cluster share, looked for during 2 s: of the centre and 99 others,
-         *     evenly by their place, where it has more.
+         * @description The largest substructure that the members of a cluster share, found within 2 s.
+         *
+         *     In a cluster of more than 100 members the center and 99 other members, at even distances, are compared.
          */
         get: operations["core"];
         put?: never;
@@ -463,7 +472,7 @@ export interface paths {
         };
         /**
          * Core Depiction
-         * @description The same as SVG, open where more hangs on it in the centre.
+         * @description A depiction of the shared substructure as SVG, with open bonds to the other atoms of the center.
          */
         get: operations["core_depiction"];
         put?: never;
@@ -483,9 +492,11 @@ export interface paths {
         };
         /**
          * Cliffs
-         * @description Pairs of stored neighbors whose items both have a property and differ in it, pass filters and have a
-         *     substructure. By default pairs of similarity 0.7 and more, the largest difference first, without pairs of identical
-         *     fingerprints, which are counted as `identical`.
+         * @description Activity cliffs: pairs of stored neighbors whose items differ in a property.
+         *
+         *     Both items have the property, pass the filters and contain the substructure. By default pairs have a similarity of
+         *     at least 0.7 and the largest difference comes first. Pairs with identical fingerprints are left out by default and
+         *     counted in `identical`.
          */
         get: operations["cliffs"];
         put?: never;
@@ -505,10 +516,11 @@ export interface paths {
         };
         /**
          * Map
-         * @description Where each item lies on a map of the whole, in id order: the spanning forest of the hierarchy laid out, and below
-         *     it what is alone. With a property its value, with a method its cluster.
+         * @description The place of each item on a map of the collection, in id order.
          *
-         *     It is computed when it is first asked for: 503 says how far it is. Then it is kept on this machine.
+         *     The map is a layout of the spanning forest of the similarity graph; items without neighbors lie below it.
+         *     `property` adds a value to each item, `method` adds its cluster. The first request computes the map: until it is
+         *     done, 503 reports the progress. Maps are cached on the server's machine.
          */
         get: operations["map"];
         put?: never;
@@ -530,10 +542,10 @@ export interface paths {
         put?: never;
         /**
          * Pick
-         * @description A diverse subset of a collection, or of what a query finds in it, such as the items with some ids.
+         * @description A diverse subset of a collection, or of the items that a query selects.
          *
-         *     All of them are compared, exactly, so that count x how many there are is at most 1,000,000,000. The same items give
-         *     the same subset, and of a larger count one that begins so.
+         *     All items are compared exactly, so `count` times the number of items is at most 1,000,000,000. The same items give
+         *     the same subset, and a smaller subset is the beginning of a larger one.
          */
         post: operations["pick"];
         delete?: never;
@@ -551,12 +563,12 @@ export interface paths {
         };
         /**
          * Depiction
-         * @description A molecule, a small graph, or a summary of a large one, as SVG.
+         * @description A depiction of an item as SVG: a molecule, a small graph, or a summary of a large graph.
          *
-         *     `highlight` and `highlight_smiles`, for molecules: it lies as that one does in its own picture, unless it is not to
-         *     be `turned`, by the largest connected substructure that both share. `mark` says what of it is highlighted. The
-         *     comparison takes 2 s at most; where that does not suffice nothing is highlighted, and the `desc` of the drawing says
-         *     that it took too long.
+         *     `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
+         *     substructure. `turned` aligns the depiction with that of the other molecule; `mark` selects which part is
+         *     highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted and the `desc` of the
+         *     depiction says so.
          */
         get: operations["depiction"];
         put?: never;
@@ -576,7 +588,7 @@ export interface paths {
         };
         /**
          * Structure Depiction
-         * @description A structure as the collection understands it, drawn, and compared as the picture of an item is.
+         * @description A depiction of any structure, read by the collection's recipe and compared in the same way as an item.
          */
         get: operations["structure_depiction"];
         put?: never;
@@ -596,7 +608,7 @@ export interface paths {
         };
         /**
          * Structure
-         * @description Canonical SMILES after the collection's own standardisation, and the id of the item if it is stored.
+         * @description The canonical SMILES of a structure after the collection's standardization, and its id if it is stored.
          */
         get: operations["structure"];
         put?: never;
@@ -616,22 +628,23 @@ export interface paths {
         };
         /**
          * Export
-         * @description All items, edges, links or fingerprints, or a range of them; of items some columns, of edges those similar
-         *     enough.
+         * @description All items, edges, links or fingerprints, or a range of them.
          *
-         *     Of edges the header `Graphkin-Pairs` has the similar pairs of the generation: found, stored and truncated by its
-         *     top-k limit (`?`: not counted).
+         *     `columns` selects columns of items, `min_similarity` selects edges. An export of edges has the header
+         *     `Graphkin-Pairs`: the numbers of similar pairs that were found, stored, and truncated by the top-k limit (`?`: not
+         *     counted).
          *
-         *     It is sent as it is made. Who asks for a Range of its bytes has the whole made first, and kept for the next parts.
+         *     A file is sent while it is written. For a request with `Range` the server first writes the whole file and keeps it
+         *     for the following parts.
          */
         get: operations["export"];
         put?: never;
         /**
          * Export Selection
-         * @description Some items or their fingerprints in the order given, or the edges or links that have both ends among them: those
-         *     with these ids, or all that a query finds.
+         * @description Selected items, their fingerprints, or the edges or links between them.
          *
-         *     With `query_smiles` each item has its exact similarity to that molecule, and GraphML has the molecule itself.
+         *     The selection is a list of ids, the items that pass a query, or both. Items keep the order of the selection. With
+         *     `query_smiles` each item has its exact similarity to that molecule, and GraphML contains the molecule.
          */
         post: operations["export_selection"];
         delete?: never;
@@ -649,7 +662,7 @@ export interface paths {
         };
         /**
          * Rejections
-         * @description Records that were not kept, in input order: where each stood, its text (at most 4,096 characters), and why.
+         * @description The rejected records in input order: the position of each, its text (at most 4,096 characters) and the reason.
          */
         get: operations["rejections"];
         put?: never;
@@ -669,7 +682,7 @@ export interface paths {
         };
         /**
          * Reports
-         * @description Those in the folder that the server shows, by name; none where it shows no folder.
+         * @description The reports of a generation, by name. The list is empty if the server has no folder of reports.
          */
         get: operations["reports"];
         put?: never;
@@ -689,7 +702,7 @@ export interface paths {
         };
         /**
          * Report Charts
-         * @description A report's charts.
+         * @description The charts of a report.
          */
         get: operations["report_charts"];
         put?: never;
@@ -709,7 +722,7 @@ export interface paths {
         };
         /**
          * Livez
-         * @description The process answers.
+         * @description The server process responds.
          */
         get: operations["livez"];
         put?: never;
@@ -729,8 +742,9 @@ export interface paths {
         };
         /**
          * Readyz
-         * @description Requests will be answered: the store can be read, kernels are compiled and were tried, and the sampler has its
-         *     graph. A damaged collection leaves the server ready for the others: `GET /v1/collections` and /metrics name it.
+         * @description The server can answer requests: the store is readable, kernels are compiled, and the sampler has its graph.
+         *
+         *     A damaged collection does not make the server unready: `GET /v1/collections` and /metrics name it.
          */
         get: operations["readyz"];
         put?: never;
