@@ -19,7 +19,7 @@ from graphkin.protocol.errors import Conflict
 from graphkin.protocol.policy import Policy
 from graphkin.store.lake.place import WORK, Place
 from graphkin.store.sampling.base import Sampler
-from graphkin.store.sampling.rows import positives_provenance, positives_rows, positives_schema, told
+from graphkin.store.sampling.rows import positives_provenance, positives_rows, positives_schema, schema_metadata
 
 _ROWS = 1 << 20  # anchors per part
 _BLOCK = 65_536  # anchors sampled at once, and per row group
@@ -68,7 +68,7 @@ class Order:
         The compressed part and one block of sampled rows are held in memory.
         """
         epoch, number = self._locate(task)
-        provenance = told(positives_provenance(self.generation, self.policy, self.seed, epoch))
+        provenance = schema_metadata(positives_provenance(self.generation, self.policy, self.seed, epoch))
         anchors = np.arange(number * self.rows, min((number + 1) * self.rows, self.size), dtype=np.int32)
         sink = io.BytesIO()
         schema = positives_schema(self.policy.k).with_metadata(provenance)

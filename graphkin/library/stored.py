@@ -30,7 +30,7 @@ from graphkin.similarity.columns import numeric
 from graphkin.similarity.hits import Matches
 from graphkin.store.base import Generation, Store
 from graphkin.store.records import Int32, Int64
-from graphkin.store.sampling.rows import positives_provenance, positives_rows, told
+from graphkin.store.sampling.rows import positives_provenance, positives_rows, schema_metadata
 
 if TYPE_CHECKING:
     from graphkin.client.options import PolicyOptions
@@ -74,7 +74,7 @@ class StoredCollection(Collection):
     ) -> Table:
         validated = policy_of(policy, **parameters)
         rows = positives_rows(self._open.positives(np.asarray(ids, np.int64), validated, seed, epoch))
-        provenance = told(positives_provenance(self.generation, validated, seed, epoch))
+        provenance = schema_metadata(positives_provenance(self.generation, validated, seed, epoch))
         return Table(pa.Table.from_batches([rows]).replace_schema_metadata(provenance))
 
     def _search(self, request: SearchBody) -> Hits:

@@ -68,6 +68,6 @@ def _lists(values: NDArray[Any]) -> pa.FixedSizeListArray:
     return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
 
 
-def told(provenance: dict[str, Any]) -> dict[str, str]:
+def schema_metadata(provenance: dict[str, Any]) -> dict[str, str]:
     """Return the provenance as metadata of an Arrow schema. Values other than strings become JSON."""
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in provenance.items()}
