@@ -1,18 +1,18 @@
-"""The process that workers are forked from: what they need is imported there once."""
+"""The fork server of the ingest: it imports the modules of the workers once."""
 
 import signal
 from multiprocessing import forkserver, resource_tracker
 
 MOLECULES = "graphkin.similarity.molecules.describer"
-"""What most workers describe records with."""
+"""The module with which most workers describe records."""
 
-_WORKERS = ("graphkin.ingest.pool", "pandas")  # where it is installed, pyarrow imports it with the first array
+_WORKERS = ("graphkin.ingest.pool", "pandas")  # pyarrow imports pandas with the first array, if it is installed
 
 
 def begin(*describing: str) -> None:
-    """Start it, unless it runs, and go on while it imports modules that describe records. It never hears ctrl-C."""
+    """Start the fork server unless it runs; return while it imports the modules. It ignores ctrl-C."""
     forkserver.set_forkserver_preload([*_WORKERS, *describing])
-    resource_tracker.ensure_running()  # which unblocks the signal when it is first started
+    resource_tracker.ensure_running()  # Its first start unblocks the signal.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         forkserver.ensure_running()

@@ -1,6 +1,6 @@
-"""Worker processes that parse chunks, and may die or get stuck without ending the run.
+"""Worker processes that parse chunks. A worker may die or hang without ending the run.
 
-Workers leave what they parsed in files of the workspace; only the names of these travel between processes.
+Workers write their results into files of the workspace; only the names of these files travel between processes.
 """
 
 import os
@@ -38,8 +38,8 @@ _AHEAD = 2  # chunks waiting per worker
 class ParserPool:
     """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers.
 
-    They start when the pool is entered, and parse from `begin` on, while whoever has entered it does other things; they
-    end when all is parsed, or the pool is left.
+    The processes start when the pool is entered and parse from `begin` on. They end when all chunks are parsed or the
+    pool is left.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ParserPool:
         patience: float = PATIENCE,
     ) -> None:
         self._describer = describer
-        self._made_with = (recipe, max_size)
+        self._describer_arguments = (recipe, max_size)
         self._workers = workers
         self._workspace = workspace
         self._patience = patience
@@ -62,7 +62,7 @@ class ParserPool:
 
     def __enter__(self) -> Self:
         self._thread = ThreadPoolExecutor(1)
-        self._executor = self._thread.submit(self._started, self._workers)
+        self._executor = self._thread.submit(self._start, self._workers)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,24 +72,27 @@ class ParserPool:
         self._thread.shutdown()
         if self._executor.exception() is None:
             self._executor.result().shutdown(cancel_futures=True)
-        with suppress(StoreError):  # the next run removes marks that cannot be removed now
+        with suppress(StoreError):  # The next run removes marks that cannot be removed now.
             _Mark.collect(self._workspace)
 
     def begin(self, chunks: Iterable[Chunk]) -> None:
-        """Let the workers have the first of these chunks; they get the others as results are taken."""
+        """Give the workers the first chunks; they get the others as results are taken."""
         self._unread = iter(chunks)
         self._fill()
 
     def parsed(self, reviewed: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:
-        """What `reviewed` makes of each of the chunks, in their order. A record that a worker dies of, or needs more
-        than `patience` seconds for, is rejected; it costs its own time twice, and no other record."""
+        """Yield the result of each chunk in order, passed through `reviewed`.
+
+        A record is rejected if a worker dies on it or needs more than `patience` seconds for it. It is parsed twice;
+        no other record is lost.
+        """
         while self._tasks:
             try:
                 piece = self._tasks[0].future.result()
             except BrokenProcessPool:
                 self._executor.result().shutdown()
-                self._again.extendleft(reversed(self._settled()))
-                self._executor = self._thread.submit(self._started, self._workers)
+                self._again.extendleft(reversed(self._remaining_chunks()))
+                self._executor = self._thread.submit(self._start, self._workers)
             else:
                 yield reviewed(self._tasks.popleft().chunk, Parsed.read(piece))
             self._fill()
@@ -101,27 +104,30 @@ class ParserPool:
             chunk = self._again.popleft() if self._again else next(self._unread, None)
             if chunk is None:
                 return
-            self._tasks.append(_submitted(executor, next(self._numbers), chunk))
+            self._tasks.append(_submit(executor, next(self._numbers), chunk))
 
-    def _started(self, workers: int) -> ProcessPoolExecutor:
+    def _start(self, workers: int) -> ProcessPoolExecutor:
         forking.begin(self._describer.__module__, *self._describer.preload)
-        given = (self._describer, self._made_with, self._workspace, self._patience)
-        executor = Workers(workers, CONTEXT, initializer=_start_worker, initargs=given)
+        arguments = (self._describer, self._describer_arguments, self._workspace, self._patience)
+        executor = Workers(workers, CONTEXT, initializer=_start_worker, initargs=arguments)
         try:
-            executor.submit(os.getpid).result()  # one that cannot even start must not pass for a record that kills
+            executor.submit(os.getpid).result()  # A process that cannot start must not look like a fatal record.
         except BrokenProcessPool as error:
             raise StoreError("worker processes cannot be started", hint="is there enough memory?") from error
         return executor
 
-    def _settled(self) -> list[Chunk]:
-        """The chunks to parse again after workers died, with a piece for each record that one was at. What else was
-        finished has its piece already."""
+    def _remaining_chunks(self) -> list[Chunk]:
+        """Return the chunks to parse again after workers died.
+
+        Each record at which a worker was is parsed alone first. Finished chunks have their files already.
+        """
         first, *_ = tasks = list(self._tasks)
         self._tasks.clear()
-        at = _Mark.collect(self._workspace) or {first.number: 0}  # none was at a record: still, settle one
+        # Without a mark the first record of the first task is parsed alone, so that the run makes progress.
+        rows = _Mark.collect(self._workspace) or {first.number: 0}
         chunks: list[Chunk] = []
         for task in tasks:
-            if (row := at.get(task.number)) is None:
+            if (row := rows.get(task.number)) is None:
                 chunks.append(task.chunk)
                 continue
             before, record, after = task.chunk.slice(0, row), task.chunk.slice(row, 1), task.chunk.slice(row + 1)
@@ -130,15 +136,15 @@ class ParserPool:
         return chunks
 
     def _settle(self, record: Chunk) -> None:
-        """Parse one record in a process of its own; if that dies too, its piece is a rejection."""
+        """Parse one record in a process of its own. Reject it if this process dies too."""
         begin = time.monotonic()
-        with self._started(1) as executor:
+        with self._start(1) as executor:
             try:
                 executor.submit(_parse_in_worker, 0, record).result()
             except BrokenProcessPool:
                 stuck = time.monotonic() - begin >= self._patience
                 reason = f"took longer than {self._patience:g} s" if stuck else "the parser process died on this record"
-                describer = self._describer(*self._made_with)
+                describer = self._describer(*self._describer_arguments)
                 parsed = Parsed.rejected(record, reason, describer.schema)
                 with self._workspace.writing(_piece(self._workspace, describer.key, record)) as path:
                     parsed.write(path)
@@ -152,7 +158,7 @@ class _Task:
     future: Future[Path]
 
 
-def _submitted(executor: ProcessPoolExecutor, number: int, chunk: Chunk) -> _Task:
+def _submit(executor: ProcessPoolExecutor, number: int, chunk: Chunk) -> _Task:
     try:
         return _Task(number, chunk, executor.submit(_parse_in_worker, number, chunk))
     except BrokenProcessPool as error:
@@ -162,7 +168,7 @@ def _submitted(executor: ProcessPoolExecutor, number: int, chunk: Chunk) -> _Tas
 
 
 class _Mark:
-    """Where a worker says which record of which task it is at: a file, for that outlives the worker."""
+    """The position of a worker, as the number of a task and a record, in a file that outlives the worker."""
 
     _FORMAT = struct.Struct("=qq")
     _IDLE = -1
@@ -172,7 +178,9 @@ class _Mark:
         with disk(workspace.folder), path.open("w+b") as file:
             file.write(self._FORMAT.pack(self._IDLE, 0))
             file.flush()
-            os.fsync(file.fileno())  # has its room on the disk: a map of a page that finds none kills
+            os.fsync(
+                file.fileno()
+            )  # Reserve the space now: a page of a map without space on the disk kills the process.
             self._map = mmap(file.fileno(), self._FORMAT.size)
 
     def set(self, number: int, row: int) -> None:

@@ -1,4 +1,4 @@
-"""Processes that work for this one."""
+"""Worker processes that ctrl-C does not reach."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Workers(ProcessPoolExecutor):
-    """Worker processes that never hear ctrl-C, which a terminal sends to all: it is their parent's to answer.
+    """Worker processes that ignore ctrl-C, which a terminal sends to all processes; their parent handles it.
 
-    They are started by a thread that blocks the signal. So they inherit the block, and none is left half started where
-    the main thread is interrupted.
+    A thread that blocks the signal starts them. They inherit the block, and no process stays half started when the main
+    thread is interrupted.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -34,8 +34,7 @@ class Workers(ProcessPoolExecutor):
 
 
 def end_with_parent(*more: connection.Connection) -> None:
-    """For a worker process: whatever it does, it ends when its parent was killed, for nobody is left to hand results
-    to, or when one of these is closed at the other end."""
+    """End this worker process as soon as its parent is killed or one of the connections is closed at the other end."""
     Thread(target=_end_with, args=(parent_process(), *more), daemon=True).start()
 
 

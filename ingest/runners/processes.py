@@ -50,26 +50,26 @@ class Processes(Runner):
         self._executor = Workers(self._workers, CONTEXT, initializer=end_with_parent, initargs=(stopped,))
 
     def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
-        told: dict[int, T] = {}
+        results: dict[int, T] = {}
         lost: Counter[int] = Counter()
         with TemporaryDirectory() as folder:
             path = Path(folder) / "task"
             path.write_bytes(pickle.dumps(task))  # once, for it may hold the plan of a stage
-            while missing := [number for number in numbers if number not in told]:
+            while missing := [number for number in numbers if number not in results]:
                 suspects = [number for number in missing if lost[number]]  # each alone, to tell which it is
-                self._run(path, suspects[:1] or missing, lost, told, advance)
+                self._run(path, suspects[:1] or missing, lost, results, advance)
                 often = [number for number, times in lost.items() if times == _TRIES]
                 if often:
                     raise StoreError(
                         f"processes were lost at stage {stage}, {_TRIES} times at task {often[0]}",
                         hint="there may be too little memory for it",
                     )
-        return [told[number] for number in numbers]
+        return [results[number] for number in numbers]
 
     def _run(
-        self, task: Path, numbers: Sequence[int], lost: Counter[int], told: dict[int, T], advance: Advance
+        self, task: Path, numbers: Sequence[int], lost: Counter[int], results: dict[int, T], advance: Advance
     ) -> None:
-        """Until all are told of, or a process is lost: then all tasks are that were running."""
+        """Run tasks until all have results or a process is lost, which also loses all tasks that were running."""
         waiting, running = deque(numbers), dict[Future[T], int]()
         try:
             while waiting or running:
@@ -78,7 +78,7 @@ class Processes(Runner):
                     running[self._executor.submit(_run, task, number, lost[number] > 0)] = number
                 ended = wait(running, return_when=FIRST_COMPLETED).done
                 for future in sorted(ended, key=lambda future: future.exception() is not None):
-                    told[running[future]] = future.result()
+                    results[running[future]] = future.result()
                     del running[future]
                     advance(1)
         except BrokenProcessPool:

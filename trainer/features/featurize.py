@@ -21,7 +21,7 @@ _MAX_CHIRALITY = 2
 
 
 def featurize(smiles: Sequence[str], identity: str, workers: int = 1) -> Corpus:
-    """The features of molecules, item i being smiles[i]; the same whatever the number of worker processes.
+    """Return the features of molecules, item i from smiles[i]. The number of workers does not change the result.
 
     Atom: (Z - 1, chirality tag), where Z = 0 is 118 and tags beyond the third count as the third. Bond: single,
     double, triple, aromatic as 0..3, any other kind as single; direction none, up-right, down-right as 0..2.
@@ -42,18 +42,18 @@ def featurize(smiles: Sequence[str], identity: str, workers: int = 1) -> Corpus:
 
 
 def featurize_readable(smiles: Sequence[str], identity: str, workers: int = 1) -> tuple[Corpus, NDArray[np.int64]]:
-    """As `featurize`, of those that can be read; and their rows in `smiles`, ascending.
+    """Return the features of the readable molecules and their ascending rows in `smiles`.
 
-    So labels stay in step with molecules: `labels[rows]`.
+    `labels[rows]` are the labels of these molecules. The features are those of `featurize`.
     """
     starts = range(0, len(smiles), _BLOCK)
     blocks = [smiles[start : start + _BLOCK] for start in starts] or [[]]
-    corpora, rows = zip(*_featurized(blocks, min(workers, len(blocks))), strict=True)
-    kept = [start + each for start, each in zip(starts, rows, strict=False)]
-    return Corpus.concatenate(identity, corpora), np.concatenate([np.empty(0, np.int64), *kept])
+    corpora, rows = zip(*_featurize_blocks(blocks, min(workers, len(blocks))), strict=True)
+    readable = [start + each for start, each in zip(starts, rows, strict=False)]
+    return Corpus.concatenate(identity, corpora), np.concatenate([np.empty(0, np.int64), *readable])
 
 
-def _featurized(blocks: Sequence[Sequence[str]], workers: int) -> Iterator[tuple[Corpus, NDArray[np.int64]]]:
+def _featurize_blocks(blocks: Sequence[Sequence[str]], workers: int) -> Iterator[tuple[Corpus, NDArray[np.int64]]]:
     if workers <= 1:
         yield from map(_featurize_block, blocks)
         return
@@ -64,7 +64,7 @@ def _featurized(blocks: Sequence[Sequence[str]], workers: int) -> Iterator[tuple
 
 
 def _featurize_block(smiles: Sequence[str]) -> tuple[Corpus, NDArray[np.int64]]:
-    kept: list[int] = []
+    readable: list[int] = []
     atom_counts: list[int] = []
     bond_counts: list[int] = []
     atoms: list[tuple[int, int]] = []
@@ -74,13 +74,13 @@ def _featurize_block(smiles: Sequence[str]) -> tuple[Corpus, NDArray[np.int64]]:
             molecule = Chem.MolFromSmiles(text)
             if molecule is None or molecule.GetNumAtoms() == 0:
                 continue
-            kept.append(row)
+            readable.append(row)
             atom_counts.append(molecule.GetNumAtoms())
             bond_counts.append(molecule.GetNumBonds())
             atoms.extend(map(_atom, molecule.GetAtoms()))
             bonds.extend(map(_bond, molecule.GetBonds()))
     counts = np.array(atom_counts, np.int64), np.array(bond_counts, np.int64)
-    return Corpus.from_bonds("", *counts, _table(atoms, 2), _table(bonds, 3)), np.array(kept, np.int64)
+    return Corpus.from_bonds("", *counts, _table(atoms, 2), _table(bonds, 3)), np.array(readable, np.int64)
 
 
 def _atom(atom: Chem.Atom) -> tuple[int, int]:

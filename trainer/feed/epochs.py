@@ -1,4 +1,4 @@
-"""Positive sets that `graphkin epochs` has written, on any file system that fsspec knows, instead of a server's."""
+"""Positive sets from files that `graphkin epochs` wrote, on any file system of fsspec."""
 
 import hashlib
 import json
@@ -20,11 +20,15 @@ from graphkin.trainer.strategy import Draws
 
 
 class EpochFolder:
-    """The epochs in a folder, or below a URL. Credentials are those that the file system finds in its environment.
+    """The epochs in a folder or below a URL.
 
-    Every file is compared with its SHA-256. Raises `NotFound` where no epochs are published, `Damaged` for files that
-    are not what was written, `Unavailable` where the file system cannot be read, and `InvalidInput` where it is not
-    known.
+    The file system finds credentials in its environment. Every file is compared with its SHA-256.
+
+    Raises:
+        NotFound: No epochs are published there.
+        Damaged: A file differs from what was written.
+        Unavailable: The file system cannot be read.
+        InvalidInput: The file system is unknown.
     """
 
     def __init__(self, url: str) -> None:
@@ -39,7 +43,7 @@ class EpochFolder:
                 hint="install the package of the file system: s3fs, gcsfs, adlfs",
             ) from error
         try:
-            self._told = Epochs.opened(self._read(MANIFEST))
+            self._manifest = Epochs.opened(self._read(MANIFEST))
         except FileNotFoundError as error:
             raise NotFound(
                 "no epochs there",
@@ -49,46 +53,51 @@ class EpochFolder:
             ) from error
 
     def require(self, generation: Generation, draws: Draws) -> None:
-        """Raises `InvalidInput` unless these are the positives that `draws` has of this generation."""
-        drawn = None if draws.policy is None else Policy.of(**asdict(draws.policy))
-        for what, given, expected, same in (
-            ("generation", self._told.generation, generation.id, self._told.generation == generation.id),
-            ("policy", _said(self._told.policy), _said(drawn), _key(self._told.policy) == _key(drawn)),
-            ("seed", self._told.seed, draws.seed, self._told.seed == draws.seed),
+        """Raise `InvalidInput` unless these are the positives of this generation that `draws` requests."""
+        requested = None if draws.policy is None else Policy.of(**asdict(draws.policy))
+        for name, actual, expected, is_same in (
+            ("generation", self._manifest.generation, generation.id, self._manifest.generation == generation.id),
+            (
+                "policy",
+                _describe(self._manifest.policy),
+                _describe(requested),
+                _key(self._manifest.policy) == _key(requested),
+            ),
+            ("seed", self._manifest.seed, draws.seed, self._manifest.seed == draws.seed),
         ):
-            if not same:
+            if not is_same:
                 raise InvalidInput(
-                    f"these epochs are of another {what} than is to be trained with",
-                    given=f"{given}, in {self._shown}",
+                    f"these epochs are of another {name} than is to be trained with",
+                    given=f"{actual}, in {self._shown}",
                     expected=str(expected),
                     hint="draw them by `graphkin epochs` with the generation, policy and seed of the training",
                 )
 
     def require_epoch(self, epoch: int) -> None:
-        """Raises `InvalidInput` for one that is not there."""
-        if not self._told.first <= epoch < self._told.stop:
+        """Raise `InvalidInput` for an epoch that the folder does not hold."""
+        if not self._manifest.first <= epoch < self._manifest.stop:
             raise InvalidInput(
                 "this epoch was not drawn",
                 given=f"{epoch}, in {self._shown}",
-                expected=f"{self._told.first} to {self._told.stop - 1}",
+                expected=f"{self._manifest.first} to {self._manifest.stop - 1}",
                 hint="draw more by `graphkin epochs`, into a new folder",
             )
 
     def epoch(self, epoch: int, generation: Generation, draws: Draws, anchors: int | None) -> NDArray[np.int32]:
         """The positives of an epoch, as `positives_of` checks them. Raises as `require_epoch`, and `Damaged`."""
         self.require_epoch(epoch)
-        tables = [self._table(part) for part in self._told.of(epoch)]
-        if self._told.size != generation.size or sum(map(len, tables)) != generation.size:
+        tables = [self._table(part) for part in self._manifest.of(epoch)]
+        if self._manifest.size != generation.size or sum(map(len, tables)) != generation.size:
             raise self._damaged(
                 MANIFEST,
-                f"it has {sum(map(len, tables))} of {self._told.size} anchors in epoch {epoch}, and the generation has "
-                f"{generation.size} items",
+                f"it has {sum(map(len, tables))} of {self._manifest.size} anchors in epoch {epoch}, and the generation "
+                f"has {generation.size} items",
             )
         try:
             table = pa.concat_tables(tables)
         except pa.ArrowException as error:
             raise self._damaged(MANIFEST, f"the parts of epoch {epoch} do not fit together: {error}") from error
-        refuse = partial(self._damaged, ", ".join(part.name for part in self._told.of(epoch)))
+        refuse = partial(self._damaged, ", ".join(part.name for part in self._manifest.of(epoch)))
         return positives_of(table, generation, draws, epoch, anchors, refuse)
 
     def _table(self, part: EpochPart) -> pa.Table:
@@ -127,9 +136,9 @@ class EpochFolder:
 
 
 def _key(policy: Policy | None) -> str | None:
-    """What of a policy can change a draw."""
+    """Return the part of a policy that can change a sample."""
     return None if policy is None else policy.canonical()
 
 
-def _said(policy: Policy | None) -> str:
+def _describe(policy: Policy | None) -> str:
     return "no positives" if policy is None else json.dumps(policy.model_dump())

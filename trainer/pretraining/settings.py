@@ -25,7 +25,7 @@ Assignment = tuple[str, Any]
 
 _NONE = "none"
 _LITERALLY = ConfigDict(strict=True, allow_inf_nan=False)
-_CHOSEN = {
+_DERIVED = {
     "strategy": "--strategy",
     "preset": "--preset",
     "task.name": "--strategy",
@@ -135,8 +135,8 @@ def _validate(name: str, value: Any, setting: _Setting) -> Any:
     except ValidationError as error:
         expectation = error.errors(include_url=False)[0]["msg"].removeprefix("Input should be ")
         raise InvalidInput(f"not a value of {name}", given=value, expected=expectation) from error
-    if name in _CHOSEN and result != setting.value:
-        raise InvalidInput(f"{name} is chosen by {_CHOSEN[name]}", given=value, expected=str(setting.value))
+    if name in _DERIVED and result != setting.value:
+        raise InvalidInput(f"{name} is chosen by {_DERIVED[name]}", given=value, expected=str(setting.value))
     return result
 
 
