@@ -146,7 +146,7 @@ def first_uses(store: Store) -> Milliseconds:
 def uses(generation: Generation) -> Callable[[], Milliseconds]:
     """Return a function that measures repeated uses."""
     search, sampler = kind_of(generation).search(generation), generation.sampler(threads=1)
-    query, policy = kind_of(generation).read(resolve(), _ASPIRIN, "smiles"), Policy.of("random_walk")
+    query, policy = kind_of(generation).read(resolve(), _ASPIRIN, "smiles"), Policy.from_name("random_walk")
     anchors = np.arange(min(_ANCHORS, generation.size), dtype=np.int32)
     works: dict[str, tuple[Callable[[], object], int]] = {
         "neighbours": (lambda: generation.neighbors(17, limit=50), 5000),

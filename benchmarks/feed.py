@@ -102,7 +102,7 @@ def rate(config: PretrainConfig, source: Source, epoch: int, train: Callable[[Dr
 
 def compare(folder: Path, molecules: int, pairs: int) -> None:
     label = ingest_molecules(folder, molecules, _THRESHOLD)
-    config = PretrainConfig.of("hgc-fo", batch_size=64)
+    config = PretrainConfig.from_strategy("hgc-fo", batch_size=64)
     with online(config, folder, "before") as before:
         corpus = before.corpus()
         memory = MemorySource(corpus, config.draws, [before.epoch(epoch) for epoch in range(pairs + 1)])
@@ -128,7 +128,7 @@ def feed(folder: Path, molecules: int) -> None:
     label = ingest_molecules(folder, molecules, _FED_THRESHOLD)
     print(f"{label}, batch 256, no model, {torch.get_num_threads()} threads; anchors a second, epoch by epoch")
     for strategy in ("hgc-fo", "hgc-ho"):
-        config = PretrainConfig.of(strategy)
+        config = PretrainConfig.from_strategy(strategy)
         with online(config, folder, "fed") as source:
             assemble = partial(Step.from_draw, graphs=Assembler(source.corpus()))
             rates = [rate(config, source, epoch, assemble) for epoch in range(_FED_EPOCHS)]

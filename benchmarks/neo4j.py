@@ -36,7 +36,7 @@ from graphkin.store.sampling.base import Engine
 from graphkin.store.transfer import copy_generation
 from tests.conftest import JARS, Neo4jServer
 
-_POLICY = Policy.of("random_walk", length=2, walks=5)
+_POLICY = Policy.from_name("random_walk", length=2, walks=5)
 _PAGE = 50  # neighbors
 
 

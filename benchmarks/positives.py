@@ -25,10 +25,10 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 _BATCH = 256
 _POLICIES = {
-    "random_walk, length 2, 5 walks, k 5": Policy.of("random_walk", length=2, walks=5),
-    "the same, p 0.5, q 2": Policy.of("random_walk", length=2, walks=5, p=0.5, q=2.0),
-    "first_order, k 3": Policy.of("first_order"),
-    "second_order, k 3": Policy.of("second_order"),
+    "random_walk, length 2, 5 walks, k 5": Policy.from_name("random_walk", length=2, walks=5),
+    "the same, p 0.5, q 2": Policy.from_name("random_walk", length=2, walks=5, p=0.5, q=2.0),
+    "first_order, k 3": Policy.from_name("first_order"),
+    "second_order, k 3": Policy.from_name("second_order"),
 }
 
 

@@ -75,7 +75,7 @@ def main() -> None:
     options = parser.parse_args()
     source, lines = molecules(options.molecules)
     corpus = featurize([line.split()[0] for line in lines], source, os.cpu_count() or 1)
-    config = PretrainConfig.of("hgc-fo", batch_size=options.batch_size, bf16=options.bf16)
+    config = PretrainConfig.from_strategy("hgc-fo", batch_size=options.batch_size, bf16=options.bf16)
     steps = Steps(config, Assembler(corpus, options.device))
     steps.seconds(_WARM_UP)
     median = statistics.median(steps.seconds(options.steps) for _ in range(options.blocks)) / options.steps

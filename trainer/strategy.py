@@ -171,7 +171,7 @@ class Draws:
         require(0 <= self.seed <= MAX_SEED, "seed", self.seed, f"0 to {MAX_SEED}")
 
     @classmethod
-    def of(
+    def from_strategy(
         cls,
         strategy: Strategy,
         *,

@@ -74,7 +74,7 @@ def resolve_config(
     """
     from graphkin.trainer.pretraining.config import Model, PretrainConfig
 
-    config = PretrainConfig.of(kind=kind, model=Model.of(kind, encoder), **options)
+    config = PretrainConfig.from_strategy(kind=kind, model=Model.from_kind(kind, encoder), **options)
     if file is None and not assignments:
         return config  # settings.py needs pydantic, which machines that train offline may lack
     from graphkin.trainer.pretraining.settings import assigned, changed, read_settings

@@ -54,7 +54,7 @@ class StoredSource(Source):
         positives = np.empty((size, 0), np.int32)
         negatives = np.empty((0, 0), np.int32)
         if draws.policy is not None:
-            policy = Policy.of(**asdict(draws.policy))
+            policy = Policy.from_name(**asdict(draws.policy))
             positives = self._sampler.positives(np.arange(size, dtype=np.int32), policy, draws.seed, epoch).positives
         if draws.negatives:
             negatives = self._sampler.negatives(draws.seed, epoch, 0, draws.batches(size), draws.negatives)

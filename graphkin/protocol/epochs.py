@@ -47,7 +47,7 @@ class Epochs(Frozen):
     stop: Annotated[int, Field(ge=0)]
     parts: list[EpochPart]
 
-    def of(self, epoch: int) -> list[EpochPart]:
+    def parts_of(self, epoch: int) -> list[EpochPart]:
         """Return the parts of one epoch."""
         return [part for part in self.parts if part.epoch == epoch]
 

@@ -57,7 +57,7 @@ class Policy(Frozen):
         return values
 
     @classmethod
-    def of(cls, name: str, **explicit: Any) -> Self:
+    def from_name(cls, name: str, **explicit: Any) -> Self:
         """Return the policy `name` with the parameters in `explicit`; None stands for the default."""
         return cls.model_validate(
             {"name": name, **{key: value for key, value in explicit.items() if value is not None}}

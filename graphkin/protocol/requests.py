@@ -555,7 +555,7 @@ class PolicyFields(Frozen):
     def resolved(self) -> Policy:
         """Return the policy with its default parameters."""
         parameters = self.model_dump(include=set(Policy.model_fields))
-        return Policy.of(self.policy, **parameters)
+        return Policy.from_name(self.policy, **parameters)
 
 
 class PositivesQuery(PolicyFields, GenerationQuery):

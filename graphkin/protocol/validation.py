@@ -28,4 +28,4 @@ def policy_of(name: str, **parameters: Any) -> Policy:
         InvalidInput: A parameter is invalid; the error names it.
     """
     with refusing():
-        return Policy.of(name, **parameters)
+        return Policy.from_name(name, **parameters)

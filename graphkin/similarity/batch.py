@@ -83,7 +83,7 @@ class BatchPlan:
                 mask = is_done[matches.query]
                 parts.append(Matches(remaining[matches.query[mask]], matches.ids[mask], matches.similarity[mask]))
                 remaining = remaining[~is_done]
-        parts += (Matches.of(query, self._search_one(query)) for query in remaining.tolist())
+        parts += (Matches.from_hits(query, self._search_one(query)) for query in remaining.tolist())
         return Matches.gathered(parts)
 
     def _search_block(self, queries: Int32, floor: np.float32) -> Matches:
@@ -123,7 +123,7 @@ class _BestHits:
     """
 
     def __init__(self, planes: BitPlanes, words: UInt64, popcounts: Int64, floor: np.float32, limit: int) -> None:
-        self.matches = Matches.of(0, NO_HITS)
+        self.matches = Matches.from_hits(0, NO_HITS)
         self._planes = planes
         self._words = words
         self._popcounts = popcounts

@@ -56,14 +56,14 @@ class Matches:
     similarity: Float32
 
     @staticmethod
-    def of(query: int, hits: Hits) -> "Matches":
+    def from_hits(query: int, hits: Hits) -> "Matches":
         """Return the hits of one query as matches."""
         return Matches(np.full(len(hits.ids), query, np.int32), hits.ids, hits.similarity)
 
     @staticmethod
     def gathered(parts: "Iterable[Matches]") -> "Matches":
         """Concatenate `parts` in query order. All hits of a query must be in one part."""
-        blocks = [Matches.of(0, NO_HITS), *parts]
+        blocks = [Matches.from_hits(0, NO_HITS), *parts]
         query, ids, similarity = (
             np.concatenate([getattr(block, name) for block in blocks]) for name in ("query", "ids", "similarity")
         )

@@ -183,7 +183,7 @@ class Search(ABC):
         """
         calls = (partial(self.search, query, min_similarity, limit) for query in queries)
         for number, hits in enumerate(in_order(calls, threads)):
-            yield Matches.of(number, hits)
+            yield Matches.from_hits(number, hits)
 
     def require_comparable(self, query: Query) -> None:  # noqa: B027 - most kinds can compare every query they can read
         """Check that the query can be compared with these items.

@@ -29,7 +29,7 @@ def compile_kernels() -> None:
     traverse.layers(graph, indices[:2], 1, np.float32(0.5))
     sampler = SnapshotSampler(graph, "", threads=1)
     for name in ("first_order", "random_walk", "second_order"):
-        sampler.explain(0, Policy.of(name), 0, 0)
+        sampler.explain(0, Policy.from_name(name), 0, 0)
     sampler.negatives(0, 0, 0, 1, 1)
     words = _read_only([[1], [2], [3]], np.uint64)
     for fingerprints in (words, words[:1].copy()):  # read-only as for all items, writable as for a selection

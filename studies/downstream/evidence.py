@@ -139,7 +139,7 @@ def recipe_of(collection: str) -> MoleculeRecipe:
 
 
 def config_of(arm: Arm, options: Options, seed: int) -> PretrainConfig:
-    config = PretrainConfig.of(
+    config = PretrainConfig.from_strategy(
         arm.strategy,
         model=Model(arm.encoder),
         batch_size=_BATCH,

@@ -180,7 +180,7 @@ def _look(corpus: Corpus, row: int) -> str:
 
 
 def train_encoder(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:
-    config = PretrainConfig.of(strategy, kind="graph", seed=seed, max_steps=options.steps, bf16=options.bf16)
+    config = PretrainConfig.from_strategy(strategy, kind="graph", seed=seed, max_steps=options.steps, bf16=options.bf16)
     source = OnlineSource(
         url(), _collection_name(without), config.draws, features, default_cache(options.work / "cache")
     )
@@ -221,7 +221,7 @@ def run_probe(options: Options, name: str, arm: str, seed: int, without: Fold, f
 
 def run_finetuning(options: Options, name: str, arm: str, seed: int, without: Fold, fold: int) -> Cell:
     data, stopwatch = dataset(name), Stopwatch()
-    start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed, without))
+    start = Start(Model()) if arm == "random" else Start.from_checkpoint(options.run(arm, seed, without))
     split = stratified_split(data.labels, fold)
     run = finetune(start, data, split, FinetuneOptions(epochs=options.epochs), seed)
     scores = {metric: curve.score for metric, curve in run.curves.items()}

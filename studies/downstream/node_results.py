@@ -119,7 +119,7 @@ def ingest_collection(options: Options) -> Cell:
     if code:
         raise SystemExit(code)
     seconds = stopwatch.read()["seconds"]
-    with serve(options) as url, source_of(options, PretrainConfig.of("hgc-fo", kind="node"), url) as source:
+    with serve(options) as url, source_of(options, PretrainConfig.from_strategy("hgc-fo", kind="node"), url) as source:
         edges, links = len(source.edges()), len(source.links())
         return {"nodes": source.generation.size, "edges": edges, "links": links, "seconds": seconds}
 
@@ -129,7 +129,7 @@ def source_of(options: Options, config: PretrainConfig, url: str) -> OnlineSourc
 
 
 def train_encoder(options: Options, strategy: Strategy, seed: int, url: Callable[[], str]) -> Cell:
-    config = PretrainConfig.of(strategy, kind="node", seed=seed, max_steps=options.steps)
+    config = PretrainConfig.from_strategy(strategy, kind="node", seed=seed, max_steps=options.steps)
     return run_pretraining(config, source_of(options, config, url()), options.run(strategy, seed), _CHECKPOINT)
 
 
@@ -138,8 +138,8 @@ def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> En
     if arm != "random":
         return load_encoder(options.run(arm, seed)).encoder
     torch.manual_seed(seed)
-    result = make_encoder(Model.of("node"))
-    with source_of(options, PretrainConfig.of("gcc", kind="node"), url()) as source:
+    result = make_encoder(Model.from_kind("node"))
+    with source_of(options, PretrainConfig.from_strategy("gcc", kind="node"), url()) as source:
         corpus = source.corpus()
     sample = np.random.default_rng(0).choice(corpus.size, min(_CALIBRATION, corpus.size), replace=False)
     calibrate(result, corpus, np.sort(sample))
@@ -174,7 +174,7 @@ def _regression(data: NodeDataset, vectors: NDArray[np.floating[Any]]) -> list[f
 
 def run_finetuning(options: Options, arm: str, seed: int, fold: int) -> Cell:
     data, stopwatch = airports(), Stopwatch()
-    start = Start(Model.of("node")) if arm == "random" else Start.of(options.run(arm, seed))
+    start = Start(Model.from_kind("node")) if arm == "random" else Start.from_checkpoint(options.run(arm, seed))
     run = finetune(start, data, data.splits()[fold], replace(NODES, epochs=options.epochs), seed)
     return {"accuracy": run.main.score, "run": asdict(run), **stopwatch.read()}
 

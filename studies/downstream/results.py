@@ -118,7 +118,9 @@ def train_encoder(options: Options, arm: str, seed: int, place: Callable[[], Pla
     from graphkin.trainer.feed.online import OnlineSource, default_cache
 
     strategy = STRATEGY_OF[arm]
-    config = PretrainConfig.of(strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=options.bf16)
+    config = PretrainConfig.from_strategy(
+        strategy, batch_size=_BATCH, seed=seed, max_steps=options.steps, bf16=options.bf16
+    )
     if arm == "rdm-all":
         config = over_all_atoms(config)
     local = default_cache(options.work / "cache")
@@ -166,7 +168,7 @@ def run_probe(options: Options, name: str, arm: str, seed: int) -> Cell:
 def run_finetuning(options: Options, name: str, arm: str, seed: int) -> Cell:
     data, groups = dataset(name)
     stopwatch = Stopwatch()
-    start = Start(Model()) if arm == "random" else Start.of(options.run(arm, seed))
+    start = Start(Model()) if arm == "random" else Start.from_checkpoint(options.run(arm, seed))
     run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
     late = float(np.mean(run.main.test[-LATE:]))
     return {**asdict(run), **stopwatch.read(), "auc": run.main.score, "late_auc": late}

@@ -57,7 +57,7 @@ def measure_arm(options: Options, arm: str, seed: int, url: str, epochs: int, fo
     encoder = _encoder(options, arm, seed)
     frozen = {name: _probe_frozen(encoder, name) for name in SETS}
     learned = arm in (_SUPERVISED, *TRAINED)
-    start = Start.of(options.run(arm, seed)) if learned else Start(Model())
+    start = Start.from_checkpoint(options.run(arm, seed)) if learned else Start(Model())
     tuned = {} if arm == "calibrated" else {name: _fine_tune(start, name, seed, epochs, folds) for name in FINETUNED}
     return {"arm": arm, "seed": seed, "frozen": frozen, "finetuned": tuned, "epochs": epochs, **stopwatch.read()}
 

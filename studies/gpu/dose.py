@@ -51,4 +51,6 @@ def measure(setting: Setting, piece: Piece) -> Parts:
 
 def config_of(arm: Positives, seed: int) -> PretrainConfig:
     """Return the training configuration. Anchors have edges under both the exact rule and the window rule."""
-    return PretrainConfig.of("hgc-fo", batch_size=BATCH, seed=seed, max_steps=STEPS, bf16=True, positives=arm)
+    return PretrainConfig.from_strategy(
+        "hgc-fo", batch_size=BATCH, seed=seed, max_steps=STEPS, bf16=True, positives=arm
+    )

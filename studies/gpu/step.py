@@ -61,7 +61,7 @@ def prepare(setting: Setting) -> None:
 def measure(setting: Setting, piece: Piece) -> Parts:
     (strategy,) = [each for each in LEARNED_BY["molecule"] if each == piece.unit]
     lengths = TINY if setting.tiny else FULL
-    config = PretrainConfig.of(strategy, bf16=True)
+    config = PretrainConfig.from_strategy(strategy, bf16=True)
     config = shrunk(config, 1) if setting.tiny else config
     for part in piece.parts:
         if part == "step":
@@ -110,7 +110,7 @@ def _profile_steps(setting: Setting, config: PretrainConfig, steps: int) -> Cell
 
 
 def _losses(setting: Setting, strategy: Strategy, lengths: Lengths, device: str) -> list[float]:
-    config = PretrainConfig.of(strategy, batch_size=_PARITY_BATCH)
+    config = PretrainConfig.from_strategy(strategy, batch_size=_PARITY_BATCH)
     config = shrunk(config, 1) if setting.tiny else config
     return _run(setting, replace(config, max_steps=lengths.parity), device)
 

@@ -61,7 +61,9 @@ class Training:
 
     def config(self, masking: Masking, seed: int) -> PretrainConfig:
         steps = self.ends[-1]
-        result = PretrainConfig.of("adam", batch_size=self.batch_size, max_steps=steps, seed=seed, bf16=self.bf16)
+        result = PretrainConfig.from_strategy(
+            "adam", batch_size=self.batch_size, max_steps=steps, seed=seed, bf16=self.bf16
+        )
         return replace(result, masking=masking)
 
     def path(self, generation: Generation, masking: Masking, seed: int, molecules: int) -> Path | None:

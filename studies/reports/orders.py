@@ -77,7 +77,7 @@ def report(generation: Generation, targets: int, samples: Sequence[int], runs: i
 
     def sample_run(order: PolicyName, sample: int, seed: int) -> Drawn:
         target_ids = np.random.default_rng(seed).choice(linked, count, replace=False)
-        positives = sampler.positives(target_ids, Policy.of(order, k=sample), seed, 0).positives
+        positives = sampler.positives(target_ids, Policy.from_name(order, k=sample), seed, 0).positives
         return _neighbor_figures(graph, search, target_ids, positives)
 
     draws = {

@@ -25,7 +25,7 @@ from graphkin.store.sampling.base import Sampler
 Graphkin = Callable[..., Any]
 Draw = Callable[[list[int]], Iterator[EpochPart]]
 
-WALK = Policy.of("random_walk")
+WALK = Policy.from_name("random_walk")
 
 
 def _replied(url: str, epoch: int, **query: Any) -> pa.Table:
@@ -144,7 +144,7 @@ def test_parts_follow_one_another(
     order = _order(generation, place_of("cut"))
     told = write_epochs(order, drawing(order, []))
     assert Epochs.opened(order.place.read("manifest.json")) == told
-    tables = [pq.read_table(pa.BufferReader(order.place.read(part.name))) for part in told.of(3)]
+    tables = [pq.read_table(pa.BufferReader(order.place.read(part.name))) for part in told.parts_of(3)]
     assert [len(table) for table in tables] == [150, 150, 100]
     assert pa.concat_tables(tables)["anchor"].to_pylist() == list(range(400))
 
@@ -162,7 +162,7 @@ def test_another_order_begins_anew_and_what_is_published_stays(
     before = _contents(place)
     write_epochs(order, drawing(order, asked))
     assert len(asked) == 6
-    for other in ({"seed": 7}, {"epochs": range(2, 5)}, {"policy": Policy.of("first_order")}):
+    for other in ({"seed": 7}, {"epochs": range(2, 5)}, {"policy": Policy.from_name("first_order")}):
         longer = _order(generation, place, **other)
         with pytest.raises(Conflict, match="other epochs"):
             write_epochs(longer, drawing(longer, []))

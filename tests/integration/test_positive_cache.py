@@ -29,7 +29,7 @@ from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 ends = np.arange(4000, dtype=np.int32) ^ 1
 graph = Graph(np.arange(4001, dtype=np.int64), ends, np.full(4000, 0.5, np.float32))
-folder, policy = Path(sys.argv[1]), Policy.of("first_order", k=1)
+folder, policy = Path(sys.argv[1]), Policy.from_name("first_order", k=1)
 """
 
 
@@ -39,7 +39,7 @@ def test_processes_share_a_folder(tmp_path):
     edgeless = Graph(np.zeros(4001, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
     silent = SnapshotSampler(edgeless, "g")
     with closing(PositiveCache(tmp_path, 10**6)) as cache:
-        sets = cache.get(silent, "g", 4000, Policy.of("first_order", k=1), 0, 0)
+        sets = cache.get(silent, "g", 4000, Policy.from_name("first_order", k=1), 0, 0)
         assert np.array_equal(sets.positives[:, 0], np.arange(4000) ^ 1)
 
 

@@ -77,7 +77,7 @@ def url(folder: Path) -> Iterator[str]:
 
 
 def trained(strategy: Strategy, folder: Path, url: str) -> Trained:
-    config = PretrainConfig.of(strategy, batch_size=BATCH, max_steps=STEPS)
+    config = PretrainConfig.from_strategy(strategy, batch_size=BATCH, max_steps=STEPS)
     parallel = partial(features, workers=os.cpu_count() or 1)
     with OnlineSource(url, "zinc", config.draws, parallel, default_cache(folder)) as source:
         pretrain(config, source, folder / strategy)

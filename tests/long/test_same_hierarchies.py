@@ -53,9 +53,9 @@ SETS: dict[str, tuple[Any, Any]] = {
     "IMDB-BINARY": (lambda _: [GRAPHS / "IMDB-BINARY.zip"], resolve_graphs()),
 }
 POLICIES = {
-    "first order": Policy.of("first_order"),
-    "random walks": Policy.of("random_walk"),
-    "second order": Policy.of("second_order"),
+    "first order": Policy.from_name("first_order"),
+    "random walks": Policy.from_name("random_walk"),
+    "second order": Policy.from_name("second_order"),
 }
 
 

@@ -99,7 +99,7 @@ class Start:
     finetuned: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, checkpoint: Path) -> "Start":
+    def from_checkpoint(cls, checkpoint: Path) -> "Start":
         """Load the newest checkpoint of a run. Raises the errors of `load_encoder`."""
         pretrained = load_encoder(checkpoint)
         return cls(pretrained.model, pretrained.config, pretrained.encoder, pretrained.finetuned)

@@ -54,7 +54,7 @@ class EpochFolder:
 
     def require(self, generation: Generation, draws: Draws) -> None:
         """Raise `InvalidInput` unless these are the positives of this generation that `draws` requests."""
-        requested = None if draws.policy is None else Policy.of(**asdict(draws.policy))
+        requested = None if draws.policy is None else Policy.from_name(**asdict(draws.policy))
         for name, actual, expected, is_same in (
             ("generation", self._manifest.generation, generation.id, self._manifest.generation == generation.id),
             (
@@ -86,7 +86,7 @@ class EpochFolder:
     def epoch(self, epoch: int, generation: Generation, draws: Draws, anchors: int | None) -> NDArray[np.int32]:
         """The positives of an epoch, as `positives_of` checks them. Raises as `require_epoch`, and `Damaged`."""
         self.require_epoch(epoch)
-        tables = [self._table(part) for part in self._manifest.of(epoch)]
+        tables = [self._table(part) for part in self._manifest.parts_of(epoch)]
         if self._manifest.size != generation.size or sum(map(len, tables)) != generation.size:
             raise self._damaged(
                 MANIFEST,
@@ -97,7 +97,7 @@ class EpochFolder:
             table = pa.concat_tables(tables)
         except pa.ArrowException as error:
             raise self._damaged(MANIFEST, f"the parts of epoch {epoch} do not fit together: {error}") from error
-        refuse = partial(self._damaged, ", ".join(part.name for part in self._manifest.of(epoch)))
+        refuse = partial(self._damaged, ", ".join(part.name for part in self._manifest.parts_of(epoch)))
         return positives_of(table, generation, draws, epoch, anchors, refuse)
 
     def _table(self, part: EpochPart) -> pa.Table:

@@ -34,7 +34,7 @@ def positives_of(
         refuse: Makes the error for a table with other contents.
     """
     assert draws.policy is not None
-    size, policy = generation.size, Policy.of(**asdict(draws.policy))
+    size, policy = generation.size, Policy.from_name(**asdict(draws.policy))
     _require_metadata(table, refuse, generation=generation.id, seed=draws.seed, epoch=epoch)
     if _policy(table) != policy.canonical():
         raise refuse(f"it is of policy {_metadata_value(table, 'policy')}, and {policy.canonical()} was requested")

@@ -69,7 +69,7 @@ class Model:
         require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1")
 
     @classmethod
-    def of(cls, kind: str, encoder: Encoder = "gin") -> Self:
+    def from_kind(cls, kind: str, encoder: Encoder = "gin") -> Self:
         """Return the published model for items of this kind.
 
         Raises:
@@ -291,7 +291,7 @@ class PretrainConfig:
             _require_fitting(self.contrast, self.draws)
 
     @classmethod
-    def of(
+    def from_strategy(
         cls,
         strategy: Strategy,
         preset: Preset = "default",
@@ -330,7 +330,7 @@ class PretrainConfig:
         require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES))
         settings, masking, is_hgc = _published_settings(kind), _masking(strategy), strategy.startswith("hgc")
         _require_learned(strategy, kind)
-        default_model = Model.of(kind)
+        default_model = Model.from_kind(kind)
         model = model or default_model
         require(
             (model.nodes is None) == (default_model.nodes is None),
@@ -344,7 +344,7 @@ class PretrainConfig:
         require(kind != "node" or positives != "augmented", "source of a node's positives", positives, "no copies")
         momentum = None if settings.queue is None else Momentum(queue=settings.queue if queue is None else queue)
         contrast = _contrast(strategy, mask_neighbors, momentum)
-        draws = Draws.of(
+        draws = Draws.from_strategy(
             strategy,
             kind=kind,
             preset=preset,

@@ -181,8 +181,8 @@ def finetune(
     chosen_device(device)
     defaults = NODES if task == "nodes" else FinetuneOptions()
     finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
-    model = Model.of(data_kind.removesuffix("s"), encoder or "gin")
-    start = Start(model) if checkpoint == "none" else Start.of(Path(checkpoint))
+    model = Model.from_kind(data_kind.removesuffix("s"), encoder or "gin")
+    start = Start(model) if checkpoint == "none" else Start.from_checkpoint(Path(checkpoint))
     data: Labelled
     if tu is not None:
         data = graphs = read_tu(tu)

@@ -21,7 +21,7 @@ class Sample(Places):
         self, published: Generation, molecules: Any, name: Any
     ) -> None:
         """Positives are within reach of the written edges and do not depend on the number of threads."""
-        anchors, policy = np.arange(published.size, dtype=np.int32), Policy.of(name)
+        anchors, policy = np.arange(published.size, dtype=np.int32), Policy.from_name(name)
         neighbors: dict[int, set[int]] = {id: set() for id in anchors.tolist()}
         for a, b in molecules.pairs:
             neighbors[a].add(b)

@@ -85,7 +85,7 @@ def test_arrow_and_json_lines_say_the_same(client: httpx.Client, size: int, draw
 def test_arrow_carries_schema_and_provenance(client: httpx.Client, draw: dict[str, Any]) -> None:
     generation = client.get(URL).json()["generation"]
     parameters = {name: value for name, value in draw.items() if name not in ("policy", "seed", "epoch")}
-    policy = Policy.of(draw["policy"], **parameters)
+    policy = Policy.from_name(draw["policy"], **parameters)
     for reply in (batch(client, [3, 1, 3], draw, **ARROW), epoch(client, draw, ARROW, stop=2)):
         schema = table_of(reply).schema
         assert {field.name: str(field.type).replace("element", "item") for field in schema} == {

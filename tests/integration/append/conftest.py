@@ -19,7 +19,7 @@ from graphkin.store.base import Generation, Store
 from graphkin.store.embedded import growth as embedded_growth
 
 OPTIONS = IngestOptions(workers=1, max_rejected=1)
-_POLICY = Policy.of("random_walk", p_end=0.1)
+_POLICY = Policy.from_name("random_walk", p_end=0.1)
 _OTHERWISE = {"times", "published_at", "fragments"}  # how a generation came about, and where its files are
 
 

@@ -37,7 +37,7 @@ ROWS = [0, 1, 4]
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    config = replace(PretrainConfig.of("rdm", max_steps=1), model=Model("gin", layers=2, width=8))
+    config = replace(PretrainConfig.from_strategy("rdm", max_steps=1), model=Model("gin", layers=2, width=8))
     nothing = np.empty((len(MOLECULES), 0), np.int32)
     source = MemorySource(featurize(MOLECULES, "molecules"), config.draws, [Epoch(nothing, nothing)])
     pretrain(config, source, folder)

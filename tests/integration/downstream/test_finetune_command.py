@@ -43,7 +43,9 @@ def file(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Pat
 def checkpoint(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small GCN that was pre-trained for three steps."""
     folder = tmp_path_factory.mktemp("runs") / "adam"
-    config = replace(PretrainConfig.of("adam", batch_size=16, max_steps=3), model=Model("gcn", layers=2, width=8))
+    config = replace(
+        PretrainConfig.from_strategy("adam", batch_size=16, max_steps=3), model=Model("gcn", layers=2, width=8)
+    )
     corpus, _ = featurize_readable(nci_smiles[:60], "nci")
     nothing = Epoch(np.empty((corpus.size, 0), np.int32), np.empty((0, 0), np.int32))
     pretrain(config, MemorySource(corpus, config.draws, [nothing]), folder)
@@ -177,7 +179,7 @@ def pretrained(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) 
     """`pretrained(strategy)`: a small GIN that was pre-trained so for three steps."""
 
     def train(strategy: Strategy) -> Path:
-        config = PretrainConfig.of(strategy, batch_size=16, max_steps=3, model=Model(layers=2, width=8))
+        config = PretrainConfig.from_strategy(strategy, batch_size=16, max_steps=3, model=Model(layers=2, width=8))
         corpus, _ = featurize_readable(nci_smiles[:60], "nci")
         nothing = Epoch(np.empty((corpus.size, 0), np.int32), np.empty((0, 0), np.int32))
         folder = tmp_path_factory.mktemp("runs") / strategy
@@ -312,7 +314,7 @@ def test_another_encoder_is_not_written_over_one(graphkin: Any, file: Path, chec
     before = files(tmp_path / "encoder")
     ended = graphkin(*command, *output, "--seeds", 1, "--epochs", 2)
     assert (ended.code, "finetuned.options.epochs, finetuned.seed" in ended.err) == (2, True), ended.err
-    config = PretrainConfig.of("adam", batch_size=16, max_steps=3)
+    config = PretrainConfig.from_strategy("adam", batch_size=16, max_steps=3)
     with pytest.raises(InvalidInput, match="holds a fine-tuned encoder"):
         Run(tmp_path / "encoder", {"config": config.as_json(), "generation": {}}, resume=True)
     assert files(tmp_path / "encoder") == before
@@ -415,7 +417,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def node_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small encoder of nodes, pre-trained by GCC for three steps."""
-    config = PretrainConfig.of("gcc", kind="node", batch_size=8, max_steps=3)
+    config = PretrainConfig.from_strategy("gcc", kind="node", batch_size=8, max_steps=3)
     config = replace(config, model=replace(config.model, layers=2, width=8))
     links = np.array(nx.barabasi_albert_graph(40, 3, seed=0).edges, np.int32)
     none = np.empty(0, np.int64)

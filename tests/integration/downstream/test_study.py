@@ -144,7 +144,7 @@ def test_tuning_looks_at_validation_alone_and_continues_where_it_stopped(
 
 
 def test_the_encoder_is_told_apart_by_its_weights(study: Study, tmp_path: Path) -> None:
-    config = PretrainConfig.of("hgc-fo", model=SMALL)
+    config = PretrainConfig.from_strategy("hgc-fo", model=SMALL)
     starts = [Start(SMALL, config, make_encoder(SMALL)) for _ in range(2)]
     documents = [replace(study, start=start).run([0], tmp_path / "result.json", quiet) for start in starts]
     digests = [document["setting"]["weights_sha256"] for document in documents]
@@ -154,7 +154,7 @@ def test_the_encoder_is_told_apart_by_its_weights(study: Study, tmp_path: Path) 
 
 
 def test_the_table_stands_beside_the_published_rows(study: Study, tmp_path: Path) -> None:
-    config = PretrainConfig.of("hgc-ho", model=SMALL)
+    config = PretrainConfig.from_strategy("hgc-ho", model=SMALL)
     start = Start(SMALL, config, make_encoder(SMALL))
     document = replace(study, name="bbbp", start=start).run([0, 1], tmp_path / "result.json", quiet)
     mean, std = document["summary"]["auc"]["mean"], document["summary"]["auc"]["std"]

@@ -32,7 +32,7 @@ def drawn(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two epochs of first-order positives of seed 4, in three parts each."""
     folder = tmp_path_factory.mktemp("epochs")
     with open_store(store_folder) as store, store.open("nci") as opened:
-        place, policy = Place(str(folder)), Policy.of("first_order")
+        place, policy = Place(str(folder)), Policy.from_name("first_order")
         order = Order(place, "nci", opened.id, opened.size, policy, 4, range(2), rows=150)
         sampler = opened.sampler()
         write_epochs(order, lambda missing: [order.draw(sampler, task) for task in missing])
@@ -78,7 +78,7 @@ def _source(url: str, place: str, tmp_path: Path, draws: Draws, last: int = 1) -
     return OnlineSource(url, "nci", draws, features, cache, last=last, epochs=EpochFolder(place))
 
 
-FIRST = Draws.of("hgc-fo", seed=4)
+FIRST = Draws.from_strategy("hgc-fo", seed=4)
 
 
 def test_negatives_and_features_come_from_the_server_all_the_same(
@@ -88,7 +88,7 @@ def test_negatives_and_features_come_from_the_server_all_the_same(
     place = f"memory://{tmp_path.name}"
     where = ("--store", store_folder, "--collection", "nci", "--output", place)
     assert graphkin("epochs", *where, "--epochs", 1, "--policy", "random_walk").code == 0
-    draws = Draws.of("hgc-ho", batch_size=180)
+    draws = Draws.from_strategy("hgc-ho", batch_size=180)
     with _source(url, place, tmp_path, draws, last=0) as read:
         epoch = read.epoch(0)
         assert len(read.corpus().atoms) == 400
@@ -103,11 +103,11 @@ def test_negatives_and_features_come_from_the_server_all_the_same(
 @pytest.mark.parametrize(
     ("draws", "last", "reason"),
     [
-        (Draws.of("hgc-fo", seed=5), 1, "another seed"),
-        (Draws.of("hgc-fo", seed=4, preset="rc"), 1, "another policy"),
-        (Draws.of("hgc-fo", seed=4, kind="node"), 1, "another policy"),  # k = 1
-        (Draws.of("hgc-ho", seed=4), 1, "another policy"),
-        (Draws.of("adam", seed=4), 1, "another policy"),
+        (Draws.from_strategy("hgc-fo", seed=5), 1, "another seed"),
+        (Draws.from_strategy("hgc-fo", seed=4, preset="rc"), 1, "another policy"),
+        (Draws.from_strategy("hgc-fo", seed=4, kind="node"), 1, "another policy"),  # k = 1
+        (Draws.from_strategy("hgc-ho", seed=4), 1, "another policy"),
+        (Draws.from_strategy("adam", seed=4), 1, "another policy"),
         (FIRST, 2, "was not drawn"),
     ],
 )

@@ -31,7 +31,7 @@ def test_a_folder_to_train_from(fetch: Any, url: str, tmp_path: Path) -> None:
     ended = fetch("--strategy", "hgc-ho", "--epochs", 3, *options)
     assert (ended.code, ended.err.splitlines()[-1][:9]) == (0, "fetching:")
     assert "400 items, 3 epochs" in ended.out
-    draws = Draws.of("hgc-ho", preset="rc", encoder="sage", batch_size=64, seed=9)
+    draws = Draws.from_strategy("hgc-ho", preset="rc", encoder="sage", batch_size=64, seed=9)
     with (
         OfflineSource(tmp_path / "out", draws, last=2) as offline,
         OnlineSource(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=2) as online,
@@ -45,7 +45,7 @@ def test_a_folder_to_train_from(fetch: Any, url: str, tmp_path: Path) -> None:
 
 def test_a_folder_for_masking_alone(fetch: Any, tmp_path: Path) -> None:
     assert fetch("--strategy", "adam", "--epochs", 0).code == 0
-    with OfflineSource(tmp_path / "out", Draws.of("adam")) as source:
+    with OfflineSource(tmp_path / "out", Draws.from_strategy("adam")) as source:
         assert source.corpus().size == 400
 
 

@@ -54,7 +54,9 @@ def edges_of(corpus: Corpus, item: int) -> list[tuple[int, int]]:
 
 
 def test_the_features_are_the_graphs(social: str, graphs: list[nx.Graph], tmp_path: Path) -> None:
-    with OnlineSource(social, "social", Draws.of("hgc-fo"), features, Cache(tmp_path / "cache", 2**30)) as source:
+    with OnlineSource(
+        social, "social", Draws.from_strategy("hgc-fo"), features, Cache(tmp_path / "cache", 2**30)
+    ) as source:
         corpus = source.corpus()
     assert (source.generation.kind, corpus.size) == ("graph", len(graphs))
     for item, graph in enumerate(graphs):
@@ -70,7 +72,7 @@ def test_offline_is_what_online_was_and_trains_alike(
     place = ("--api", social, "--collection", "social", "--cache-dir", tmp_path / "cache")
     options = ("--strategy", strategy, "--encoder", "gcn", "--seed", 3)
     assert graphkin("fetch", *place, *options, "--epochs", 2, "--output", tmp_path / "fetched").code == 0
-    draws = Draws.of(strategy, encoder="gcn", batch_size=32, seed=3)
+    draws = Draws.from_strategy(strategy, encoder="gcn", batch_size=32, seed=3)
     with (
         OnlineSource(social, "social", draws, features, Cache(tmp_path / "other", 2**30)) as online,
         OfflineSource(tmp_path / "fetched", draws, last=1) as offline,

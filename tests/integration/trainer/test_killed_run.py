@@ -22,7 +22,9 @@ def train(folder: Path, kill_at: int = 0) -> None:
     path = np.array([[0, 1, 0], [1, 2, 3], [2, 3, 0], [3, 4, 6]])
     atoms = np.random.default_rng(0).integers(3, size=(60, 2))
     corpus = Corpus.from_bonds("x", np.full(12, 5), np.full(12, 4), atoms, np.tile(path, (12, 1)))
-    config = replace(PretrainConfig.of("hgc-adam-fo", batch_size=4, max_steps=130), model=Model(layers=2, width=8))
+    config = replace(
+        PretrainConfig.from_strategy("hgc-adam-fo", batch_size=4, max_steps=130), model=Model(layers=2, width=8)
+    )
     epoch = Epoch(((np.arange(12)[:, None] + [1, 2, 3]) % 12).astype(np.int32), np.empty((0, 0), np.int32))
 
     def report(told: Report) -> None:

@@ -41,7 +41,7 @@ def town(
 
 
 def test_features_and_links_are_the_graphs(town: str, graph: nx.Graph, tmp_path: Path) -> None:
-    draws = Draws.of("gcc", kind="node")
+    draws = Draws.from_strategy("gcc", kind="node")
     with OnlineSource(town, "town", draws, features, Cache(tmp_path / "cache", 2**30)) as source:
         corpus, links = source.corpus(), source.links()
         np.testing.assert_array_equal(source.links(), links)  # from the cache
@@ -66,7 +66,7 @@ def test_offline_is_what_online_was_and_trains_alike(
     options = ("--strategy", strategy, "--seed", 3)
     assert graphkin("fetch", *place, *options, "--epochs", 2, "--output", tmp_path / "fetched").code == 0
     assert (tmp_path / "fetched" / "links.npz").exists() == (strategy == "gcc")
-    draws = Draws.of(strategy, kind="node", batch_size=32, seed=3)
+    draws = Draws.from_strategy(strategy, kind="node", batch_size=32, seed=3)
     with (
         OnlineSource(town, "town", draws, features, Cache(tmp_path / "other", 2**30)) as online,
         OfflineSource(tmp_path / "fetched", draws, last=1) as offline,

@@ -74,7 +74,7 @@ def test_anchors_are_linked_by_both_rules(place: tuple[str, Path], tmp_path: Pat
                 near = [set(rows.indices[a:b].tolist()) for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)]
     both = (degrees["exact"] > 0) & (degrees["window"] > 0)
     assert 0 < both.sum() < min((each > 0).sum() for each in degrees.values())
-    draws = Draws.of("hgc-fo", batch_size=8, positives="window")
+    draws = Draws.from_strategy("hgc-fo", batch_size=8, positives="window")
     with online(url, "exact", draws, features, Cache(tmp_path, 2**30), beside="window", last=0) as source:
         positives = source.epoch(0).positives
     np.testing.assert_array_equal(positives[:, 0] >= 0, both)
@@ -87,7 +87,7 @@ def test_a_fetched_folder_draws_the_same(
 ) -> None:
     chosen = ("--strategy", "hgc-fo", "--batch-size", 8, "--positives", name)
     assert pretrain(*chosen, "--beside", "window", "--epochs", 1, run="folder", command="fetch").code == 0
-    draws = Draws.of("hgc-fo", batch_size=8, positives=name)
+    draws = Draws.from_strategy("hgc-fo", batch_size=8, positives=name)
     with (
         OfflineSource(tmp_path / "folder", draws) as offline,
         online(place[0], "exact", draws, features, Cache(tmp_path / "o", 2**30), beside="window", last=0) as source,

@@ -48,8 +48,8 @@ def source_of(config: PretrainConfig, corpus: Corpus, epochs: int = 3) -> Memory
 
 
 def small(strategy: str, **options: Any) -> PretrainConfig:
-    model = replace(Model.of(options.get("kind", "molecule")), layers=2, width=8, dropout=0.2)
-    config = PretrainConfig.of(strategy, model=model, batch_size=6, seed=11, **options)  # type: ignore[arg-type]
+    model = replace(Model.from_kind(options.get("kind", "molecule")), layers=2, width=8, dropout=0.2)
+    config = PretrainConfig.from_strategy(strategy, model=model, batch_size=6, seed=11, **options)  # type: ignore[arg-type]
     return replace(config, draws=replace(config.draws, negatives=min(config.draws.negatives, 5)))
 
 

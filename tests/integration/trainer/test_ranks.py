@@ -65,7 +65,7 @@ def draws(config: PretrainConfig) -> list[Draw]:
 
 def options(case: Case) -> PretrainConfig:
     kind, strategy = case
-    config = PretrainConfig.of(strategy, kind=kind, batch_size=7, queue=17 if kind == "node" else None)
+    config = PretrainConfig.from_strategy(strategy, kind=kind, batch_size=7, queue=17 if kind == "node" else None)
     draws = replace(config.draws, negatives=5 if config.draws.negatives else 0)
     return replace(config, draws=draws, model=replace(config.model, layers=2, width=8))
 

@@ -48,7 +48,7 @@ def same_corpus(one: Corpus, other: Corpus) -> bool:
 
 @pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_online_is_what_the_api_says(url: str, cache: Cache, strategy: Strategy) -> None:
-    draws = Draws.of(strategy, preset="rc", batch_size=64, seed=11)
+    draws = Draws.from_strategy(strategy, preset="rc", batch_size=64, seed=11)
     with OnlineSource(url, "nci", draws, features, cache, last=1) as source, httpx.Client(base_url=url) as plain:
         epochs = [source.epoch(0), source.epoch(1)]
         generation, corpus = source.generation, source.corpus()
@@ -76,7 +76,7 @@ def test_online_is_what_the_api_says(url: str, cache: Cache, strategy: Strategy)
 
 @pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_offline_is_what_online_was(url: str, cache: Cache, tmp_path: Path, strategy: Strategy) -> None:
-    draws = Draws.of(strategy, batch_size=64)
+    draws = Draws.from_strategy(strategy, batch_size=64)
     with OnlineSource(url, "nci", draws, features, cache, last=EPOCHS - 1) as online:
         write_offline(online, EPOCHS, tmp_path)
         with OfflineSource(tmp_path, draws, last=EPOCHS - 1) as offline:
@@ -94,20 +94,20 @@ def test_pairs_are_the_edges_of_the_hierarchy(url: str, store_folder: Path, cach
         pairs = np.stack([source, target], axis=1)[source < target]
         twins = np.stack([source, target], axis=1)[(source < target) & (graph.similarity == 1)]
     assert len(twins)
-    with OnlineSource(url, "nci", Draws.of("hgc-fo"), features, cache, last=0) as online:
+    with OnlineSource(url, "nci", Draws.from_strategy("hgc-fo"), features, cache, last=0) as online:
         np.testing.assert_array_equal(online.edges(), pairs)
         np.testing.assert_array_equal(online.twins(), twins)
         write_offline(online, 0, tmp_path)
-    with OfflineSource(tmp_path, Draws.of("hgc-fo")) as offline:
+    with OfflineSource(tmp_path, Draws.from_strategy("hgc-fo")) as offline:
         np.testing.assert_array_equal(offline.twins(), twins)
         with pytest.raises(InvalidInput, match="edges"):
             offline.edges()
 
 
 def test_larger_batches_take_the_first_of_those_fetched(url: str, cache: Cache, tmp_path: Path) -> None:
-    with OnlineSource(url, "nci", Draws.of("hgc-ho", batch_size=64), features, cache, last=0) as online:
+    with OnlineSource(url, "nci", Draws.from_strategy("hgc-ho", batch_size=64), features, cache, last=0) as online:
         write_offline(online, 1, tmp_path)
-    larger = Draws.of("hgc-ho", batch_size=256)
+    larger = Draws.from_strategy("hgc-ho", batch_size=256)
     with OnlineSource(url, "nci", larger, features, cache, last=0) as online, OfflineSource(tmp_path, larger) as off:
         assert len(off.epoch(0).negatives) == 2
         assert same(off.epoch(0), online.epoch(0))
@@ -115,7 +115,7 @@ def test_larger_batches_take_the_first_of_those_fetched(url: str, cache: Cache, 
 
 def test_what_is_cached_needs_no_server(serve: Any, store_folder: Path, open_proxy: Any, cache: Cache) -> None:
     with serve(store_folder) as url, open_proxy(url) as proxy:
-        draws = Draws.of("hgc-ho", batch_size=64)
+        draws = Draws.from_strategy("hgc-ho", batch_size=64)
         with OnlineSource(proxy.url, "nci", draws, features, cache, last=2) as source:
             first = [source.epoch(epoch) for epoch in range(3)]
             corpus = source.corpus()
@@ -129,7 +129,7 @@ def test_what_is_cached_needs_no_server(serve: Any, store_folder: Path, open_pro
 
 def test_a_kind_of_items_without_features_is_refused(url: str, cache: Cache) -> None:
     with (
-        OnlineSource(url, "dots", Draws.of("hgc-fo"), features, cache) as source,
+        OnlineSource(url, "dots", Draws.from_strategy("hgc-fo"), features, cache) as source,
         pytest.raises(Conflict, match=r"(?s)no features.*dots, of kind dot"),
     ):
         source.corpus()
@@ -140,7 +140,7 @@ def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
     url: str, store_folder: Path, tmp_path: Path, serve_apart: Any, open_proxy: Any, cache: Cache, other_cache: Cache
 ) -> None:
     """It is killed in the stream of epoch 0, which is waited for, and in that of epoch 1, which is loaded ahead."""
-    draws = Draws.of("hgc-fo", seed=5)
+    draws = Draws.from_strategy("hgc-fo", seed=5)
     with OnlineSource(url, "many", draws, features, cache, last=2) as straight:
         wanted = [straight.epoch(epoch) for epoch in range(3)]
     with serve_apart(store_folder, tmp_path / "a") as (first, process), open_proxy(first) as proxy:
@@ -176,7 +176,7 @@ def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
 def test_what_fails_ahead_of_time_is_raised_when_it_is_asked_for(
     serve: Any, own_store: Path, publish: Callable[[Path, int], str], cache: Cache
 ) -> None:
-    with serve(own_store) as url, OnlineSource(url, "nci", Draws.of("hgc-fo"), features, cache) as source:
+    with serve(own_store) as url, OnlineSource(url, "nci", Draws.from_strategy("hgc-fo"), features, cache) as source:
         source.epoch(0)
         source.epoch(1)
         publish(own_store, 80)
@@ -187,11 +187,11 @@ def test_what_fails_ahead_of_time_is_raised_when_it_is_asked_for(
         with pytest.raises(Deleted):
             source.corpus()
     with serve(own_store) as url, pytest.raises(Deleted):
-        OnlineSource(url, "nci", Draws.of("hgc-fo"), features, cache, generation=source.generation.id)
+        OnlineSource(url, "nci", Draws.from_strategy("hgc-fo"), features, cache, generation=source.generation.id)
 
 
 def test_closing_never_hangs(proxy: Any, cache: Cache) -> None:
-    source = OnlineSource(proxy.url, "many", Draws.of("hgc-fo", seed=77), features, cache)
+    source = OnlineSource(proxy.url, "many", Draws.from_strategy("hgc-fo", seed=77), features, cache)
     proxy.hold_after(1)
     with ThreadPoolExecutor(1) as training:
         answer = training.submit(source.epoch, 0)
@@ -205,16 +205,16 @@ def test_closing_never_hangs(proxy: Any, cache: Cache) -> None:
 
 def test_no_server_and_no_collection(url: str, cache: Cache) -> None:
     with pytest.raises(NotFound, match="nobody"):
-        OnlineSource(url, "nobody", Draws.of("hgc-fo"), features, cache)
+        OnlineSource(url, "nobody", Draws.from_strategy("hgc-fo"), features, cache)
     with pytest.raises(Unavailable):
-        OnlineSource("http://127.0.0.1:9", "nci", Draws.of("hgc-fo"), features, cache)
+        OnlineSource("http://127.0.0.1:9", "nci", Draws.from_strategy("hgc-fo"), features, cache)
 
 
 @pytest.fixture(scope="module")
 def fetched(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fetched")
     cache = Cache(tmp_path_factory.mktemp("cache"), 2**30)
-    with OnlineSource(url, "nci", Draws.of("hgc-ho", batch_size=100), features, cache, last=1) as source:
+    with OnlineSource(url, "nci", Draws.from_strategy("hgc-ho", batch_size=100), features, cache, last=1) as source:
         write_offline(source, 2, folder)
     return folder
 
@@ -222,11 +222,11 @@ def fetched(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "draws",
     [
-        Draws.of("hgc-fo", batch_size=100),
-        Draws.of("hgc-ho", batch_size=100, seed=1),
-        Draws.of("hgc-ho", batch_size=100, preset="rc"),
-        Draws.of("hgc-ho", batch_size=100, encoder="gcn"),
-        Draws.of("hgc-ho", batch_size=50),
+        Draws.from_strategy("hgc-fo", batch_size=100),
+        Draws.from_strategy("hgc-ho", batch_size=100, seed=1),
+        Draws.from_strategy("hgc-ho", batch_size=100, preset="rc"),
+        Draws.from_strategy("hgc-ho", batch_size=100, encoder="gcn"),
+        Draws.from_strategy("hgc-ho", batch_size=50),
     ],
 )
 def test_a_folder_fetched_for_something_else_is_refused(fetched: Path, draws: Draws) -> None:
@@ -236,7 +236,7 @@ def test_a_folder_fetched_for_something_else_is_refused(fetched: Path, draws: Dr
 
 
 def test_epochs_that_were_not_fetched_are_refused(fetched: Path) -> None:
-    draws = Draws.of("hgc-ho", batch_size=100)
+    draws = Draws.from_strategy("hgc-ho", batch_size=100)
     with pytest.raises(InvalidInput, match="not fetched") as refused:
         OfflineSource(fetched, draws, last=2)
     assert (refused.value.given, refused.value.expected) == (2, "0 to 1")
@@ -246,7 +246,7 @@ def test_epochs_that_were_not_fetched_are_refused(fetched: Path) -> None:
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no offline folder"):
-        OfflineSource(tmp_path, Draws.of("hgc-fo"))
+        OfflineSource(tmp_path, Draws.from_strategy("hgc-fo"))
 
 
 def copied(fetched: Path, folder: Path) -> Path:
@@ -256,7 +256,7 @@ def copied(fetched: Path, folder: Path) -> Path:
 
 
 def read_all(folder: Path) -> list[Any]:
-    with OfflineSource(folder, Draws.of("hgc-ho", batch_size=100)) as source:
+    with OfflineSource(folder, Draws.from_strategy("hgc-ho", batch_size=100)) as source:
         return [source.corpus(), source.epoch(0), source.epoch(1)]
 
 

@@ -16,7 +16,9 @@ from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.pretrain import pretrain
 
-CONFIG = replace(PretrainConfig.of("hgc-ho", batch_size=64, epochs=3, seed=5), model=Model(layers=2, width=8))
+CONFIG = replace(
+    PretrainConfig.from_strategy("hgc-ho", batch_size=64, epochs=3, seed=5), model=Model(layers=2, width=8)
+)
 HALF_A_STREAM = 8_000  # bytes of about 15,000
 
 

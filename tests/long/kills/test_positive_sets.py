@@ -29,7 +29,7 @@ from graphkin.protocol.policy import Policy
 store, folder, *epochs = sys.argv[1:]
 with open_store(store) as opened, opened.open("ring") as generation:
     cache = PositiveCache(Path(folder), 10**9, block=4096)
-    policy = Policy.of("random_walk", POLICY)
+    policy = Policy.from_name("random_walk", POLICY)
     print("ready", flush=True)
     for epoch in epochs:
         cache.build(generation.sampler(threads=1), generation.id, generation.size, policy, 0, int(epoch))
@@ -49,7 +49,7 @@ def built(store):
     """Return a function that builds the missing sets of a folder and returns the columns of every epoch."""
 
     def build(folder):
-        policy = Policy.of("random_walk", **POLICY)
+        policy = Policy.from_name("random_walk", **POLICY)
         kept = PositiveCache(folder, 10**9)
         with open_store(store) as opened, opened.open("ring") as generation:
             order = (generation.sampler(threads=1), generation.id, generation.size, policy, 0)

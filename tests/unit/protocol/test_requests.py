@@ -300,5 +300,7 @@ def test_policy_follows_from_the_parameters() -> None:
     }
     for model, more in ((PositivesQuery, {}), (EpochQuery, {}), (BatchBody, {"ids": [0]})):
         policy = model.model_validate({**parameters, **more, "seed": 3}).resolved()
-        assert policy == Policy.of("random_walk", **{name: parameters[name] for name in parameters if name != "policy"})
-    assert PositivesQuery.model_validate({"policy": "first_order"}).resolved() == Policy.of("first_order")
+        assert policy == Policy.from_name(
+            "random_walk", **{name: parameters[name] for name in parameters if name != "policy"}
+        )
+    assert PositivesQuery.model_validate({"policy": "first_order"}).resolved() == Policy.from_name("first_order")

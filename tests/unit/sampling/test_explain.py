@@ -41,7 +41,9 @@ def explanations(sampler, similarity, policy):
 
 @pytest.mark.parametrize("pad", ["resample", "self"])
 def test_first_order_positives_are_one_edge_away(sampler, similarity, pad):
-    paths = [(anchor, p) for anchor, p in explanations(sampler, similarity, Policy.of("first_order", k=16, pad=pad))]
+    paths = [
+        (anchor, p) for anchor, p in explanations(sampler, similarity, Policy.from_name("first_order", k=16, pad=pad))
+    ]
     padded = [positive for anchor, positive in paths if positive.id == anchor]
     assert all(positive.path == (positive.id,) for positive in padded)
     assert bool(padded) == (pad == "self")
@@ -50,7 +52,7 @@ def test_first_order_positives_are_one_edge_away(sampler, similarity, pad):
 
 def test_second_order_path_takes_the_strongest_middle(sampler, similarity):
     lengths = set()
-    for anchor, positive in explanations(sampler, similarity, Policy.of("second_order", k=24)):
+    for anchor, positive in explanations(sampler, similarity, Policy.from_name("second_order", k=24)):
         lengths.add(len(positive.path))
         if positive.direct:
             assert len(positive.path) == 2
@@ -76,7 +78,7 @@ def test_second_order_path_takes_the_strongest_middle(sampler, similarity):
     ids=["default", "top", "long", "restarting"],
 )
 def test_walk_path_starts_at_the_last_visit_of_the_anchor(sampler, random_graph, similarity, parameters):
-    policy = Policy.of("random_walk", **parameters)
+    policy = Policy.from_name("random_walk", **parameters)
     key = philox.replay_key(4, "g", policy.canonical(), 5)
     trails = np.empty((policy.walks, policy.length), np.int32)
     for anchor, positive in explanations(sampler, similarity, policy):
@@ -92,9 +94,12 @@ def test_walk_path_starts_at_the_last_visit_of_the_anchor(sampler, random_graph,
 def test_equal_middles_are_ordered_by_id(graph_of):
     square = {(0, 1): 0.5, (0, 2): 0.5, (1, 3): 0.9, (2, 3): 0.7}
     sampler = SnapshotSampler(graph_of(4, square), "square")
-    assert {p.path for p in sampler.explain(0, Policy.of("second_order", k=3), 0, 0) if p.id == 3} == {(0, 1, 3)}
+    assert {p.path for p in sampler.explain(0, Policy.from_name("second_order", k=3), 0, 0) if p.id == 3} == {(0, 1, 3)}
 
 
 def test_isolated_anchor_has_no_explanation(sampler):
-    for policy in (Policy.of("first_order", pad="self"), Policy.of("random_walk", rank="top", pad="self")):
+    for policy in (
+        Policy.from_name("first_order", pad="self"),
+        Policy.from_name("random_walk", rank="top", pad="self"),
+    ):
         assert sampler.explain(2950, policy, 0, 0) == []

@@ -19,7 +19,7 @@ def stars(graph_of):
 def sample(sampler, anchor, **parameters):
     """Return the (COPIES, k) positives of one vertex in each copy of the star, as vertices of the first copy."""
     anchors = np.arange(anchor, 5 * COPIES, 5, dtype=np.int32)
-    return sampler.positives(anchors, Policy.of("first_order", **parameters), 0, 0).positives % 5
+    return sampler.positives(anchors, Policy.from_name("first_order", **parameters), 0, 0).positives % 5
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
@@ -35,7 +35,7 @@ def test_three_samples_have_the_shares_of_method_i(stars):
 def test_epochs_and_seeds_are_independent(graph_of, follows, successive):
     sampler = SnapshotSampler(graph_of(5, STAR), "star")
     anchor = np.zeros(1, np.int32)
-    policy = Policy.of("first_order", k=2)
+    policy = Policy.from_name("first_order", k=2)
     epochs = [sampler.positives(anchor, policy, 0, epoch).positives[0] for epoch in range(3000)]
     seeds = [sampler.positives(anchor, policy, seed, 0).positives[0] for seed in range(3000)]
     law = successive(SHARES, 2)
@@ -59,7 +59,7 @@ def test_short_row_may_be_padded_with_the_anchor(stars, follows, successive):
 
 
 def test_row_of_more_than_k_neighbors_has_no_repeats(random_graph):
-    policy = Policy.of("first_order", k=20)
+    policy = Policy.from_name("first_order", k=20)
     full = np.flatnonzero(random_graph.degrees() >= 20).astype(np.int32)
     sets = SnapshotSampler(random_graph, "g").positives(full, policy, 0, 0)
     for anchor, row in zip(full, sets.positives, strict=True):

@@ -8,7 +8,7 @@ from graphkin.protocol.policy import Policy
 
 @pytest.mark.parametrize(("name", "k"), [("first_order", 3), ("second_order", 3), ("random_walk", 5)])
 def test_policies_have_defaults(name, k):
-    policy = Policy.of(name, k=None, walks=None)
+    policy = Policy.from_name(name, k=None, walks=None)
     assert policy == Policy.model_validate({"name": name})
     assert policy.model_dump() == {
         "name": name, "k": k, "length": 2, "walks": 5, "p": 1, "q": 1, "p_end": 0, "restart": 0, "rank": "exp",
@@ -18,7 +18,7 @@ def test_policies_have_defaults(name, k):
 
 def test_explicit_parameters_win():
     parameters = {"k": 64, "length": 32, "walks": 256, "p": 0.5, "q": 2, "p_end": 0.2, "restart": 0.1}
-    policy = Policy.of("random_walk", **parameters, rank="top", pad="self")
+    policy = Policy.from_name("random_walk", **parameters, rank="top", pad="self")
     assert json.loads(policy.canonical()) == policy.model_dump()
 
 
@@ -33,23 +33,26 @@ def test_explicit_parameters_win():
 )  # fmt: skip
 def test_parameters_out_of_range_are_refused(parameter, value):
     with pytest.raises(ValidationError, match=parameter):
-        Policy.of("random_walk", **{parameter: value})
+        Policy.from_name("random_walk", **{parameter: value})
 
 
 def test_unknown_policy_is_refused():
     with pytest.raises(ValidationError, match="name"):
-        Policy.of("third_order")
+        Policy.from_name("third_order")
 
 
 def test_canonical_form_holds_only_parameters_that_matter():
-    plain = Policy.of("first_order")
-    assert Policy.of("first_order", walks=9, length=9, p=2, q=3, p_end=0.5, rank="top").canonical() == plain.canonical()
-    assert Policy.of("first_order", pad="self").canonical() != plain.canonical()
-    assert Policy.of("second_order").canonical() != plain.canonical()
-    walk = Policy.of("random_walk")
-    assert Policy.of("random_walk", pad="self", p_end=-0.0, restart=-0.0, p=1).canonical() == walk.canonical()
+    plain = Policy.from_name("first_order")
+    assert (
+        Policy.from_name("first_order", walks=9, length=9, p=2, q=3, p_end=0.5, rank="top").canonical()
+        == plain.canonical()
+    )
+    assert Policy.from_name("first_order", pad="self").canonical() != plain.canonical()
+    assert Policy.from_name("second_order").canonical() != plain.canonical()
+    walk = Policy.from_name("random_walk")
+    assert Policy.from_name("random_walk", pad="self", p_end=-0.0, restart=-0.0, p=1).canonical() == walk.canonical()
     others = {"k": 4, "walks": 6, "length": 3, "p": 2, "q": 2, "p_end": 0.1, "restart": 0.1, "rank": "count"}
     for other in others.items():
-        assert Policy.of("random_walk", **dict([other])).canonical() != walk.canonical()
-    top = Policy.of("random_walk", rank="top")
-    assert Policy.of("random_walk", rank="top", pad="self").canonical() != top.canonical()
+        assert Policy.from_name("random_walk", **dict([other])).canonical() != walk.canonical()
+    top = Policy.from_name("random_walk", rank="top")
+    assert Policy.from_name("random_walk", rank="top", pad="self").canonical() != top.canonical()

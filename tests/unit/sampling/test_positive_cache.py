@@ -11,7 +11,7 @@ from graphkin.store.positives import PositiveCache
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 SIZE = 3000
-POLICY = Policy.of("random_walk")
+POLICY = Policy.from_name("random_walk")
 ENTRY = SIZE * (7 + 6 * 5)  # bytes of one entry's arrays; headers and key take less than 4,096 more
 
 
@@ -62,7 +62,9 @@ class Gated(SnapshotSampler):
         return super().positives(anchors, policy, seed, epoch)
 
 
-@pytest.mark.parametrize("policy", [POLICY, Policy.of("first_order", k=2), Policy.of("second_order", pad="self")])
+@pytest.mark.parametrize(
+    "policy", [POLICY, Policy.from_name("first_order", k=2), Policy.from_name("second_order", pad="self")]
+)
 def test_cached_sets_equal_those_of_the_sampler(cache_of, sampler, policy):
     cache = cache_of(block=700)
     built = cache.build(sampler, "g", SIZE, policy, 1, 2)
@@ -84,7 +86,7 @@ def test_empty_generation_has_an_empty_set(cache_of, graph_of):
 def test_each_key_has_its_own_entry(cache_of, sampler, entries):
     cache = cache_of(9)
     requests = [
-        ("g", POLICY, 0, 0), ("h", POLICY, 0, 0), ("g", Policy.of("random_walk", q=2), 0, 0),
+        ("g", POLICY, 0, 0), ("h", POLICY, 0, 0), ("g", Policy.from_name("random_walk", q=2), 0, 0),
         ("g", POLICY, 1, 0), ("g", POLICY, 0, 1),
     ]  # fmt: skip
     for generation, policy, seed, epoch in requests:
@@ -225,7 +227,7 @@ def test_sets_larger_than_the_cache_are_refused(cache_of, sampler, entries):
         ):
             assert word in str(error.value)
     assert entries() == set()
-    assert cache.build(sampler, "g", SIZE, Policy.of("random_walk", k=1), 0, 0).positives.shape == (SIZE, 1)
+    assert cache.build(sampler, "g", SIZE, Policy.from_name("random_walk", k=1), 0, 0).positives.shape == (SIZE, 1)
 
 
 def test_drop_removes_one_generation(cache_of, sampler, entries):
@@ -261,7 +263,7 @@ def test_close_stops_the_build(cache_of, random_graph, entries):
     detail = ""
     while "shutting down" not in detail:
         with pytest.raises(StoreBusy) as busy:
-            cache.build(sampler, "g", SIZE, Policy.of("random_walk", k=1), 0, 0)
+            cache.build(sampler, "g", SIZE, Policy.from_name("random_walk", k=1), 0, 0)
         detail = busy.value.detail
     sampler.gate.set()
     closer.join()

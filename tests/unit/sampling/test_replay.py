@@ -14,13 +14,13 @@ from graphkin.protocol.policy import Policy
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 POLICIES = [
-    Policy.of("first_order"),
-    Policy.of("first_order", k=20, pad="self"),
-    Policy.of("second_order", k=4),
-    Policy.of("random_walk"),
-    Policy.of("random_walk", rank="top", p_end=0.2, walks=7, length=4),
-    Policy.of("random_walk", rank="count", p=0.5, q=2),
-    Policy.of("random_walk", rank="count", length=8, restart=0.3),
+    Policy.from_name("first_order"),
+    Policy.from_name("first_order", k=20, pad="self"),
+    Policy.from_name("second_order", k=4),
+    Policy.from_name("random_walk"),
+    Policy.from_name("random_walk", rank="top", p_end=0.2, walks=7, length=4),
+    Policy.from_name("random_walk", rank="count", p=0.5, q=2),
+    Policy.from_name("random_walk", rank="count", length=8, restart=0.3),
 ]
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=Policy.canonical)
 

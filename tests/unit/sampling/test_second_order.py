@@ -22,7 +22,7 @@ def toys(graph_of, toy):
 
 def sample(sampler, anchor, **parameters):
     anchors = np.arange(anchor, NODES * COPIES, NODES, dtype=np.int32)
-    sets = sampler.positives(anchors, Policy.of("second_order", **parameters), 0, 0)
+    sets = sampler.positives(anchors, Policy.from_name("second_order", **parameters), 0, 0)
     assert not sets.visits.any()
     return sets.positives % NODES
 
@@ -47,7 +47,7 @@ def test_neighbor_in_a_triangle_is_likelier_than_a_pendant_one(graph_of, transit
     law = second_order(transitions_of(4, weights), 0)
     sampler = SnapshotSampler(graph_of(4, weights, COPIES), "g")
     anchors = np.arange(0, 4 * COPIES, 4, dtype=np.int32)
-    first = np.bincount(sampler.positives(anchors, Policy.of("second_order", k=1), 0, 0).positives[:, 0] % 4)
+    first = np.bincount(sampler.positives(anchors, Policy.from_name("second_order", k=1), 0, 0).positives[:, 0] % 4)
     assert first[1] > 1.2 * first[3]
     assert first[2] > 1.2 * first[3]
     assert first / COPIES == pytest.approx([0, *law.values()], abs=0.015)

@@ -14,7 +14,7 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
     ids=["default", "top", "count"],
 )
 def test_truncated_walks_give_the_positives_of_walks_that_end(random_graph, parameters):
-    policy = Policy.of("random_walk", **parameters)
+    policy = Policy.from_name("random_walk", **parameters)
     anchors = np.flatnonzero(random_graph.degrees()).astype(np.int32)
     expected = SnapshotSampler(random_graph, "g").positives(anchors, policy, 1, 2)
     key, walk = philox.replay_key(1, "g", policy.canonical(), 2), walks.from_policy(policy)

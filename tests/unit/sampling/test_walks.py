@@ -78,12 +78,12 @@ def toys(graph_of, toy):
 
 def sample(sampler, anchor, **parameters):
     anchors = np.arange(anchor, NODES * COPIES, NODES, dtype=np.int32)
-    return sampler.positives(anchors, Policy.of("random_walk", **parameters), 0, 0)
+    return sampler.positives(anchors, Policy.from_name("random_walk", **parameters), 0, 0)
 
 
 def sample_walks(graph, anchor, number, **parameters):
     """Return (number, length) walks from one anchor, many more than a policy allows."""
-    walk = walks.from_policy(Policy.of("random_walk", **parameters))._replace(walks=number)
+    walk = walks.from_policy(Policy.from_name("random_walk", **parameters))._replace(walks=number)
     trails = np.empty((number, walk.length), np.int32)
     walks.wander(transitions.from_graph(graph), anchor, np.uint64(2026), walk, trails)
     return trails
@@ -171,7 +171,7 @@ def test_one_walk_of_one_step_samples_one_neighbor(toys, toy, transitions_of, fo
 
 @pytest.mark.parametrize("rank", ["top", "count", "exp"])
 def test_visits_count_all_walks_and_not_the_anchor(random_graph, rank):
-    policy = Policy.of("random_walk", walks=40, length=8, rank=rank, k=12, p_end=0.1, restart=0.2)
+    policy = Policy.from_name("random_walk", walks=40, length=8, rank=rank, k=12, p_end=0.1, restart=0.2)
     anchors = np.arange(50, dtype=np.int32)
     sets = SnapshotSampler(random_graph, "g").positives(anchors, policy, 3, 4)
     key = philox.replay_key(3, "g", policy.canonical(), 4)
@@ -189,7 +189,7 @@ def test_visits_count_all_walks_and_not_the_anchor(random_graph, rank):
 
 def test_exp_ranking_of_many_visits_does_not_overflow(graph_of):
     sampler = SnapshotSampler(graph_of(3, {(0, 1): 1.0, (0, 2): 0.01}), "g")
-    sets = sampler.positives(np.zeros(1, np.int32), Policy.of("random_walk", walks=256, length=32, k=64), 0, 0)
+    sets = sampler.positives(np.zeros(1, np.int32), Policy.from_name("random_walk", walks=256, length=32, k=64), 0, 0)
     assert (sets.positives == 1).all()
     assert sets.visits[0, 0] > 3500
 
@@ -197,11 +197,13 @@ def test_exp_ranking_of_many_visits_does_not_overflow(graph_of):
 def test_short_ranking_cycles_or_is_padded_with_the_anchor(graph_of):
     sampler = SnapshotSampler(graph_of(4, {(0, 1): 1.0, (0, 2): 0.5}), "g")
     anchor = np.zeros(1, np.int32)
-    cycled = sampler.positives(anchor, Policy.of("random_walk", walks=50, length=1, rank="top", k=5), 0, 0)
+    cycled = sampler.positives(anchor, Policy.from_name("random_walk", walks=50, length=1, rank="top", k=5), 0, 0)
     assert cycled.positives.tolist() == [[1, 2, 1, 2, 1]]
     assert cycled.visits[0, :2].sum() == 50
     assert cycled.visits[0].tolist() == [*cycled.visits[0, :2], *cycled.visits[0, :2], cycled.visits[0, 0]]
-    padded = sampler.positives(anchor, Policy.of("random_walk", walks=50, length=1, rank="top", k=5, pad="self"), 0, 0)
+    padded = sampler.positives(
+        anchor, Policy.from_name("random_walk", walks=50, length=1, rank="top", k=5, pad="self"), 0, 0
+    )
     assert padded.positives.tolist() == [[1, 2, 0, 0, 0]]
     assert padded.visits[0].tolist() == [*padded.visits[0, :2], 0, 0, 0]
 
@@ -209,7 +211,7 @@ def test_short_ranking_cycles_or_is_padded_with_the_anchor(graph_of):
 def test_ties_are_broken_at_random(graph_of, follows):
     even = SnapshotSampler(graph_of(3, {(0, 1): 0.5, (0, 2): 0.5}, 10_000), "even")
     anchors = np.arange(0, 30_000, 3, dtype=np.int32)
-    sets = even.positives(anchors, Policy.of("random_walk", walks=2, length=1, rank="top", k=2), 0, 0)
+    sets = even.positives(anchors, Policy.from_name("random_walk", walks=2, length=1, rank="top", k=2), 0, 0)
     tied = sets.positives[sets.visits[:, 0] == 1] % 3
     assert len(tied) > 4500
     follows(tied, {(1, 2): 0.5, (2, 1): 0.5})

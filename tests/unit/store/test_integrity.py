@@ -206,7 +206,7 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 def walk(generation):
     sampler = SnapshotSampler(generation.graph(), generation.id, threads=1)
     for name in ("first_order", "random_walk", "second_order"):
-        sampler.positives(np.arange(generation.size), Policy.of(name), 0, 0)
+        sampler.positives(np.arange(generation.size), Policy.from_name(name), 0, 0)
 
 def join(generation):
     Components.at(generation.graph(), generation.forest(), np.float32(0.4)).medoids(np.array([0], np.int32))

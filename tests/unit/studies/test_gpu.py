@@ -39,7 +39,7 @@ def write_metrics(path: Path, steps: int) -> None:
 
 def write_run(setting: Setting, unit: str, steps: int, size: int) -> Mapping[str, torch.Tensor]:
     """Write an unfinished run whose checkpoint has about `size` bytes."""
-    options = {"config": PretrainConfig.of("hgc-fo").as_json(), "generation": {"id": "g"}}
+    options = {"config": PretrainConfig.from_strategy("hgc-fo").as_json(), "generation": {"id": "g"}}
     run = Run(setting.run("dose", unit), options, resume=True)
     write_metrics(run.metrics, steps)
     tensors = {"weight": torch.rand(size // 8, generator=torch.Generator().manual_seed(steps))}
@@ -95,7 +95,7 @@ def test_unfinished_run_returns_in_parts_and_continues(setting: Setting, tmp_pat
     assert all(part.stat().st_size <= PART for part in parts)
     elsewhere = replace(setting, work=tmp_path / "elsewhere")
     restore("dose", elsewhere, output, tmp_path)
-    options = {"config": PretrainConfig.of("hgc-fo").as_json(), "generation": {"id": "g"}}
+    options = {"config": PretrainConfig.from_strategy("hgc-fo").as_json(), "generation": {"id": "g"}}
     run = Run(elsewhere.run("dose", "exact-0"), options, resume=True)
     result = run.newest()
     assert result is not None
@@ -145,7 +145,7 @@ def test_encoders_return_four_per_file_in_float16(setting: Setting, tmp_path: Pa
     restore("dose", elsewhere, output, tmp_path)
     for unit, encoder in encoders.items():
         result = read_encoder(
-            elsewhere.encoder("dose", unit), PretrainConfig.of("hgc-fo", model=SMALL).as_json()["model"]
+            elsewhere.encoder("dose", unit), PretrainConfig.from_strategy("hgc-fo", model=SMALL).as_json()["model"]
         )
         for name, value in encoder.state_dict().items():
             assert torch.equal(result.state_dict()[name], value.half().to(value.dtype))

@@ -103,7 +103,7 @@ def visits_of(positives, visits):
 
 def everything(**parameters):
     """A policy whose positives are all visited vertices, padded with the anchor."""
-    return Policy.of("random_walk", rank="top", k=5, pad="self", **parameters)
+    return Policy.from_name("random_walk", rank="top", k=5, pad="self", **parameters)
 
 
 def means_agree(visits, number, law):
@@ -132,7 +132,7 @@ def successive(weights, k):
 
 
 def test_200000_first_order_draws_are_proportional_to_similarity(drawn, weights):
-    taken = drawn(Policy.of("first_order", k=40), range(5))
+    taken = drawn(Policy.from_name("first_order", k=40), range(5))
     assert sum(positives.size for positives, _ in taken.values()) >= 200_000
     for vertex, (positives, _) in taken.items():
         degree = int(np.count_nonzero(weights[vertex]))
@@ -141,13 +141,13 @@ def test_200000_first_order_draws_are_proportional_to_similarity(drawn, weights)
 
 
 def test_fewer_than_all_neighbours_follow_successive_sampling(drawn, weights):
-    epochs = [drawn(Policy.of("first_order", k=2), [2], epoch)[2][0] for epoch in range(4)]
+    epochs = [drawn(Policy.from_name("first_order", k=2), [2], epoch)[2][0] for epoch in range(4)]
     follow(np.concatenate(epochs), successive(weights[2], 2))
 
 
 @pytest.mark.parametrize("pad", ["resample", "self"])
 def test_a_short_row_comes_whole_and_is_padded(drawn, weights, pad):
-    positives, _ = drawn(Policy.of("first_order", k=4, pad=pad), [0])[0]
+    positives, _ = drawn(Policy.from_name("first_order", k=4, pad=pad), [0])[0]
     share = weights[0] / weights[0].sum()
     follow(positives[:, :2], {(1, 2): share[1], (2, 1): share[2]})
     pads = {0: 1.0} if pad == "self" else {1: share[1], 2: share[2]}
@@ -191,12 +191,12 @@ def test_rankings_follow_their_definitions(drawn, weights, rank):
         total = sum(weigh(n) for n in counts.values())
         for vertex, n in counts.items():
             law[(vertex,)] += chance * weigh(n) / total
-    policy = Policy.of("random_walk", rank=rank, walks=2, length=2, k=1)
+    policy = Policy.from_name("random_walk", rank=rank, walks=2, length=2, k=1)
     follow(np.concatenate([drawn(policy, [0], epoch)[0][0] for epoch in range(5)]), law)
 
 
 def test_epochs_seeds_and_neighbouring_items_are_independent(sampler, toys, weights):
-    policy = Policy.of("first_order", k=1)
+    policy = Policy.from_name("first_order", k=1)
     share = {int(vertex): weights[2, vertex] / weights[2].sum() for vertex in np.flatnonzero(weights[2])}
     law = {(one, two): share[one] * share[two] for one, two in product(share, repeat=2)}
     anchors = np.arange(2, toys.size, NODES, dtype=np.int32)
@@ -218,7 +218,7 @@ def test_both_hops_of_200000_walks_on_a_random_graph(publish):
         step[source, target] = step[target, source] = similarity
     connected = np.flatnonzero(step.any(axis=1))
     step[connected] /= step[connected].sum(axis=1, keepdims=True)
-    policy = Policy.of("random_walk", rank="top", pad="self", walks=number, length=2, k=64)
+    policy = Policy.from_name("random_walk", rank="top", pad="self", walks=number, length=2, k=64)
     sets = sampler.positives(np.arange(2 * side, dtype=np.int32), policy, 5, 0)
     assert np.array_equal(np.flatnonzero(~sets.isolated), connected)
     assert number * len(connected) > 200_000

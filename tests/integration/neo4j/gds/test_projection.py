@@ -12,7 +12,7 @@ from graphkin.protocol.policy import Policy
 from graphkin.store.neo4j.gds import GdsSampler
 
 PATH = {(0, 1): 0.5, (1, 2): 1.0}
-WALK = Policy.of("random_walk", walks=3, length=2, rank="top", k=4)
+WALK = Policy.from_name("random_walk", walks=3, length=2, rank="top", k=4)
 _numbers = count()
 
 
@@ -110,7 +110,7 @@ def test_walks_that_are_missing_are_noticed(ask, generation, sampler):
         "MATCH (:GraphkinGraph {graph: g.graph, id: 0})-[r:SIMILAR]-() DELETE r",
         id=generation.id,
     )
-    for policy in (WALK, Policy.of("first_order")):
+    for policy in (WALK, Policy.from_name("first_order")):
         with pytest.raises(StoreBusy, match="too few walks"):
             sampler.positives(np.arange(4, dtype=np.int32), policy, 0, 0)
 

@@ -16,18 +16,18 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 SIZE = 300
 POLICIES = [
-    Policy.of("first_order"),
-    Policy.of("first_order", k=12, pad="self"),
-    Policy.of("random_walk"),
-    Policy.of("random_walk", rank="top", p_end=0.2, walks=7, length=4, k=9),
-    Policy.of("random_walk", rank="top", pad="self", walks=2, length=1),
-    Policy.of("random_walk", rank="count", p=0.5, q=2),
+    Policy.from_name("first_order"),
+    Policy.from_name("first_order", k=12, pad="self"),
+    Policy.from_name("random_walk"),
+    Policy.from_name("random_walk", rank="top", p_end=0.2, walks=7, length=4, k=9),
+    Policy.from_name("random_walk", rank="top", pad="self", walks=2, length=1),
+    Policy.from_name("random_walk", rank="count", p=0.5, q=2),
 ]
 IN_PROCESS = [
-    Policy.of("second_order"),
-    Policy.of("random_walk", p=17),
-    Policy.of("random_walk", p=0.1, q=10),
-    Policy.of("random_walk", length=8, restart=0.3),
+    Policy.from_name("second_order"),
+    Policy.from_name("random_walk", p=17),
+    Policy.from_name("random_walk", p=0.1, q=10),
+    Policy.from_name("random_walk", length=8, restart=0.3),
 ]
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=Policy.canonical)
 
@@ -165,7 +165,7 @@ def test_a_faint_neighbour_is_found_though_no_walk_finds_it(publish, monkeypatch
     sampler = GdsSampler(publish("faint", 5, star))
     anchor, thirds = np.zeros(1, np.int32), set()
     for epoch in range(8):
-        row = sampler.positives(anchor, Policy.of("first_order", k=8), 0, epoch).positives[0].tolist()
+        row = sampler.positives(anchor, Policy.from_name("first_order", k=8), 0, epoch).positives[0].tolist()
         assert set(row[:2]) == {1, 3}
         assert set(row[2:4]) == {2, 4}
         assert set(row[4:]) <= {1, 3}

@@ -85,7 +85,7 @@ def test_a_teams_own_data_is_not_in_the_way(
         near = one.neighbors(7)
         assert np.array_equal(other.neighbors(7).ids, near.ids)
         sampler = other.sampler("gds")
-        drawn = sampler.positives(np.array([7], np.int32), Policy.of("first_order"), 0, 0)
+        drawn = sampler.positives(np.array([7], np.int32), Policy.from_name("first_order"), 0, 0)
         assert set(drawn.positives[0].tolist()) <= set(near.ids.tolist())
         assert theirs() == before
         assert graphkin("delete", *where, "--generation", other.id).code == 0

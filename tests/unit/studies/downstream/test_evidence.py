@@ -147,7 +147,7 @@ def test_held_out_anchors_are_the_last_and_not_trained_on() -> None:
     sizes = np.full(size, nodes)
     edges = np.concatenate([np.array(nx.random_labeled_tree(nodes, seed=item).edges) for item in range(size)])
     corpus = Corpus.from_edges("trees", sizes, sizes - 1, edges)
-    config = PretrainConfig.of("hgc-fo", kind="graph", batch_size=8, seed=2)
+    config = PretrainConfig.from_strategy("hgc-fo", kind="graph", batch_size=8, seed=2)
     items = np.arange(size)
     twins = Epoch(np.repeat(items[:, None], 3, axis=1).astype(np.int32), np.empty((0, 0), np.int32))
     torch.manual_seed(0)

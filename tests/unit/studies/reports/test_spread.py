@@ -51,7 +51,7 @@ def difference(measured: Distances) -> tuple[float, float]:
 
 
 def masking(steps: int, times: int, seed: int = 0) -> PretrainConfig:
-    return replace(PretrainConfig.of("adam", max_steps=steps, seed=seed), masking=Masking(times=times))
+    return replace(PretrainConfig.from_strategy("adam", max_steps=steps, seed=seed), masking=Masking(times=times))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -50,7 +50,7 @@ def test_an_encoder_stays_as_it_is(shapes: Path) -> None:
     model = Model(layers=2, width=8)
     encoder = make_encoder(model).eval()
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
-    start = Start(model, PretrainConfig.of("hgc-fo", model=model), encoder)
+    start = Start(model, PretrainConfig.from_strategy("hgc-fo", model=model), encoder)
     split = data.split()
     run = frozen(start, data, split, FinetuneOptions(), seed=0)
     assert all(bool((value == before[name]).all()) for name, value in encoder.state_dict().items())
@@ -65,6 +65,6 @@ def test_what_cannot_be_frozen(shapes: Path, dataset: Dataset, split: Split) -> 
     data = read_tu(shapes)
     with pytest.raises(InvalidInput, match="a new encoder"):
         frozen(Start(Model()), data, data.split(), FinetuneOptions(), seed=0)
-    start = Start(Model(), PretrainConfig.of("rdm"), make_encoder(Model()))
+    start = Start(Model(), PretrainConfig.from_strategy("rdm"), make_encoder(Model()))
     with pytest.raises(InvalidInput, match="pre-trained encoder, molecules"):
         frozen(start, dataset, split, FinetuneOptions(), seed=0)

@@ -29,7 +29,7 @@ def corpus(random_corpus: Callable[..., Corpus]) -> Corpus:
 
 
 def test_a_folder_of_nodes_has_the_big_graph_and_all_features(corpus: Corpus, tmp_path: Path) -> None:
-    draws = Draws.of("gcc", kind="node")
+    draws = Draws.from_strategy("gcc", kind="node")
     write_offline(MemorySource(corpus, draws, [NOTHING], "node", LINKS), 1, tmp_path)
     with OfflineSource(tmp_path, draws, last=0) as source:
         np.testing.assert_array_equal(source.links(), LINKS)
@@ -40,7 +40,7 @@ def test_a_folder_of_nodes_has_the_big_graph_and_all_features(corpus: Corpus, tm
 
 
 def test_a_folder_of_another_strategy_has_no_big_graph(corpus: Corpus, tmp_path: Path) -> None:
-    draws = Draws.of("adam")
+    draws = Draws.from_strategy("adam")
     write_offline(MemorySource(corpus, draws, [NOTHING]), 0, tmp_path)
     with OfflineSource(tmp_path, draws) as source, pytest.raises(Conflict, match="was not fetched"):
         source.links()
@@ -49,7 +49,7 @@ def test_a_folder_of_another_strategy_has_no_big_graph(corpus: Corpus, tmp_path:
 @pytest.fixture
 def folder(random_corpus: Callable[..., Corpus], tmp_path: Path) -> Path:
     """An offline folder of five graphs for masking."""
-    write_offline(MemorySource(random_corpus([4, 9, 3, 7, 5]), Draws.of("adam"), [NOTHING]), 0, tmp_path)
+    write_offline(MemorySource(random_corpus([4, 9, 3, 7, 5]), Draws.from_strategy("adam"), [NOTHING]), 0, tmp_path)
     return tmp_path
 
 
@@ -71,7 +71,7 @@ def test_a_folder_of_the_format_before_is_refused(folder: Path) -> None:
     sealed = json.loads((folder / "manifest.json").read_text())["offline"]
     (folder / "manifest.json").write_text(json.dumps({**sealed, "format": 1}))
     with pytest.raises(Damaged, match=r"manifest.json is damaged: it is no manifest of format 2") as refused:
-        OfflineSource(folder, Draws.of("adam"))
+        OfflineSource(folder, Draws.from_strategy("adam"))
     assert "graphkin fetch" in str(refused.value.hint)
 
 
@@ -99,6 +99,6 @@ def test_a_sealed_manifest_that_says_something_else_is_refused(folder: Path, cha
     (folder / "manifest.json").write_bytes(sealed("offline", {**sealed_values, **changes}))
     with (
         pytest.raises(Damaged, match=r"(manifest\.json|corpus\.npz) is damaged"),
-        OfflineSource(folder, Draws.of("adam")) as source,
+        OfflineSource(folder, Draws.from_strategy("adam")) as source,
     ):
         source.corpus()

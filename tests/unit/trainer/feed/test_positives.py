@@ -51,7 +51,7 @@ def corpus() -> Corpus:
 
 
 def source(corpus: Corpus, positives: Positives, seed: int = 3) -> Source:
-    draws = Draws.of("hgc-fo", kind="graph", batch_size=64, seed=seed, positives=positives)
+    draws = Draws.from_strategy("hgc-fo", kind="graph", batch_size=64, seed=seed, positives=positives)
     return arranged(Ring(corpus, draws, 3, 0), Ring(corpus, draws, 50, 5, "wide"))
 
 
@@ -59,7 +59,7 @@ def test_only_the_ids_of_positives_differ(corpus: Corpus) -> None:
     """Anchors, batches, steps, negatives and the options of the run are the same, whatever the source."""
     plans, configs = {}, {}
     for name in POSITIVES:
-        configs[name] = PretrainConfig.of("hgc-fo", kind="graph", batch_size=64, seed=3, positives=name)
+        configs[name] = PretrainConfig.from_strategy("hgc-fo", kind="graph", batch_size=64, seed=3, positives=name)
         plans[name] = [Plan(configs[name], epoch, source(corpus, name).epoch(epoch)) for epoch in (0, 1)]
     exact = plans.pop("exact")
     for name, other in plans.items():
@@ -86,7 +86,7 @@ def test_anchors_are_linked_in_both(corpus: Corpus) -> None:
 
 
 def test_the_window_gives_its_own(corpus: Corpus) -> None:
-    draws = Draws.of("hgc-fo", kind="graph", positives="window")
+    draws = Draws.from_strategy("hgc-fo", kind="graph", positives="window")
     wide = Ring(corpus, draws, 50, 5, "wide")
     drawn = source(corpus, "window").epoch(4).positives
     linked = drawn[:, 0] >= 0
@@ -142,7 +142,7 @@ def test_the_augmented_are_the_anchor(corpus: Corpus) -> None:
 
 
 def test_a_window_needs_another_collection_of_the_same_items(corpus: Corpus) -> None:
-    draws = Draws.of("hgc-fo", kind="graph", positives="window")
+    draws = Draws.from_strategy("hgc-fo", kind="graph", positives="window")
     ring = Ring(corpus, draws, 3, 0)
     with pytest.raises(InvalidInput, match="--beside NAME"):
         arranged(ring)
@@ -151,12 +151,12 @@ def test_a_window_needs_another_collection_of_the_same_items(corpus: Corpus) -> 
     other = Corpus.from_edges("other", nodes, nodes - 1, np.concatenate(path))
     with pytest.raises(Conflict, match="do not hold the same items"):
         arranged(ring, Ring(other, draws, 3, 0))
-    plain = Ring(corpus, Draws.of("hgc-fo", kind="graph"), 3, 0)
+    plain = Ring(corpus, Draws.from_strategy("hgc-fo", kind="graph"), 3, 0)
     assert arranged(plain) is plain
 
 
 def test_both_are_closed(corpus: Corpus) -> None:
-    draws = Draws.of("hgc-fo", kind="graph", positives="window")
+    draws = Draws.from_strategy("hgc-fo", kind="graph", positives="window")
     one, other = Ring(corpus, draws, 3, 0), Ring(corpus, draws, 3, 0)
     with arranged(one, other):
         pass

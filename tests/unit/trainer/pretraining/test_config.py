@@ -42,7 +42,7 @@ def test_warm_up_and_decay(epochs: int, steps: int) -> None:
 
 
 def test_the_authors_schedule_leaves_most_steps_at_zero() -> None:
-    found = rates(PretrainConfig.of("hgc-fo", "rc").optimization, 20 * EPOCH_STEPS)
+    found = rates(PretrainConfig.from_strategy("hgc-fo", "rc").optimization, 20 * EPOCH_STEPS)
     assert sum(rate > 0 for rate in found) == 53_759
     assert found[0] == 0
     assert max(found[:EPOCH_STEPS]) == found[512] == 1e-3
@@ -58,7 +58,7 @@ def test_short_runs_have_a_schedule_too(steps: int) -> None:
 
 
 def test_a_constant_rate() -> None:
-    assert set(rates(PretrainConfig.of("adam", "rc").optimization, 10)) == {1e-3}
+    assert set(rates(PretrainConfig.from_strategy("adam", "rc").optimization, 10)) == {1e-3}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_constant_rate() -> None:
 )
 def test_the_published_runs(strategy: str, positives: int, negatives: int, masks: int | None, epochs: int) -> None:
     """T6 and T7."""
-    config = PretrainConfig.of(strategy)  # type: ignore[arg-type]
+    config = PretrainConfig.from_strategy(strategy)  # type: ignore[arg-type]
     assert (config.draws.policy.k if config.draws.policy else 0) == positives
     assert config.draws.negatives == negatives
     assert (config.masking.times if config.masking else None) == masks
@@ -92,10 +92,10 @@ def test_the_published_runs(strategy: str, positives: int, negatives: int, masks
 @pytest.mark.parametrize(("preset", "epochs"), [("default", 35), ("paper", 35), ("rc", 100)])
 def test_the_published_runs_on_graphs(preset: str, epochs: int) -> None:
     """T6: batch 32; 171,465 steps are 35 epochs of the 156,754 published graphs. The authors' code shuffles them."""
-    config = PretrainConfig.of("hgc-fo", preset, kind="graph")  # type: ignore[arg-type]
+    config = PretrainConfig.from_strategy("hgc-fo", preset, kind="graph")  # type: ignore[arg-type]
     assert (config.draws.batch_size, config.epochs, config.shuffle) == (32, epochs, True)
     assert config.epochs == 100 or config.epochs * -(-156_754 // 32) == 171_465
-    chosen = PretrainConfig.of("hgc-ho", preset, kind="graph", batch_size=8, epochs=2)  # type: ignore[arg-type]
+    chosen = PretrainConfig.from_strategy("hgc-ho", preset, kind="graph", batch_size=8, epochs=2)  # type: ignore[arg-type]
     assert (chosen.draws.batch_size, chosen.epochs, chosen.draws.negatives) == (8, 2, 255)
 
 
@@ -103,13 +103,13 @@ def test_the_published_runs_on_graphs(preset: str, epochs: int) -> None:
 @pytest.mark.parametrize("strategy", [each for each in STRATEGIES if "adam" in each or each == "rdm"])
 def test_graphs_and_nodes_have_nothing_to_mask(strategy: str, kind: str) -> None:
     with pytest.raises(Conflict, match="nothing to mask"):
-        PretrainConfig.of(strategy, kind=kind)  # type: ignore[arg-type]
+        PretrainConfig.from_strategy(strategy, kind=kind)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_masking_presets(preset: str) -> None:
     """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (docs/training.md)."""
-    masking = PretrainConfig.of("adam", preset).masking  # type: ignore[arg-type]
+    masking = PretrainConfig.from_strategy("adam", preset).masking  # type: ignore[arg-type]
     expected = {
         "default": Masking(score="kl"),
         "paper": Masking(unit="per_graph", score="one_minus_ce"),
@@ -117,18 +117,18 @@ def test_masking_presets(preset: str) -> None:
     }
     assert masking == expected[preset]
     assert masking.loss == "all"
-    rdm = PretrainConfig.of("rdm", preset)  # type: ignore[arg-type]
+    rdm = PretrainConfig.from_strategy("rdm", preset)  # type: ignore[arg-type]
     assert rdm.masking == Masking(times=1, unit="per_graph", loss="masked")
     assert rdm.optimization == Optimization()
 
 
 def test_what_the_authors_code_does_else() -> None:
-    joint = PretrainConfig.of("hgc-adam-fo", "rc")
+    joint = PretrainConfig.from_strategy("hgc-adam-fo", "rc")
     assert (joint.epochs, joint.shuffle, joint.optimization.free_head) == (100, False, True)
-    assert PretrainConfig.of("hgc-adam-fo", "rc", epochs=20).epochs == 20
-    alone = PretrainConfig.of("adam", "rc")
+    assert PretrainConfig.from_strategy("hgc-adam-fo", "rc", epochs=20).epochs == 20
+    alone = PretrainConfig.from_strategy("adam", "rc")
     assert (alone.optimization.clip, alone.shuffle) == (None, True)
-    walk = PretrainConfig.of("hgc-ho", "rc").draws.policy
+    walk = PretrainConfig.from_strategy("hgc-ho", "rc").draws.policy
     assert walk is not None
     assert (walk.p_end, walk.pad) == (0.2, "self")
 
@@ -138,8 +138,8 @@ def test_what_the_authors_code_does_else() -> None:
     ("kind", "strategy"), [(kind, strategy) for kind, learned in LEARNED_BY.items() for strategy in learned]
 )
 def test_a_config_survives_json(kind: str, strategy: str, preset: str) -> None:
-    model = Model.of(kind, "sage")
-    config = PretrainConfig.of(strategy, preset, kind=kind, model=model, max_steps=7, seed=3)  # type: ignore[arg-type]
+    model = Model.from_kind(kind, "sage")
+    config = PretrainConfig.from_strategy(strategy, preset, kind=kind, model=model, max_steps=7, seed=3)  # type: ignore[arg-type]
     assert PretrainConfig.from_json(json.loads(json.dumps(config.as_json()))) == config
 
 
@@ -148,18 +148,18 @@ def test_a_config_survives_json(kind: str, strategy: str, preset: str) -> None:
 def test_the_published_baselines(strategy: str, kind: str) -> None:
     """Hu et al.: 100 epochs; contexts of three bonds that begin at the last atoms that five layers see. As rdm, they
     are the same in all presets."""
-    config = PretrainConfig.of(strategy, kind=kind)  # type: ignore[arg-type]
+    config = PretrainConfig.from_strategy(strategy, kind=kind)  # type: ignore[arg-type]
     assert (config.contrast, config.masking, config.draws.policy, config.draws.negatives) == (None, None, None, 0)
     assert (config.epochs, config.draws.batch_size) == (100, 256 if kind == "molecule" else 32)
     assert config.optimization == Optimization()
     assert config.task == Task(strategy, Context(5, 4, 7, 3) if strategy == "context-pred" else None)  # type: ignore[arg-type]
     for preset in PRESETS:
-        again = PretrainConfig.of(strategy, preset, kind=kind)  # type: ignore[arg-type]
+        again = PretrainConfig.from_strategy(strategy, preset, kind=kind)  # type: ignore[arg-type]
         assert replace(again, preset="default") == config
 
 
 def test_contexts_follow_the_depth_of_the_encoder() -> None:
-    task = PretrainConfig.of("context-pred", model=Model(layers=3)).task
+    task = PretrainConfig.from_strategy("context-pred", model=Model(layers=3)).task
     assert task is not None
     assert task.context == Context(hops=3, inner=2, outer=5, layers=3)
 
@@ -167,7 +167,7 @@ def test_contexts_follow_the_depth_of_the_encoder() -> None:
 @pytest.mark.parametrize("strategy", ["edge-pred", "infomax", "context-pred"])
 def test_the_baselines_are_not_about_nodes(strategy: str) -> None:
     with pytest.raises(Conflict, match="about whole graphs"):
-        PretrainConfig.of(strategy, kind="node")  # type: ignore[arg-type]
+        PretrainConfig.from_strategy(strategy, kind="node")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -183,11 +183,11 @@ def test_impossible_tasks_are_refused() -> None:
         with pytest.raises(InvalidInput, match="not a possible"):
             Task(name, context)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="or a task alone"):
-        replace(PretrainConfig.of("rdm"), task=Task("infomax"))
+        replace(PretrainConfig.from_strategy("rdm"), task=Task("infomax"))
 
 
 def test_runs_of_before_the_baselines_are_read(tmp_path: Path) -> None:
-    config = PretrainConfig.of("rdm")
+    config = PretrainConfig.from_strategy("rdm")
     said = json.loads(json.dumps(config.as_json()))
     del said["task"]
     assert PretrainConfig.from_json(said) == config
@@ -197,7 +197,7 @@ def test_runs_of_before_the_baselines_are_read(tmp_path: Path) -> None:
 
 def test_runs_of_before_nodes_are_read(tmp_path: Path) -> None:
     """And go on: what they do not say was not there to be chosen."""
-    config = PretrainConfig.of("hgc-adam-ho")
+    config = PretrainConfig.from_strategy("hgc-adam-ho")
     said = json.loads(json.dumps(config.as_json()))
     del said["model"]["nodes"], said["contrast"]["momentum"], said["draws"]["walks"]
     del said["contrast"]["loss"], said["draws"]["positives"], said["draws"]["policy"]["restart"]
@@ -212,49 +212,51 @@ def test_runs_of_before_nodes_are_read(tmp_path: Path) -> None:
 
 def test_the_published_runs_on_nodes() -> None:
     """Method.md C, "AP_NF": 230,800 steps are 100 epochs of the 73,832 published nodes."""
-    config = PretrainConfig.of("hgc-ho", kind="node")
+    config = PretrainConfig.from_strategy("hgc-ho", kind="node")
     assert config.model == Model("gin", layers=5, width=64, nodes=Nodes(32, 16, 512))
     assert config.contrast == Contrast(0.07, momentum=Momentum(0.999, 256))
     assert config.optimization == Optimization(5e-3, weight_decay=1e-5)
     assert (config.draws.batch_size, config.epochs, config.shuffle) == (32, 100, True)
     assert config.epochs * -(-73_832 // 32) == 230_800
     assert config.draws == Draws(Policy("random_walk", k=1, length=2, walks=5), 0, 32)
-    assert PretrainConfig.of("hgc-fo", kind="node").draws == Draws(Policy("first_order", k=1), 0, 32)
-    assert PretrainConfig.of("gcc", kind="node").draws == Draws(None, 0, 32, walks=Walks(0.8, 64, 256))
-    assert PretrainConfig.of("gcc", kind="node", queue=16_384).contrast == Contrast(momentum=Momentum(queue=16_384))
-    assert replace(PretrainConfig.of("gcc", "rc", kind="node"), preset="default") == PretrainConfig.of(
-        "gcc", kind="node"
+    assert PretrainConfig.from_strategy("hgc-fo", kind="node").draws == Draws(Policy("first_order", k=1), 0, 32)
+    assert PretrainConfig.from_strategy("gcc", kind="node").draws == Draws(None, 0, 32, walks=Walks(0.8, 64, 256))
+    assert PretrainConfig.from_strategy("gcc", kind="node", queue=16_384).contrast == Contrast(
+        momentum=Momentum(queue=16_384)
     )
+    assert replace(
+        PretrainConfig.from_strategy("gcc", "rc", kind="node"), preset="default"
+    ) == PretrainConfig.from_strategy("gcc", kind="node")
 
 
 def test_what_nodes_cannot_be_learned_from() -> None:
     for kind in ("molecule", "graph"):
         with pytest.raises(Conflict, match="no big graph to walk on"):
-            PretrainConfig.of("gcc", kind=kind)
+            PretrainConfig.from_strategy("gcc", kind=kind)
         with pytest.raises(InvalidInput, match="kind of items for a queue"):
-            PretrainConfig.of("hgc-fo", kind=kind, queue=256)
+            PretrainConfig.from_strategy("hgc-fo", kind=kind, queue=256)
         with pytest.raises(InvalidInput, match="encoder of items"):
-            PretrainConfig.of("hgc-fo", kind=kind, model=Model.of("node"))
+            PretrainConfig.from_strategy("hgc-fo", kind=kind, model=Model.from_kind("node"))
     with pytest.raises(InvalidInput, match="encoder of items"):
-        PretrainConfig.of("gcc", kind="node", model=Model())
+        PretrainConfig.from_strategy("gcc", kind="node", model=Model())
     with pytest.raises(InvalidInput, match="a batch, 32, or more"):
-        PretrainConfig.of("gcc", kind="node", queue=31)
+        PretrainConfig.from_strategy("gcc", kind="node", queue=31)
     with pytest.raises(InvalidInput, match="one with hgc"):
-        PretrainConfig.of("gcc", kind="node", mask_neighbors=True)
+        PretrainConfig.from_strategy("gcc", kind="node", mask_neighbors=True)
 
 
 def test_impossible_options_are_refused() -> None:
-    config = PretrainConfig.of("hgc-fo")
+    config = PretrainConfig.from_strategy("hgc-fo")
     for change in ({"epochs": 0}, {"max_steps": 0}, {"limit": 1}, {"contrast": None}):
         with pytest.raises(InvalidInput):
             replace(config, **change)
     with pytest.raises(InvalidInput, match="hgc-adam-ho"):
-        PretrainConfig.of("hgc")  # type: ignore[arg-type]
+        PretrainConfig.from_strategy("hgc")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="2 or more"):
-        PretrainConfig.of("hgc-fo", batch_size=1)
+        PretrainConfig.from_strategy("hgc-fo", batch_size=1)
     with pytest.raises(InvalidInput, match="one with hgc"):
-        PretrainConfig.of("adam", mask_neighbors=True)
+        PretrainConfig.from_strategy("adam", mask_neighbors=True)
     with pytest.raises(Conflict, match="molecule or graph or node"):
-        PretrainConfig.of("hgc-fo", kind="word")
+        PretrainConfig.from_strategy("hgc-fo", kind="word")
     with pytest.raises(InvalidInput, match="gin, gcn, sage"):
         Model("gat")  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ def losses(made: JointObjective, many: Assembler, draw: Draw) -> dict[str, torch
 def test_contrast_shares_one_forward(many: Assembler, shared: bool) -> None:
     """Anchors, positives and negatives are one population of batch normalisation."""
     negatives = NEGATIVES if shared else NONE
-    made = objective(PretrainConfig.of("hgc-ho" if shared else "hgc-fo"))
+    made = objective(PretrainConfig.from_strategy("hgc-ho" if shared else "hgc-fo"))
     order = [3, 8, 1, 14, 8, 3, 7, 15, 2, 0, 1, 6, 2, 5, 4, 9, *negatives]
     z = unit(made.encoder.graphs(many.batch(np.array(order))))
     anchors, positives = torch.from_numpy(ANCHORS), torch.from_numpy(POSITIVES.T)
@@ -66,8 +66,8 @@ def test_contrast_shares_one_forward(many: Assembler, shared: bool) -> None:
 
 @pytest.mark.parametrize("strategy", ["adam", "rdm"])
 def test_masking_predicts_the_original_types(many: Assembler, strategy: str) -> None:
-    made = objective(PretrainConfig.of(strategy))  # type: ignore[arg-type]
-    masking = PretrainConfig.of(strategy).masking  # type: ignore[arg-type]
+    made = objective(PretrainConfig.from_strategy(strategy))  # type: ignore[arg-type]
+    masking = PretrainConfig.from_strategy(strategy).masking  # type: ignore[arg-type]
     assert masking is not None
     found = losses(made, many, Draw(ANCHORS, np.empty((4, 0), np.int32), NONE))
     batch = many.batch(ANCHORS)
@@ -79,14 +79,14 @@ def test_masking_predicts_the_original_types(many: Assembler, strategy: str) -> 
 
 def test_joint_training_adds_both_on_one_encoder(many: Assembler) -> None:
     """Weight 1 each; the unmasked anchors feed HGC, and masks are on the anchors only (docs/training.md)."""
-    joint = objective(PretrainConfig.of("hgc-adam-fo"))
+    joint = objective(PretrainConfig.from_strategy("hgc-adam-fo"))
     draw = Draw(ANCHORS, POSITIVES, NONE)
     found = losses(joint, many, draw)
     torch.testing.assert_close(found["loss"], found["hgc"] + found["masking"])
-    contrast_only = objective(PretrainConfig.of("hgc-fo"))
+    contrast_only = objective(PretrainConfig.from_strategy("hgc-fo"))
     contrast_only.encoder.load_state_dict(joint.encoder.state_dict())
     torch.testing.assert_close(found["hgc"], losses(contrast_only, many, draw)["hgc"])
-    masked_only = objective(replace(PretrainConfig.of("adam"), masking=Masking(times=3, score="kl")))
+    masked_only = objective(replace(PretrainConfig.from_strategy("adam"), masking=Masking(times=3, score="kl")))
     masked_only.load_state_dict(joint.state_dict())
     torch.testing.assert_close(
         found["masking"], losses(masked_only, many, Draw(ANCHORS, POSITIVES[:, :0], NONE))["loss"]
@@ -97,7 +97,7 @@ def test_joint_training_adds_both_on_one_encoder(many: Assembler) -> None:
 def test_scoring_changes_nothing(many: Assembler, freeze: bool, updates: int) -> None:
     """H7. Without freezing, as in the authors' code, five scorings more update the running statistics."""
     made = objective(
-        replace(PretrainConfig.of("adam"), masking=Masking(times=4, freeze=freeze))
+        replace(PretrainConfig.from_strategy("adam"), masking=Masking(times=4, freeze=freeze))
     )  # four steps and a rest
     before = {name: value.clone() for name, value in made.state_dict().items()}
     batch = many.batch(ANCHORS)
@@ -114,8 +114,8 @@ def test_known_neighbours_are_no_negatives_on_demand(many: Assembler) -> None:
     """Of this draw: item 8 is a positive of anchors 3 and 1; with the hierarchy's edges, others too."""
     draw = Draw(ANCHORS, np.array([[8], [3], [7], [15]], np.int32), NONE)
     draw_of_two = Draw(ANCHORS, np.array([[8, 5], [3, 0], [5, 8], [15, 6]], np.int32), NONE)
-    config = replace(PretrainConfig.of("hgc-fo"), contrast=Contrast(mask_neighbors=True))
-    plain, known = objective(PretrainConfig.of("hgc-fo")), objective(config)
+    config = replace(PretrainConfig.from_strategy("hgc-fo"), contrast=Contrast(mask_neighbors=True))
+    plain, known = objective(PretrainConfig.from_strategy("hgc-fo")), objective(config)
     joined = objective(config, EdgeSet(torch.tensor([[3, 7], [14, 8]])))
     assert losses(known, many, draw)["loss"] == losses(plain, many, draw)["loss"]
     assert losses(known, many, draw_of_two)["loss"] < losses(plain, many, draw_of_two)["loss"]
@@ -125,7 +125,7 @@ def test_known_neighbours_are_no_negatives_on_demand(many: Assembler) -> None:
 @pytest.mark.parametrize("shared", [False, True])
 def test_measures_are_of_the_contrasted_embeddings(many: Assembler, shared: bool) -> None:
     """Wang and Isola: mean squared distance of positive pairs; log mean Gaussian potential of anchors."""
-    made = objective(PretrainConfig.of("hgc-ho" if shared else "hgc-fo"))
+    made = objective(PretrainConfig.from_strategy("hgc-ho" if shared else "hgc-fo"))
     draw = Draw(ANCHORS, POSITIVES, NEGATIVES if shared else NONE)
     found = made(Step.from_draw(draw, many), torch.Generator(), measure=True)
     z = unit(made.encoder.graphs(many.batch(draw.ids()))).detach()

@@ -20,7 +20,9 @@ def epoch(size: int, isolated: tuple[int, ...] = ()) -> Epoch:
 
 @pytest.mark.parametrize(("anchors", "steps"), [(2, 1), (7, 2), (8, 2), (9, 2), (10, 3), (13, 3), (14, 4)])
 def test_every_anchor_comes_once_but_never_alone(anchors: int, steps: int) -> None:
-    plan = Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(anchors + 2, isolated=(0, 5 % anchors + 1)))
+    plan = Plan(
+        PretrainConfig.from_strategy("hgc-fo", batch_size=4), 0, epoch(anchors + 2, isolated=(0, 5 % anchors + 1))
+    )
     draws = [plan.draw(place) for place in range(plan.steps)]
     assert plan.steps == steps
     came = np.concatenate([draw.anchors for draw in draws])
@@ -30,12 +32,12 @@ def test_every_anchor_comes_once_but_never_alone(anchors: int, steps: int) -> No
 
 
 def test_the_number_of_steps_is_the_published_one() -> None:
-    assert Plan(PretrainConfig.of("adam"), 0, Epoch(np.empty((2_000_000, 0), np.int32), NONE)).steps == 7_813
+    assert Plan(PretrainConfig.from_strategy("adam"), 0, Epoch(np.empty((2_000_000, 0), np.int32), NONE)).steps == 7_813
 
 
 def test_positives_and_negatives_belong_to_anchor_and_batch() -> None:
     drawn = epoch(20)._replace(negatives=np.arange(5 * 6, dtype=np.int32).reshape(5, 6) % 20)
-    plan = Plan(PretrainConfig.of("hgc-ho", batch_size=4), 3, drawn)
+    plan = Plan(PretrainConfig.from_strategy("hgc-ho", batch_size=4), 3, drawn)
     draw = plan.draw(2)
     assert draw.positives.tolist() == [[(i + 1) % 20, (i + 2) % 20, (i + 3) % 20] for i in draw.anchors]
     assert draw.negatives.tolist() == drawn.negatives[2].tolist()
@@ -46,7 +48,7 @@ def test_positives_and_negatives_belong_to_anchor_and_batch() -> None:
 
 def test_the_order_depends_on_seed_and_epoch_alone() -> None:
     def order(number: int, seed: int = 0, preset: str = "default") -> list[int]:
-        config = PretrainConfig.of("hgc-fo", preset, batch_size=4, seed=seed)  # type: ignore[arg-type]
+        config = PretrainConfig.from_strategy("hgc-fo", preset, batch_size=4, seed=seed)  # type: ignore[arg-type]
         return [int(anchor) for anchor in Plan(config, number, epoch(40)).draw(0).anchors]
 
     assert order(1) == order(1)
@@ -56,13 +58,15 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 
 def test_a_collection_of_isolated_items_is_refused() -> None:
     with pytest.raises(InvalidInput, match="isolated"):
-        Plan(PretrainConfig.of("hgc-fo"), 0, epoch(9, isolated=tuple(range(1, 9))))
+        Plan(PretrainConfig.from_strategy("hgc-fo"), 0, epoch(9, isolated=tuple(range(1, 9))))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_limited_epoch_is_the_first_part_of_a_whole_one(preset: Preset) -> None:
     def anchors(limit: int | None) -> list[int]:
-        plan = Plan(PretrainConfig.of("hgc-fo", preset, batch_size=4, limit=limit), 2, epoch(40, isolated=(0, 7)))
+        plan = Plan(
+            PretrainConfig.from_strategy("hgc-fo", preset, batch_size=4, limit=limit), 2, epoch(40, isolated=(0, 7))
+        )
         return np.concatenate([plan.draw(place).anchors for place in range(plan.steps)]).tolist()
 
     assert anchors(11) == anchors(None)[:11]
@@ -72,11 +76,11 @@ def test_a_limited_epoch_is_the_first_part_of_a_whole_one(preset: Preset) -> Non
 
 @pytest.mark.parametrize(("anchors", "steps"), [(4, 1), (6, 1), (7, 2), (8, 2)])
 def test_with_several_processes_each_has_an_anchor_in_every_step(anchors: int, steps: int) -> None:
-    assert Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(anchors), min_anchors=3).steps == steps
+    assert Plan(PretrainConfig.from_strategy("hgc-fo", batch_size=4), 0, epoch(anchors), min_anchors=3).steps == steps
 
 
 def test_batches_and_collections_too_small_for_the_processes_are_refused() -> None:
     with pytest.raises(InvalidInput, match="batch size 4"):
-        Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(40), min_anchors=5)
+        Plan(PretrainConfig.from_strategy("hgc-fo", batch_size=4), 0, epoch(40), min_anchors=5)
     with pytest.raises(InvalidInput, match="3 anchors or more"):
-        Plan(PretrainConfig.of("hgc-fo", batch_size=4), 0, epoch(2), min_anchors=3)
+        Plan(PretrainConfig.from_strategy("hgc-fo", batch_size=4), 0, epoch(2), min_anchors=3)

@@ -17,7 +17,7 @@ from graphkin.trainer.pretraining.pretrained import load_encoder
 
 
 def saved(folder: Path) -> JointObjective:
-    config = replace(PretrainConfig.of("hgc-adam-fo"), model=Model("sage", layers=2, width=8))
+    config = replace(PretrainConfig.from_strategy("hgc-adam-fo"), model=Model("sage", layers=2, width=8))
     objective = JointObjective(config)
     run = Run(folder, {"config": config.as_json()}, resume=False)
     run.save(Checkpoint(3, 3, 0, objective.state_dict(), {}))

@@ -13,7 +13,7 @@ from graphkin.trainer.strategy import LEARNED_BY, PRESETS
 
 
 def ordered(strategy: str, *texts: str, kind: str = "molecule") -> PretrainConfig:
-    return changed(PretrainConfig.of(strategy, kind=kind), map(assigned, texts))  # type: ignore[arg-type]
+    return changed(PretrainConfig.from_strategy(strategy, kind=kind), map(assigned, texts))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def ordered(strategy: str, *texts: str, kind: str = "molecule") -> PretrainConfi
     ],
 )
 def test_one_setting_changes_and_no_other(strategy: str, text: str, path: str, value: object) -> None:
-    before = flat(asdict(PretrainConfig.of(strategy)))  # type: ignore[arg-type]
+    before = flat(asdict(PretrainConfig.from_strategy(strategy)))  # type: ignore[arg-type]
     after = flat(asdict(ordered(strategy, text)))
     assert after[path] == value
     assert type(after[path]) is type(value)
@@ -73,12 +73,12 @@ def test_the_last_word_counts_and_values_are_checked_together() -> None:
 )
 def test_what_is_printed_is_read_back(kind: str, strategy: str, preset: str, tmp_path: Path) -> None:
     """Over the plain run of the same strategy, from another seed, length and encoder."""
-    model = Model.of(kind, "sage")
-    config = PretrainConfig.of(strategy, preset, kind=kind, model=model, seed=3, max_steps=7)  # type: ignore[arg-type]
+    model = Model.from_kind(kind, "sage")
+    config = PretrainConfig.from_strategy(strategy, preset, kind=kind, model=model, seed=3, max_steps=7)  # type: ignore[arg-type]
     config = replace(config, optimization=replace(config.optimization, clip=None, weight_decay=1e-5))
     file = tmp_path / "run.toml"
     file.write_text(as_toml(config))
-    plain = PretrainConfig.of(strategy, preset, kind=kind)  # type: ignore[arg-type]
+    plain = PretrainConfig.from_strategy(strategy, preset, kind=kind)  # type: ignore[arg-type]
     assert changed(plain, read_settings(file)) == config
 
 

@@ -33,7 +33,7 @@ def test_each_time_a_node_comes_it_has_another_subgraph() -> None:
 
 
 def test_both_of_a_pair_are_of_the_same_node_and_epoch() -> None:
-    config = PretrainConfig.of("gcc", kind="node", batch_size=7, seed=4)
+    config = PretrainConfig.from_strategy("gcc", kind="node", batch_size=7, seed=4)
     plan = Plan(config, 5, Epoch(np.empty((60, 0), np.int32), np.empty((0, 0), np.int32)))
     draw = plan.draw(2)
     assert (len(draw.anchors), draw.epoch, plan.steps) == (7, 5, 9)
