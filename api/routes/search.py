@@ -30,7 +30,8 @@ router = APIRouter(
 
 @router.post("/search", response_model=SearchReply, openapi_extra={**json_body(SearchBody), "parameters": _PARAMETERS})
 async def search(request: Request) -> Response:
-    """The items most similar to a structure, exactly, among all items that pass the filters and the substructure.
+    """The items most similar to a structure, exactly: of the whole collection, or of the items that pass filters and
+    contain a substructure.
 
     A search has no threshold and no top-k limit. It uses the collection's own measure or another one. The first search
     by counts describes all molecules, which takes a while; the descriptions are cached on the server's machine.

@@ -82,7 +82,7 @@ def test_grakels_version_is_told_where_it_took_part(generation: Callable[..., Ge
 
 def test_too_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     few = [Structure.read('{"edges": [[0, 1]]}')] * 5
-    monkeypatch.setattr(reference, "_MOST", 5)
+    monkeypatch.setattr(reference, "_MAX_GRAPHS", 5)
     assert Reference(few, resolve_graphs(kernel="grakel")).similarities(np.array([0]), np.array([1])).tolist() == [1]
     with pytest.raises(InvalidInput, match="too many"):
         Reference([*few, *few], resolve_graphs(kernel="grakel"))

@@ -77,7 +77,8 @@ export interface paths {
         put?: never;
         /**
          * Search
-         * @description The items most similar to a structure, exactly, among all items that pass the filters and the substructure.
+         * @description The items most similar to a structure, exactly: of the whole collection, or of the items that pass filters and
+         *     contain a substructure.
          *
          *     A search has no threshold and no top-k limit. It uses the collection's own measure or another one. The first search
          *     by counts describes all molecules, which takes a while; the descriptions are cached on the server's machine.
