@@ -1,6 +1,7 @@
-"""Population-based tuning of the options of fine-tuning (paper, T8 and appendix A.2.2; method.md E1; docs/training.md).
+"""Population-based tuning of the fine-tuning options (table T8 and appendix A.2.2 of the paper; docs/training.md).
 
-As in the authors' runs, every trial is a complete training, no weights are passed on, and only validation scores count.
+As in the authors' runs, each trial trains a model from start to end. A trial can inherit option values from an earlier
+trial, but no weights. Only validation scores are compared.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,61 +14,66 @@ from numpy.random import Generator
 
 from graphkin.protocol.errors import InvalidInput
 
-POPULATION = 10
-MIXED = 0.3  # share of the population that is replaced per round
-RESAMPLED = 0.1  # probability that a value is resampled instead of perturbed
-_MOVE = 1e-4  # size of a perturbation, relative to the range
-_NICHE = 0.1  # distance in the unit cube within which trials share their score
-_SHARING = 1.0  # the exponent α of the sharing function
+POPULATION = 10  # trials
+_REPLACED_SHARE = 0.3  # share of the population that is replaced per round
+_RESAMPLE_PROBABILITY = 0.1  # probability that a value is sampled again instead of perturbed
+_PERTURBATION = 1e-4  # size of a perturbation of a number, relative to its range
+_NICHE_RADIUS = 0.1  # distance in the unit cube below which trials lower the shared scores of each other
+_SHARING_EXPONENT = 1.0  # the exponent α in `tune`
 
 
 @dataclass(frozen=True)
 class Range:
-    """Any number from low to high."""
+    """A dimension of the search space: any number from low to high."""
 
     low: float
     high: float
 
-    def draw(self, random: Generator) -> float:
+    def sample(self, random: Generator) -> float:
+        """Return a uniformly distributed value."""
         return float(random.uniform(self.low, self.high))
 
-    def move(self, value: float, random: Generator) -> float:
+    def perturb(self, value: float, random: Generator) -> float:
         """Return the value after a small step up or down, clipped to the range."""
-        result = value + random.choice((-1, 1)) * _MOVE * (self.high - self.low)
+        result = value + random.choice((-1, 1)) * _PERTURBATION * (self.high - self.low)
         return float(np.clip(result, self.low, self.high))
 
-    def holds(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         return self.low <= value <= self.high
 
-    def place(self, value: float) -> float:
-        """Return the position of a value, 0 at low and 1 at high."""
+    def position(self, value: float) -> float:
+        """Return the coordinate of a value in the unit cube, 0 at low and 1 at high."""
         return (value - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True)
 class Choices:
-    """One of at least two values."""
+    """A dimension of the search space: one of at least two values, in order."""
 
     values: tuple[Any, ...]
 
-    def draw(self, random: Generator) -> Any:
+    def sample(self, random: Generator) -> Any:
+        """Return a uniformly chosen value."""
         return self.values[random.integers(len(self.values))]
 
-    def move(self, value: Any, random: Generator) -> Any:
-        """Return the next value up or down; the first follows the last."""
+    def perturb(self, value: Any, random: Generator) -> Any:
+        """Return the next or the previous value. The last and the first are neighbors."""
         step = int(random.choice((-1, 1)))
         return self.values[(self.values.index(value) + step) % len(self.values)]
 
-    def holds(self, value: Any) -> bool:
+    def contains(self, value: Any) -> bool:
         return value in self.values
 
-    def place(self, value: Any) -> float:
-        """Return the position of a value, 0 for the first and 1 for the last."""
+    def position(self, value: Any) -> float:
+        """Return the coordinate of a value in the unit cube, 0 for the first and 1 for the last."""
         return self.values.index(value) / (len(self.values) - 1)
 
 
 Space = Mapping[str, Range | Choices]
+"""Dimensions of the search space, by the name of the option."""
+
 Values = Mapping[str, Any]
+"""Value of each tuned option, by its name."""
 
 SPACE: Space = {
     "learning_rate": Range(1e-4, 1e-2),
@@ -76,32 +82,34 @@ SPACE: Space = {
     "head_scale": Choices((0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3)),
     "pooling": Choices(("mean", "sum")),
 }
-"""The published search space (T8)."""
+"""The published search space (table T8 of the paper)."""
 
 
 class Trial(NamedTuple):
-    """Values by name, and their score."""
+    """Option values, and the score of a model that was trained with them."""
 
     values: Values
     score: float
 
 
 def tune(objective: Callable[[Values], float], start: Values, trials: int, seed: int, space: Space = SPACE) -> Trial:
-    """Return the best trial, the first one in a tie.
+    """Search for the values with the highest score, and return the best trial, or the first of several best ones.
 
-    The first population has ten trials: `start` and nine sampled uniformly. In each later round, the trials of lowest
-    rank are replaced by copies of those of highest rank, with each value perturbed, or resampled with probability 0.1.
-    The rank follows the score divided by Σ max(0, 1 - (d / 0.1)^α) over the population, where d is the Euclidean
-    distance in the unit cube, so crowded trials rank lower. The authors trained the ten trials of a population in
-    parallel; running them one by one gives the same result.
+    The first population has ten trials: `start` and nine sampled uniformly. In each later round, the three trials of
+    lowest rank are replaced. The three of highest rank provide the new values: each value is perturbed, or sampled
+    again with probability 0.1.
 
+    Trials are ranked by their shared score, so crowded trials rank lower. The shared score is the score divided by
+    Σ max(0, 1 - (d / 0.1)^α), summed over the population, where d is the Euclidean distance in the unit cube.
+
+    Trials run one after the other. The authors trained the trials of a round in parallel, which gives the same result.
     The same seed and scores give the same trials.
 
     Args:
         objective: Returns the score of values, 0 or more, where higher is better. It is called `trials` times.
         start: Values of the first trial, inside the space.
-        trials: Number of trials.
-        seed: Seed of all samples.
+        trials: Number of trials in total, 1 or more.
+        seed: Seed of the random number generator.
         space: The search space.
 
     Raises:
@@ -109,11 +117,14 @@ def tune(objective: Callable[[Values], float], start: Values, trials: int, seed:
     """
     if trials < 1:
         raise InvalidInput("nothing to choose from", given=f"{trials} trials", expected="1 or more")
-    for name, part in space.items():
-        if not part.holds(start[name]):
-            raise InvalidInput(f"{name} lies outside of what is tuned", given=start[name], expected=str(part))
+    for name, dimension in space.items():
+        if not dimension.contains(start[name]):
+            raise InvalidInput(f"{name} lies outside of what is tuned", given=start[name], expected=str(dimension))
     random = np.random.default_rng(seed)
-    queue = [start, *({name: part.draw(random) for name, part in space.items()} for _ in range(POPULATION - 1))]
+    queue = [
+        start,
+        *({name: dimension.sample(random) for name, dimension in space.items()} for _ in range(POPULATION - 1)),
+    ]
     population: list[Trial] = []
     best = None
     for number in range(trials):
@@ -128,24 +139,32 @@ def tune(objective: Callable[[Values], float], start: Values, trials: int, seed:
 
 
 def _next_round(population: Sequence[Trial], space: Space, random: Generator) -> tuple[list[Trial], list[Values]]:
-    """Return the trials that stay, and the values to try in place of the others."""
+    """Return the trials that stay in the population, and the values of the trials that replace the others."""
     scores = shared_scores(population, space)
     ranking = [population[row] for row in np.argsort(-scores, kind="stable")]
-    replacements = ceil(MIXED * len(ranking))
+    replacements = ceil(_REPLACED_SHARE * len(ranking))
     return ranking[:-replacements], [_mutate(parent.values, space, random) for parent in ranking[:replacements]]
 
 
 def shared_scores(population: Sequence[Trial], space: Space) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the scores divided by how crowded their neighborhood is, (P,) (Goldberg and Richardson, 1987)."""
-    places = np.array([[part.place(trial.values[name]) for name, part in space.items()] for trial in population])
-    distance = np.linalg.norm(places[:, None] - places[None], axis=2)
-    crowd = np.clip(1 - (distance / _NICHE) ** _SHARING, 0, None).sum(1)
-    scores: np.ndarray[Any, np.dtype[np.float64]] = np.array([trial.score for trial in population]) / crowd
+    """Return the shared score of each of P trials, (P,): its score divided by its crowding.
+
+    The crowding of a trial is 1 if no other is near, and P if all trials are equal (Goldberg and Richardson, 1987).
+    """
+    positions = np.array(
+        [[dimension.position(trial.values[name]) for name, dimension in space.items()] for trial in population]
+    )
+    distance = np.linalg.norm(positions[:, None] - positions[None], axis=2)
+    crowding = np.clip(1 - (distance / _NICHE_RADIUS) ** _SHARING_EXPONENT, 0, None).sum(1)
+    scores: np.ndarray[Any, np.dtype[np.float64]] = np.array([trial.score for trial in population]) / crowding
     return scores
 
 
 def _mutate(values: Values, space: Space, random: Generator) -> Values:
+    """Return the values, each perturbed, or sampled again with probability 0.1."""
     return {
-        name: part.draw(random) if random.random() < RESAMPLED else part.move(values[name], random)
-        for name, part in space.items()
+        name: dimension.sample(random)
+        if random.random() < _RESAMPLE_PROBABILITY
+        else dimension.perturb(values[name], random)
+        for name, dimension in space.items()
     }

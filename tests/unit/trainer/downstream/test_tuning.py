@@ -34,7 +34,7 @@ def test_it_begins_at_the_start_and_keeps_to_space_and_budget() -> None:
     best, asked = tried(73)
     assert len(asked) == 73
     assert asked[0].values == START
-    assert all(part.holds(trial.values[name]) for trial in asked for name, part in SPACE.items())
+    assert all(part.contains(trial.values[name]) for trial in asked for name, part in SPACE.items())
     assert best.score == max(trial.score for trial in asked)
 
 
@@ -87,8 +87,8 @@ def test_a_crowd_shares_its_score() -> None:
 def test_ends_of_the_space() -> None:
     random = np.random.default_rng(0)
     spread, choices = Range(0.0, 1.0), Choices((1, 2, 3))
-    assert {spread.move(1.0, random) for _ in range(20)} == {1.0, 1.0 - 1e-4}
-    assert {choices.move(3, random) for _ in range(20)} == {2, 1}
+    assert {spread.perturb(1.0, random) for _ in range(20)} == {1.0, 1.0 - 1e-4}
+    assert {choices.perturb(3, random) for _ in range(20)} == {2, 1}
 
 
 def test_of_equal_scores_the_first_wins() -> None:
