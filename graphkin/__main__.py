@@ -1,4 +1,7 @@
-"""`python -m graphkin`, for torchrun and for machines where the package lies on the path but is not installed."""
+"""Run the command line with `python -m graphkin`.
+
+torchrun starts a command by its module name. A package that is importable but not installed has no `graphkin` command.
+"""
 
 from graphkin.cli import main
 

@@ -1,4 +1,4 @@
-"""Page cursors: opaque text that locates the next page of one query over one generation."""
+"""Page cursors: opaque text that a client sends back to get the next page of a query on one generation."""
 
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -14,7 +14,7 @@ _LAYOUT = struct.Struct(">32s8sI")  # generation, query, position
 
 @dataclass(frozen=True)
 class Cursor:
-    """Position of a page.
+    """Start of a page in the rows of one query on one generation.
 
     Attributes:
         generation: Generation id, 64 hexadecimal digits.
@@ -27,6 +27,7 @@ class Cursor:
     position: int
 
     def encode(self) -> str:
+        """Return the cursor as URL-safe base64, the text that clients receive."""
         return urlsafe_b64encode(_LAYOUT.pack(bytes.fromhex(self.generation), self.query, self.position)).decode()
 
     @classmethod
@@ -39,18 +40,22 @@ class Cursor:
         try:
             generation, query, position = _LAYOUT.unpack(urlsafe_b64decode(text.encode("ascii")))
         except (ValueError, struct.error) as error:
-            raise _not_a_cursor(text) from error
+            raise _invalid_cursor(text) from error
         cursor = cls(generation.hex(), query, position)
-        if cursor.encode() != text:  # The base64 decoder skips invalid characters.
-            raise _not_a_cursor(text)
+        if cursor.encode() != text:  # The base64 decoder skips invalid characters, so it also accepts altered text.
+            raise _invalid_cursor(text)
         return cursor
 
 
-def _not_a_cursor(text: str) -> BadRequest:
+def _invalid_cursor(text: str) -> BadRequest:
     return BadRequest("not a cursor", given=text, expected="next_cursor of a reply, unchanged")
 
 
 def query_key(path: str, parameters: Iterable[tuple[str, str]]) -> bytes:
-    """Return the hash that identifies a query: its path and all parameters but limit, cursor and generation."""
+    """Return a hash that identifies a query, 8 bytes.
+
+    It covers the path and all parameters except limit, cursor and generation, which may differ between the pages of one
+    query. `Cursor` holds the generation separately.
+    """
     pairs = sorted((name, value) for name, value in parameters if name not in {"limit", "cursor", "generation"})
     return blake2b(repr((path, pairs)).encode(), digest_size=8).digest()

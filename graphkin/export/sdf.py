@@ -1,4 +1,4 @@
-"""Items as an SD file with 2D coordinates (BIOVIA, "CTFile Formats")."""
+"""Export items as an SD file with 2D coordinates (BIOVIA, "CTFile Formats")."""
 
 import re
 from collections.abc import Iterator
@@ -13,46 +13,52 @@ _LINE_ENDS = re.compile(r"[\r\n]+")
 
 
 def items(table: ItemTable) -> Iterator[bytes]:
-    """Yield one record per item, titled with its first name, or its id if it has no name.
+    """Yield blocks of SD records, one record per item.
 
-    The data items are the columns of `export_items`. A column without a value is omitted, and so are blank lines of a
-    value, because a blank line would end it.
+    The title line is the first name of the item, or its id if it has no name. The data items are the columns of
+    `export_items`. Missing values are omitted. Blank lines inside a value are removed, because a blank line ends the
+    data item.
     """
+    # A record needs the id, structure and names of an item even if these columns are not exported.
     full_table = table.including("id", "smiles", "names")
     selected = {*table.titles, *(column.title for column in table.properties)}
-    titles = [
+    data_titles = [
         title if title in selected else None
-        for title in (*full_table.titles, *(c.title for c in full_table.properties))
+        for title in (*full_table.titles, *(column.title for column in full_table.properties))
     ]
     for batch in full_table.rows():
         with rdBase.BlockLogs():
-            records = [_record(titles, row) for row in batch]
+            records = [_record(data_titles, row) for row in batch]
         yield "".join(records).encode()
 
 
-def _record(titles: list[str | None], row: list[Any]) -> str:
-    """Return the molecule of a row and its data items; columns whose title is None are omitted."""
+def _record(data_titles: list[str | None], row: list[Any]) -> str:
+    """Return the SD record of a row. The row starts with id, SMILES and names.
+
+    A cell becomes a data item unless its entry in `data_titles` is None.
+    """
     id, smiles, names, *_ = row
     data = "".join(
         f">  <{_LINE_ENDS.sub(' ', title)}>\n{value}\n\n"
-        for title, cell in zip(titles, row, strict=True)
+        for title, cell in zip(data_titles, row, strict=True)
         if title is not None and cell is not None and (value := _value(cell))
     )
     return f"{_molblock(smiles, names[0] if names else str(id))}{data}$$$$\n"
 
 
 def _molblock(smiles: str, title: str) -> str:
-    molecule = Chem.MolFromSmiles(smiles) or Chem.Mol()  # an empty molecule if RDKit cannot read it back
+    molecule = Chem.MolFromSmiles(smiles) or Chem.Mol()  # an empty molecule if this RDKit cannot parse the SMILES
     rdDepictor.Compute2DCoords(molecule)
     molecule.SetProp("_Name", _escape_delimiter(_LINE_ENDS.sub(" ", title)))
     return str(Chem.MolToMolBlock(molecule))
 
 
 def _value(cell: Any) -> str:
+    """Return a cell as the lines of a data item, without blank lines. Each entry of a list is one line."""
     lines = [_LINE_ENDS.sub(" ", name) for name in cell] if isinstance(cell, list) else _LINE_ENDS.split(text(cell))
     return "\n".join(_escape_delimiter(line) for line in lines if line.strip())
 
 
 def _escape_delimiter(line: str) -> str:
-    """Return the line, indented if it would otherwise end the record."""
+    """Return the line, indented if it begins with `$$$$`, which would otherwise end the record."""
     return f" {line}" if line.startswith("$$$$") else line

@@ -19,7 +19,7 @@ from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-_TILES = 64  # tiles per scan: 32,768 items
+_TILES = 64  # maximum number of tiles per scan: 32,768 items
 
 
 def exact_pairs(
@@ -31,9 +31,9 @@ def exact_pairs(
         words: (N, W) packed fingerprints.
         planes: Their bit-sliced form.
         threshold: Lowest similarity of a pair.
-        begin: First task to run.
+        begin: First task to run; tasks before it have run already.
         threads: Number of threads.
-        advance: Called with the number of items that each task counts for.
+        advance: Called with the progress in items: once for all tasks before `begin`, then for each task.
     """
     plan = JoinPlan(words, threshold, planes)
     advance(plan.progress(begin))
@@ -66,7 +66,7 @@ def tanimoto(bits: UInt64) -> Similarity:
 class TanimotoSearch(Search):
     """Search a generation whose items have fingerprints.
 
-    The first array of a query is its packed fingerprint.
+    The first of the `arrays` of a query is its packed fingerprint.
 
     Args:
         generation: The generation to search.
@@ -86,14 +86,17 @@ class TanimotoSearch(Search):
                 given=f"{64 * stored.shape[1]} bits",
                 expected=f"{64 * words} bits",
             )
-        # After an append, building the planes takes no longer than reading them.
+        # After an append, the stored index lacks the new items. Building the planes of all items then takes no longer
+        # than reading the stored ones would.
         is_complete = generation.indexed == generation.size
         stored_planes = (
             stored_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
         )
         self._planes = stored_planes or BitPlanes.from_words(stored)
+        # Numba compiles a kernel separately for writeable arrays. Memory-mapped planes are read-only, so built ones are
+        # made read-only too and use the same compiled kernel.
         for array in self._planes:
-            array.flags.writeable = False  # as for a memory-mapped file, so that one compiled kernel serves both
+            array.flags.writeable = False
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         lists = BitLists.from_fingerprint(self._planes, self._bits(query))
@@ -114,15 +117,15 @@ class TanimotoSearch(Search):
         yield from BatchPlan(self._planes, bits, min_similarity, limit, search_one).matches(threads)
 
     def identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:
-        """Return the identical item of each query.
+        """Return the identical item of each query, or None.
 
-        A query without a hit of similarity 1 has none, except for an empty fingerprint, which has similarity 0 with
-        itself.
+        Only queries with a match of similarity 1 are looked up. An empty fingerprint has similarity 0 with itself, so
+        queries with an empty fingerprint are looked up too.
         """
-        has_equal = np.isin(np.arange(len(queries)), matches.query[matches.similarity == 1])
+        have_match = np.isin(np.arange(len(queries)), matches.query[matches.similarity == 1])
         return [
-            self.identical(query) if is_equal or not self._bits(query).any() else None
-            for query, is_equal in zip(queries, has_equal, strict=True)
+            self.identical(query) if has_match or not self._bits(query).any() else None
+            for query, has_match in zip(queries, have_match, strict=True)
         ]
 
     def measured(self, measure: Measure) -> Search:
@@ -131,7 +134,7 @@ class TanimotoSearch(Search):
         return TverskySearch(self, self._fingerprints, self._bits, measure.alpha, measure.beta)
 
     def _bits(self, query: Query) -> UInt64:
-        """Return (W,) the packed fingerprint of a query."""
+        """Return the packed fingerprint of a query, (W,) uint64."""
         bits: UInt64 = query.arrays[0]
         return bits
 
@@ -140,10 +143,10 @@ class TanimotoSearch(Search):
         return len(self._planes.lacking)
 
     def _nearest(self, lists: BitLists, limit: int) -> Hits:
-        """Return at least the `limit` most similar items, or all items that share a bit with the query.
+        """Return the `limit` most similar items, or all items that share a bit with the query if there are fewer.
 
-        Tiles are scanned in order of the distance of their popcounts from the query's, with a threshold that rises to
-        the similarity of the last of the best hits.
+        Tiles whose popcounts are closest to the query's are scanned first. Once there are `limit` hits, the threshold
+        of each scan is the similarity of the last of them.
         """
         hits, threshold = NO_HITS, np.float32(0)
         for first, stop in self._tile_ranges(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
@@ -153,9 +156,10 @@ class TanimotoSearch(Search):
         return hits
 
     def _tile_ranges(self, home: int) -> list[tuple[int, int]]:
-        """Return ranges of tiles in order of their distance from the tile `home`.
+        """Return ranges [first, stop) of tiles in order of their distance from the tile `home`.
 
-        The first range is that tile alone, because a scan without a threshold returns every item.
+        `home` is the tile whose popcounts are those of the query. It is the first range, alone, because the first scan
+        has no threshold and returns every item that shares a bit with the query.
         """
         below = [(max(end - _TILES, 0), end) for end in range(home, 0, -_TILES)]
         above = [(start, min(start + _TILES, self._tiles)) for start in range(home + 1, self._tiles, _TILES)]
@@ -168,10 +172,14 @@ class TanimotoSearch(Search):
         """Return the items in the tiles [first, stop) with similarity ≥ threshold and at least one common bit."""
         size = int(lists.popcounts[0])
         popcounts = self._planes.popcounts
-        below = max(float(np.nextafter(threshold, np.float32(0))), LOWEST_SIMILARITY)
-        smallest, beyond = np.searchsorted(popcounts, [int(below * size), int(size / below) + 2])
-        first, stop = max(first, smallest // TILE), min(stop, -(-beyond // TILE))
-        min_common = minimum_common(below, size + int(popcounts[-1]))
+        # The kernel compares float64 values with a slightly lower bound. The mask below applies the threshold to the
+        # similarities rounded to float32.
+        bound = max(float(np.nextafter(threshold, np.float32(0))), LOWEST_SIMILARITY)
+        # Only popcounts from bound * size to size / bound allow a similarity ≥ bound.
+        begin, end = np.searchsorted(popcounts, [int(bound * size), int(size / bound) + 2])
+        first, stop = max(first, begin // TILE), min(stop, -(-end // TILE))
+        min_common = minimum_common(bound, size + int(popcounts[-1]))
+        # With -1 as the position of the query, the kernel compares it with every item.
         _, positions, shared = similar_in_tiles(lists, self._planes, min_common, -1, first, max(first, stop))
         similarity = (shared / (size + popcounts[positions] - shared)).astype(np.float32)
         mask = similarity >= threshold

@@ -1,4 +1,4 @@
-"""Columns of a table: find the structure, the name and the properties."""
+"""Columns of a table: find those of the structure, the name, the fingerprint and the properties."""
 
 import re
 from collections import Counter
@@ -19,17 +19,18 @@ Options: TypeAlias = tuple[str, str]
 """Command-line options that choose the column of the structure and that of the name, for error messages."""
 
 OPTIONS: Options = ("--smiles-column", "--name-column")
-FINGERPRINT = "--fingerprint-column"
+_FINGERPRINT_OPTION = "--fingerprint-column"
 
-_LONGEST_LIST = 500  # characters of column names in an error message
+_MAX_LIST_LENGTH = 500  # characters of column names in an error message
 
-_NAMES = (
+_NAME_TITLES = (
     "id", "compoundid", "moleculeid", "molid", "chemblid", "moleculechemblid", "zincid", "idnumber", "compoundname",
     "moleculename", "name",
 )  # fmt: skip
-"""Titles of name columns, lower case without spaces and punctuation, in order of preference."""
+"""Titles of name columns, in lower case without spaces and punctuation, the preferred title first."""
 
-_LIKELY = re.compile(r"(?<![a-zA-Z])(?i:ids?|identifier|names?|code|number|no)(?![a-zA-Z])|(?<=[a-z])I[Dd]$")
+_LIKELY_NAME = re.compile(r"(?<![a-zA-Z])(?i:ids?|identifier|names?|code|number|no)(?![a-zA-Z])|(?<=[a-z])I[Dd]$")
+"""Titles that suggest a name column: with a word such as "name", "code" or "no", or ending like "SampleID"."""
 
 
 @dataclass(frozen=True)
@@ -64,28 +65,28 @@ class Columns:
     ) -> "Columns":
         """Find the columns of the structure, the name and the properties in a header.
 
-        A column matches by its exact name, else regardless of case. Without `name`, the name column is the one called
-        "id", or as other programs call it ("Compound ID", "molecule_chembl_id", "Name"), if there is one. A column
-        without a title is named after its position, starting with "column 1".
+        A title matches exactly, or else regardless of case. If `name` is None, the name column is the first of the
+        usual titles that occurs ("id", "Compound ID", "molecule_chembl_id", "Name", …), or None. A column without a
+        title is named after its position, starting with "column 1".
 
         Args:
             source: name of the file, for errors.
             header: titles of the columns.
             structure: title of the structure column.
-            name: title of the name column.
-            options: command-line options that choose other columns, for errors.
-            separated: phrase that names the delimiter, for errors.
+            name: title of the name column, or None to look for a usual title.
+            options: command-line options that choose the structure and name columns, for errors.
+            separated: phrase that names the delimiter, appended to the list of columns in errors; may be empty.
             fingerprint: title of the fingerprint column, if there is one.
 
         Raises:
             InvalidInput: a column is missing or ambiguous, two columns share a name, or there are more than
-                `MAX_COLUMNS`. The message lists the columns.
+                `MAX_COLUMNS`. If a column is missing, the message lists the columns.
         """
         if len(header) > MAX_COLUMNS:
             raise InvalidInput(f"{source} has too many columns", given=len(header), expected=f"at most {MAX_COLUMNS:,}")
         names = tuple(title.strip() or f"column {position}" for position, title in enumerate(header, 1))
-        title, times = Counter(names).most_common(1)[0] if names else ("", 0)
-        if times > 1:
+        title, occurrences = Counter(names).most_common(1)[0] if names else ("", 0)
+        if occurrences > 1:
             raise InvalidInput(
                 f"{source} has several columns named {_shorten(title)!r}", expected="distinct column names"
             )
@@ -95,17 +96,20 @@ class Columns:
         else:
             name_at = _find_name_column(source, names, structure_at, options[1])
         fingerprint_at = (
-            None if fingerprint is None else _require_column(source, names, fingerprint, FINGERPRINT, separated)
+            None if fingerprint is None else _require_column(source, names, fingerprint, _FINGERPRINT_OPTION, separated)
         )
         used = (structure_at, name_at, fingerprint_at)
         properties = tuple((at, title) for at, title in enumerate(names) if at not in used)
         return cls(names, structure_at, name_at, properties, fingerprint_at)
 
     def record(self, line: int, cells: Sequence[str | None]) -> Record:
-        """Return one row as a record, without empty and null cells. A row without cells is an empty record.
+        """Return one row as a record. Empty and null cells do not become properties.
+
+        A row without cells is an empty record.
 
         Raises:
-            ValueError: the row has too many cells, or too few to have a structure. The message is the record's fault.
+            ValueError: the row has too many cells, or too few to have a structure. The message is the reason for
+                rejecting the record (its fault).
         """
         count = len(cells)
         if count > len(self.names) or 0 < count <= self.structure:
@@ -128,20 +132,25 @@ class Columns:
 
 def likely_names(columns: Sequence[str]) -> list[str]:
     """Return the columns that may hold names, judged by their titles."""
-    return [name for name in columns if _LIKELY.search(name)]
+    return [name for name in columns if _LIKELY_NAME.search(name)]
 
 
 def _find_name_column(source: str, names: Sequence[str], structure: int, option: str) -> int | None:
-    """Return the position of the name column, judged by the titles."""
+    """Return the position of the column with the most preferred of the usual titles of name columns, or None."""
     normalized = [re.sub(r"[\W_]", "", title.casefold()) for title in names]
     normalized[structure] = ""
-    match = next((candidate for candidate in _NAMES if candidate in normalized), None)
+    match = next((candidate for candidate in _NAME_TITLES if candidate in normalized), None)
     if match is None:
         return None
     return _find(source, names, names[normalized.index(match)], option)
 
 
 def _find(source: str, names: Sequence[str], column: str, option: str) -> int | None:
+    """Return the position of the column with this name, or else with this name regardless of case, or None.
+
+    Raises:
+        InvalidInput: several names differ from `column` only in case.
+    """
     if column in names:
         return names.index(column)
     matches = [at for at, title in enumerate(names) if title.casefold() == column.casefold()]
@@ -155,19 +164,22 @@ def _find(source: str, names: Sequence[str], column: str, option: str) -> int | 
 
 
 def _require_column(source: str, names: Sequence[str], column: str, option: str, separated: str) -> int:
+    """Return the position of a column, as `_find` does, but raise `InvalidInput` if there is none."""
     position = _find(source, names, column, option)
     if position is None:
-        near = next((title for title in names if column.casefold() in title.casefold()), None)
+        similar_name = next((title for title in names if column.casefold() in title.casefold()), None)
         raise InvalidInput(
             f"{source} has no column {column!r}",
             given=column,
             expected=f"one of {_shorten(', '.join(names))}{separated}"
             if names
             else "a header line that names the columns",
-            hint=f"name the column with {option}" if near is None else f"is it {option} {_shorten(near)!r}?",
+            hint=f"name the column with {option}"
+            if similar_name is None
+            else f"is it {option} {_shorten(similar_name)!r}?",
         )
     return position
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_LIST else f"{text[:_LONGEST_LIST]}…"
+    return text if len(text) <= _MAX_LIST_LENGTH else f"{text[:_MAX_LIST_LENGTH]}…"

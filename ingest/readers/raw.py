@@ -1,4 +1,4 @@
-"""Raw bytes of a source: counted, hashed and decompressed while they are read."""
+"""Streams of a source's stored bytes: count, hash and decompress them while they are read."""
 
 import gzip
 import hashlib
@@ -18,13 +18,14 @@ from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.protocol.manifest import Input
 
 _BUFFER = 1 << 18
+# Compressed files are recognized by their first bytes. In bzip2, these include the header of a block or of the end.
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _BZIP2 = tuple(b"BZh%d%b" % (level, block) for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90"))
-_LONGEST_MARK = 10
-_XZ_MEMORY = 2**28  # bytes that a file may require; xz -9 requires 65 million
+_MAX_SIGNATURE = 10  # bytes
+_XZ_MEMORY = 2**28  # maximum memory of the decompressor, in bytes; files by xz -9 need 65 million
 _BOM = b"\xef\xbb\xbf"
-_ALWAYS_UNPACKED = 10_000_000  # bytes
-_MOST_UNPACKED = 50  # times the compressed size
+_ALWAYS_ALLOWED = 10_000_000  # decompressed bytes that are allowed at any ratio
+_MAX_RATIO = 50  # maximum ratio of decompressed to compressed size
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Extensions of compressed files. The first bytes of a file, not its name, decide how it is decompressed."""
@@ -49,20 +50,22 @@ class Raw(io.RawIOBase):
         return len(data)
 
     def read_to(self, position: int | None) -> None:
-        """Continue reading, for the hash, until `count` reaches `position` (None means the end)."""
+        """Read, hash and discard bytes until `count` reaches `position`, or to the end if `position` is None."""
         buffer = bytearray(_BUFFER)
         while (position is None or self.count < position) and self.readinto(buffer):
             pass
 
     def digest(self, name: str) -> Input:
-        """Return the size and SHA-256 of the bytes read so far."""
+        """Return the size and SHA-256 of the bytes read so far, under the name of the file."""
         return Input(name=name, bytes=self.count, sha256=self._hash.hexdigest())
 
 
-class _Reading(io.RawIOBase):
-    """Raw stream over a function `read`, which returns at most `size` bytes and none at the end.
+class _FunctionStream(io.RawIOBase):
+    """Stream whose bytes come from a function.
 
-    `progress` is called with the number of bytes read so far.
+    Args:
+        read: returns at most as many bytes as its argument says, and none only at the end.
+        progress: called after each read with the number of bytes read so far.
     """
 
     def __init__(self, read: Callable[[int], bytes], progress: Callable[[int], None] | None = None) -> None:
@@ -93,18 +96,23 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
-class _Members:
-    """Decompressor of several concatenated compressed files, each optionally followed by zeros.
+class _MultiMemberDecompressor:
+    """Decompresses several concatenated compressed files (members), each optionally followed by zeros.
 
-    The standard library's readers ignore other trailing bytes, and do not limit memory.
+    It replaces `bz2.BZ2File` and `lzma.LZMAFile`, which silently ignore other bytes after a member and cannot limit the
+    memory of the decompressor.
+
+    Args:
+        stream: the compressed bytes.
+        new_decompressor: returns a decompressor for one member.
     """
 
-    def __init__(self, stream: IO[bytes], decompressor: Callable[[], _Decompressor]) -> None:
-        self._stream, self._new = stream, decompressor
-        self._decompressor = decompressor()
+    def __init__(self, stream: IO[bytes], new_decompressor: Callable[[], _Decompressor]) -> None:
+        self._stream, self._new_decompressor = stream, new_decompressor
+        self._decompressor = new_decompressor()
 
     def read(self, size: int) -> bytes:
-        """Return at most `size` bytes, none at the end.
+        """Return at most `size` decompressed bytes, and none only at the end.
 
         Raises:
             EOFError: the stream is truncated.
@@ -116,47 +124,59 @@ class _Members:
                 chunk = self._next_member(self._decompressor.unused_data)
                 if not chunk:
                     return b""
-                self._decompressor = self._new()
+                self._decompressor = self._new_decompressor()
             elif self._decompressor.needs_input and not (chunk := self._stream.read(_BUFFER)):
                 raise EOFError("it ends before its end is marked")
             data = self._decompressor.decompress(chunk, size)
         return data
 
-    def _next_member(self, rest: bytes) -> bytes:
-        while not (start := rest.lstrip(b"\0")) and (rest := self._stream.read(_BUFFER)):
+    def _next_member(self, unread: bytes) -> bytes:
+        """Skip zeros and return the first bytes of the next member, or none at the end.
+
+        `unread` are the bytes that the last member left over.
+        """
+        while not (first_bytes := unread.lstrip(b"\0")) and (unread := self._stream.read(_BUFFER)):
             pass
-        return start
+        return first_bytes
 
 
 def require_proportion(name: str, unpacked: int, packed: int) -> None:
-    """Raise `InvalidInput` for content that must be held in memory but is far larger than its compressed size."""
-    if unpacked > max(_ALWAYS_UNPACKED, _MOST_UNPACKED * packed):
+    """Raise `InvalidInput` if content that must be held in memory is far larger than its compressed size.
+
+    A decompression bomb could otherwise fill the memory.
+
+    Args:
+        name: name of the file, for the message.
+        unpacked: decompressed size in bytes, or as much of it as has been read.
+        packed: compressed size in bytes.
+    """
+    if unpacked > max(_ALWAYS_ALLOWED, _MAX_RATIO * packed):
         raise InvalidInput(
-            f"{name} unpacks to more than {_MOST_UNPACKED} times its size",
+            f"{name} unpacks to more than {_MAX_RATIO} times its size",
             given=f"{packed:,} bytes",
-            expected=f"at most {_ALWAYS_UNPACKED:,} bytes unpacked, or {_MOST_UNPACKED} times its size",
+            expected=f"at most {_ALWAYS_ALLOWED:,} bytes unpacked, or {_MAX_RATIO} times its size",
             hint="if it is sound, unpack it first",
         )
 
 
 def open_decompressed(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
-    """Return the content of a file, and whether it is compressed.
+    """Return a stream of the decompressed content of a file, and whether the file is compressed.
 
     The first bytes decide whether it is gzip, bzip2, xz or Zstandard. A byte order mark is skipped.
 
     Args:
         name: name of the file, for errors.
-        raw: the stored bytes.
-        expected: expected content, for errors.
-        whole: the content will be held in memory, so reading raises as `require_proportion` does.
+        raw: the stored bytes of the file.
+        expected: phrase that names the content, such as "at least one record", for errors.
+        whole: whether the caller will hold all content in memory. Reading then raises as `require_proportion` does.
 
     Raises:
         InvalidInput: the file is empty.
     """
     stream: io.BufferedReader[Any] = io.BufferedReader(raw, _BUFFER)
-    if (read := _unpacking(stream)) is not None:
-        check = (lambda count: require_proportion(name, count, raw.count)) if whole else None
-        stream = io.BufferedReader(_Reading(read, check), _BUFFER)
+    if (read := _decompressed_reader(stream)) is not None:
+        check_ratio = (lambda count: require_proportion(name, count, raw.count)) if whole else None
+        stream = io.BufferedReader(_FunctionStream(read, check_ratio), _BUFFER)
     if stream.peek(3)[:3] == _BOM:
         stream.read(3)
     if not stream.peek(1):
@@ -164,23 +184,23 @@ def open_decompressed(name: str, raw: Raw, expected: str, *, whole: bool = False
     return stream, read is not None
 
 
-def _unpacking(stream: "io.BufferedReader[Any]") -> Callable[[int], bytes] | None:
-    """Return a function that reads the content of a compressed stream, None if the stream is not compressed."""
-    mark = stream.peek(_LONGEST_MARK)
-    if mark.startswith(_GZIP):
+def _decompressed_reader(stream: "io.BufferedReader[Any]") -> Callable[[int], bytes] | None:
+    """Return the `read` function of a decompressor for the stream, or None if the stream is not compressed."""
+    signature = stream.peek(_MAX_SIGNATURE)
+    if signature.startswith(_GZIP):
         return gzip.GzipFile(fileobj=stream).read
-    if mark.startswith(_BZIP2):
-        return _Members(stream, BZ2Decompressor).read
-    if mark.startswith(_XZ):
-        return _Members(stream, lambda: LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY)).read
-    if mark.startswith(_ZSTD):
+    if signature.startswith(_BZIP2):
+        return _MultiMemberDecompressor(stream, BZ2Decompressor).read
+    if signature.startswith(_XZ):
+        return _MultiMemberDecompressor(stream, lambda: LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY)).read
+    if signature.startswith(_ZSTD):
         return pa.CompressedInputStream(stream, "zstd").read
     return None
 
 
 @contextmanager
 def translate_read_errors(name: str, raw: Raw) -> Iterator[None]:
-    """Translate errors of reading and decompression in the block into `InvalidInput` with the byte position."""
+    """Translate errors of reading and decompression into `InvalidInput` with the approximate byte position."""
     try:
         yield
     except (EOFError, zlib.error, LZMAError, BadZipFile, OSError, pa.ArrowException) as error:
@@ -190,28 +210,34 @@ def translate_read_errors(name: str, raw: Raw) -> Iterator[None]:
 
 
 def spool_to_disk(stream: IO[bytes], resources: ExitStack) -> IO[bytes]:
-    """Return a seekable temporary copy.
+    """Copy a stream to a temporary file and return that file, at its start.
+
+    Args:
+        stream: the stream to copy, to its end.
+        resources: closes, and thereby deletes, the temporary file.
 
     Raises:
-        StoreError: there is no space for it.
+        StoreError: the file cannot be written, for example because the disk is full.
     """
-    with _room():
+    with _translate_write_errors():
         copy = resources.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115 - `resources` closes it
     while data := stream.read(_BUFFER):
-        with _room():
+        with _translate_write_errors():
             _write(copy, data)
     copy.seek(0)
     return copy
 
 
 def _write(file: IO[bytes], data: bytes) -> None:
+    """Write all of the data. One call of an unbuffered file may write only part of it."""
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def _translate_write_errors() -> Iterator[None]:
+    """Translate errors of writing the temporary copy into `StoreError`."""
     try:
         yield
     except OSError as error:

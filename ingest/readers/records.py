@@ -1,4 +1,4 @@
-"""Records that every reader yields, and the batches that hold them."""
+"""Records that readers yield, and the Arrow record batches that collect them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -27,13 +27,13 @@ HAS_NUL = "contains a NUL byte"
 Record: TypeAlias = tuple[int, str, str | None, Sequence[str], Sequence[str], str | None]
 """Line, text, name, property names, property values, and fault."""
 
-_EXCERPT = 4096
+_EXCERPT_LENGTH = 4096  # characters
 _BATCH_RECORDS = 1000
-_BATCH_SIZE = 4_000_000
+_BATCH_CHARACTERS = 4_000_000
 
 
 def too_long(limit: int) -> str:
-    """Return the fault of a record with more bytes than the limit."""
+    """Return the fault of a record with more than `limit` bytes."""
     return f"is longer than {limit:,} bytes"
 
 
@@ -41,12 +41,15 @@ TOO_LONG = too_long(MAX_RECORD)
 
 
 def faulty_record(line: int, text: str, fault: str) -> Record:
-    """Return a record that the reader rejects. The first 4,096 characters of `text` are kept."""
-    return line, text[:_EXCERPT].rstrip("\r\n").replace("\0", "\\x00"), None, (), (), fault
+    """Return a record that the reader rejects because of `fault`. It keeps the first 4,096 characters of `text`."""
+    return line, text[:_EXCERPT_LENGTH].rstrip("\r\n").replace("\0", "\\x00"), None, (), (), fault
 
 
 def decode(data: bytes) -> tuple[str, str | None]:
-    """Return the text, and the fault if it contains NUL or is not UTF-8. Invalid bytes are shown as `\\xff`."""
+    """Return the decoded text, and its fault, or None. NUL bytes and bytes that are not UTF-8 are faults.
+
+    Invalid bytes are replaced by their escapes, such as `\\xff`.
+    """
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -55,7 +58,10 @@ def decode(data: bytes) -> tuple[str, str | None]:
 
 
 def text_fault(text: str) -> str | None:
-    """Return the fault of a text decoded from escapes if it cannot be stored, else None."""
+    """Return the fault of a text that cannot be stored, else None.
+
+    JSON escapes can produce lone surrogates, which have no UTF-8 encoding, and NUL.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -64,25 +70,29 @@ def text_fault(text: str) -> str | None:
 
 
 def batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of `RECORD_SCHEMA` with up to 1,000 records, and at most one record past 4 million characters."""
-    collected: list[Record] = []
+    """Collect records into batches of `RECORD_SCHEMA`.
+
+    A batch ends after 1,000 records, or after the record with which its texts and property values reach 4 million
+    characters.
+    """
+    buffer: list[Record] = []
     size = 0
     for record in records:
-        collected.append(record)
+        buffer.append(record)
         size += len(record[1])
         if values := record[4]:
             size += sum(map(len, values))
-        if len(collected) == _BATCH_RECORDS or size >= _BATCH_SIZE:
-            yield _batch(collected)
-            collected, size = [], 0
-    if collected:
-        yield _batch(collected)
+        if len(buffer) == _BATCH_RECORDS or size >= _BATCH_CHARACTERS:
+            yield _batch(buffer)
+            buffer, size = [], 0
+    if buffer:
+        yield _batch(buffer)
 
 
 def _batch(records: Sequence[Record]) -> pa.RecordBatch:
     lines, texts, names, keys, values, faults = zip(*records, strict=True)
     offsets = np.zeros(len(records) + 1, np.int32)
     np.cumsum([len(record_keys) for record_keys in keys], out=offsets[1:])
-    pairs = (pa.array(list(chain.from_iterable(column)), pa.string()) for column in (keys, values))
-    properties = pa.MapArray.from_arrays(pa.array(offsets), *pairs)
+    keys_and_values = (pa.array(list(chain.from_iterable(column)), pa.string()) for column in (keys, values))
+    properties = pa.MapArray.from_arrays(pa.array(offsets), *keys_and_values)
     return pa.record_batch([lines, texts, names, properties, faults], schema=RECORD_SCHEMA)

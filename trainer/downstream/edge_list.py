@@ -1,8 +1,8 @@
-"""Readers of big graphs and of labels of their nodes from text files.
+"""Read a big graph, and the labels of its nodes, from text files.
 
-An edge file has `source target [weight]` on each line, separated by spaces or tabs. A .csv file is separated by commas
-and has the header `source,target`. A label file has `node label`, optionally with these words as its header. Lines that
-begin with # are comments. Both files may be gzipped (.gz). Names of nodes and labels are strings.
+Each line of an edge file is `source target [weight]`, and each line of a label file is `node label`. The first line may
+be a header, `source target` or `node label`. Fields are separated by commas in .csv files, otherwise by spaces or tabs.
+Lines that begin with # are comments. Either file may be compressed with gzip (.gz). Node names and labels are strings.
 """
 
 import gzip
@@ -15,22 +15,26 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.features.network import Network
 
-_EDGE, _LABEL = ("source", "target"), ("node", "label")
+_EDGE_HEADER, _LABEL_HEADER = ("source", "target"), ("node", "label")
 
 
 def read_edges(path: Path) -> tuple[Network, dict[str, int]]:
-    """Return the graph of a file, and the number of each node by its name, in the order of first appearance.
+    """Read a graph from an edge file.
 
-    Directions, weights, loops and repetitions of edges are dropped.
+    The graph is simple: directions and weights are ignored, self-loops and repeated edges are dropped. A node that
+    occurs only in a self-loop is kept.
+
+    Returns:
+        The graph, and the index of each node by its name. Nodes are indexed from 0 in the order of first appearance.
 
     Raises:
         NotFound: There is no such file.
-        Damaged: The file is no text.
-        InvalidInput: A line is no edge, or there are no edges.
+        Damaged: The file cannot be read, or is not text in UTF-8.
+        InvalidInput: A line is not an edge, or there are no edges.
     """
-    numbers: dict[str, int] = {}
-    ends: list[int] = []
-    for line, fields in _rows(path, _EDGE):
+    indices: dict[str, int] = {}
+    endpoints: list[int] = []
+    for line, fields in _rows(path, _EDGE_HEADER):
         if len(fields) not in (2, 3) or not all(fields[:2]):
             raise InvalidInput(
                 f"{path.name} has a line that is no edge",
@@ -38,16 +42,22 @@ def read_edges(path: Path) -> tuple[Network, dict[str, int]]:
                 expected="source target [weight]",
                 hint="comments begin with #",
             )
-        ends += (numbers.setdefault(name, len(numbers)) for name in fields[:2])
-    if not ends:
+        endpoints += (indices.setdefault(name, len(indices)) for name in fields[:2])
+    if not endpoints:
         raise InvalidInput("there is no edge", given=str(path), expected="one or more")
-    return Network.from_edges(_simple(np.array(ends).reshape(-1, 2), len(numbers)), len(numbers)), numbers
+    return Network.from_edges(_simple_edges(np.array(endpoints).reshape(-1, 2), len(indices)), len(indices)), indices
 
 
 def read_labels(path: Path) -> dict[str, str]:
-    """Return the label of each labeled node. Raises the errors of `read_edges`, also for a node with two labels."""
+    """Read the label of each labeled node from a label file.
+
+    Raises:
+        NotFound: There is no such file.
+        Damaged: The file cannot be read, or is not text in UTF-8.
+        InvalidInput: A line is not a label, a node has two labels, or there are no labels.
+    """
     labels: dict[str, str] = {}
-    for line, fields in _rows(path, _LABEL):
+    for line, fields in _rows(path, _LABEL_HEADER):
         if len(fields) != 2 or not all(fields):
             raise InvalidInput(
                 f"{path.name} has a line that is no label",
@@ -68,7 +78,12 @@ def read_labels(path: Path) -> dict[str, str]:
 
 
 def _rows(path: Path, header: tuple[str, str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number, from 1, and the fields of each line, without the header, comments and empty lines."""
+    """Yield the 1-based number and the fields of each line. The header, comments and blank lines are skipped.
+
+    Raises:
+        NotFound: There is no such file.
+        Damaged: The file cannot be read, or is not text in UTF-8.
+    """
     delimiter = "," if path.name.lower().removesuffix(".gz").endswith(".csv") else None
     try:
         with (
@@ -87,8 +102,13 @@ def _rows(path: Path, header: tuple[str, str]) -> Iterator[tuple[int, list[str]]
         raise Damaged(f"the file cannot be read: {error}", given=str(path), expected="text in UTF-8") from error
 
 
-def _simple(ends: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return each edge once, without loops, (E, 2)."""
-    low, high = ends.min(1), ends.max(1)
+def _simple_edges(endpoints: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return (E, 2) distinct edges, the lower index first, without self-loops.
+
+    Args:
+        endpoints: (L, 2) indices of the two nodes on each line of the file.
+        size: Number of nodes.
+    """
+    low, high = endpoints.min(1), endpoints.max(1)
     keys = np.unique((low * size + high)[low < high])
     return np.stack(np.divmod(keys, size), axis=1)

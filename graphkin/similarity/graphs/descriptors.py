@@ -22,8 +22,8 @@ from graphkin.similarity.window import Similarity, Window
 from graphkin.store.identity import tie_of
 from graphkin.store.records import Float64, Int32, UInt64
 
-_TARGETS = 256  # targets per task
-_EDGES_OF_EDGELESS = 5
+_TARGETS_PER_TASK = 256
+_MAX_EDGES_FOR_EDGELESS = 5  # maximum number of edges of a candidate if the target has none
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class GraphDescriptors(Descriptors):
     """Descriptors of N graphs.
 
     Attributes:
-        recipe: Labels, iterations and kernel of the comparison.
+        recipe: The recipe: kernel, node labels, iterations and candidate rule.
         features: Weisfeiler-Lehman features of each graph.
         nodes: (N,) int32 number of nodes.
         edges: (N,) int32 number of edges.
-        tie: (N,) uint64 content hash.
-        structures: Texts of the graphs; empty if the kernel is "wl".
+        tie: (N,) uint64 content hash. It orders items that are otherwise equal.
+        structures: The graphs as text, for the kernels of GraKeL; empty if the kernel is "wl".
     """
 
     recipe: StructureRecipe
@@ -74,13 +74,14 @@ class GraphDescriptors(Descriptors):
 
     @cached_property
     def window(self) -> Window:
-        """The window rule in integers: closeness · |ΔV| ≤ V_t and closeness · |ΔE| ≤ E_t (docs/method.md).
+        """The window rule for graphs of similar size (docs/method.md).
 
-        For targets without edges, |ΔE| ≤ 5.
+        A graph with V' nodes and E' edges is a candidate of a target with V nodes and E edges if, in integers,
+        closeness · |V' - V| ≤ V and closeness · |E' - E| ≤ E. If the target has no edges, E' ≤ 5 is enough.
         """
         reach = (self.nodes // self.recipe.closeness).astype(np.float64)
         edges = self.edges.astype(np.int64)[:, None]
-        allowed = np.where(edges, edges // self.recipe.closeness, _EDGES_OF_EDGELESS)
+        allowed = np.where(edges, edges // self.recipe.closeness, _MAX_EDGES_FOR_EDGELESS)
         return Window.from_columns(self.nodes.astype(np.float64), reach, edges, allowed, self.tie, self.recipe.ties)
 
     @cached_property
@@ -117,6 +118,7 @@ class GraphDescriptors(Descriptors):
             case "exact":
                 return self._exact_pairs(0, begin, threads, advance)
             case "window":
+                # The window rule is one task, number 0. Nothing is left to yield if `begin` is 1.
                 return (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
 
     def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
@@ -125,16 +127,18 @@ class GraphDescriptors(Descriptors):
         return self._exact_pairs(older, begin, threads, advance)
 
     def _exact_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """Yield the pairs that contain an item with id ≥ `older`, one block per task."""
-        window, similarity, none = self.window, self._similarity, np.empty(0, np.int32)
-        similarity(none, none)  # compute shared cached data now, not in every thread
+        """Yield the pairs of graphs of similar size that contain an item with id ≥ `older`, one block per task."""
+        window, similarity, no_ids = self.window, self._similarity, np.empty(0, np.int32)
+        similarity(no_ids, no_ids)  # This computes the cached data once, before several threads need it.
 
         def pairs_of(targets: range) -> Pairs:
-            one, other = window.all_candidates(targets.start, targets.stop)
-            newer = (window.order[one] >= older) | (window.order[other] >= older)
-            return window.similar_pairs(one[newer], other[newer], similarity, self.recipe.threshold)
+            first, second = window.all_candidates(targets.start, targets.stop)
+            is_newer = (window.order[first] >= older) | (window.order[second] >= older)
+            return window.similar_pairs(first[is_newer], second[is_newer], similarity, self.recipe.threshold)
 
-        tasks = [range(len(self))[start : start + _TARGETS] for start in range(0, len(self), _TARGETS)]
+        tasks = [
+            range(len(self))[start : start + _TARGETS_PER_TASK] for start in range(0, len(self), _TARGETS_PER_TASK)
+        ]
         advance(sum(map(len, tasks[:begin])))
         calls = (partial(pairs_of, targets) for targets in tasks[begin:])
         for targets, pairs in zip(tasks[begin:], in_order(calls, threads), strict=True):
