@@ -1,4 +1,4 @@
-"""HTTP server: in the foreground until a signal, or in the background of a `with` block."""
+"""HTTP server that runs in the foreground until a signal, or in a background thread during a `with` block."""
 
 import asyncio
 import ctypes
@@ -25,32 +25,33 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.runtime.workers.fork_server import ForkServer
 
 PATIENCE = 10
-"""Seconds that running responses may take after the server is told to stop."""
+"""Seconds that responses in progress may take after a stop signal."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that stop a server."""
 
-_MALLOPT = {  # glibc's option numbers of mallopt, and their values
-    -8: 2,  # Arenas. Each keeps freed memory, and by default there are eight per core.
-    -3: 2**20,  # Size in bytes from which a freed block is returned at once. By default it grows with the freed blocks.
-    -1: 2**22,  # Bytes that may stay free at the end of an arena.
+_MALLOPT = {  # values of glibc's mallopt options, by option number
+    -8: 2,  # M_ARENA_MAX, the number of arenas. Each keeps freed memory. The default is eight per core.
+    -3: 2**20,  # M_MMAP_THRESHOLD. Blocks of this size or more are returned when freed. The default threshold grows.
+    -1: 2**22,  # M_TRIM_THRESHOLD, the bytes that may stay free at the top of the heap.
 }
 
 _SWITCH_INTERVAL = 0.0005
-"""Seconds that a computing thread keeps the interpreter while others wait.
+"""Seconds that a computing thread holds the global interpreter lock (GIL) while other threads wait for it.
 
-The thread of the event loop waits this long each time after it has released the interpreter.
+The event loop releases the GIL when it waits for the network. It may then wait this long to acquire the GIL again.
 """
 
 
 class Server:
     """HTTP server of one process.
 
-    It is bound to its address when it is created, so its URL is known before it responds.
+    The constructor binds the address, so `url` is known before the server runs.
 
     Args:
         settings: Settings of the server.
-        fork_server: Fork server of worker processes, if it is shared with other servers of this process.
+        fork_server: Fork server of worker processes that other servers of this process share. By default, a new one is
+            started.
 
     Raises:
         InvalidInput: The address or the certificate cannot be used.
@@ -66,7 +67,7 @@ class Server:
         self.url = url_of(self._socket, settings)
 
     def run(self) -> None:
-        """Serve until SIGINT or SIGTERM, then let running responses end for `PATIENCE` seconds."""
+        """Serve until SIGINT or SIGTERM, then wait up to `PATIENCE` seconds for responses in progress."""
         with self._socket:
             serve(self._server, self._socket)
 
@@ -87,23 +88,27 @@ class Server:
 
 
 class Listener(uvicorn.Server):
-    """uvicorn server that uses `Connection` as its protocol."""
+    """uvicorn server whose connections are instances of `Connection`, with the limits of the settings."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         super().__init__(_uvicorn_config(app, settings))
-        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        max_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._bounds = Bounds(
             settings.head_seconds,
             settings.body_seconds,
             settings.idle_seconds,
             settings.stalled_seconds,
-            min(settings.connections, files // 2),  # The other half is for the store and the worker processes.
+            min(settings.connections, max_files // 2),  # The store and the worker processes need the other half.
             settings.connections_per_address,
         )
         self._count_closed: Callable[[Reason], None] = app.state.metrics.count_closed
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start the application, then listen. uvicorn itself would allow a minute for a TLS handshake."""
+        """Start the application, then listen on the sockets.
+
+        uvicorn would accept the connections itself, with asyncio's limit of one minute for a TLS handshake. This method
+        sets the limits of the settings instead.
+        """
         await super().startup([])
         if not self.started:
             return
@@ -112,7 +117,7 @@ class Listener(uvicorn.Server):
             secure = {
                 "ssl": self.config.ssl,
                 "ssl_handshake_timeout": self._bounds.head_seconds,
-                # The rest of a response may be in transit until then.
+                # A slow client may still be receiving the end of its response.
                 "ssl_shutdown_timeout": self._bounds.stalled_seconds,
             }
         loop = asyncio.get_running_loop()
@@ -145,15 +150,15 @@ def _uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 
 def serve(server: uvicorn.Server, sock: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM, then let running responses end for `PATIENCE` seconds."""
-    gc.freeze()  # Keep the garbage collector from scanning imported modules while requests wait.
-    with handle_signals(signal.SIG_IGN):  # uvicorn handles the signals, then raises them again.
+    """Serve until SIGINT or SIGTERM, then wait up to `PATIENCE` seconds for responses in progress."""
+    gc.freeze()  # Garbage collection would scan the imported modules during requests.
+    with handle_signals(signal.SIG_IGN):  # uvicorn raises a signal again after handling it.
         server.run(sockets=[sock])
 
 
 @contextmanager
 def handle_signals(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> Iterator[None]:
-    """Handle the signals that stop a server with `handler` while the block runs."""
+    """Set `handler` as the handler of the signals that stop a server, while the block runs."""
     former_handlers = [signal.signal(number, handler) for number in SIGNALS]
     try:
         yield
@@ -165,12 +170,13 @@ def handle_signals(handler: Callable[[int, FrameType | None], object] | signal.H
 def configure_process() -> None:
     """Configure this process for serving.
 
-    Computing threads switch more often. The limit on open files, often 1,024 in shells, is raised to the maximum. glibc
-    returns freed memory at once, so a large response does not occupy memory afterwards.
+    - Threads that compute release the GIL more often (`_SWITCH_INTERVAL`).
+    - The limit on open files, often 1,024 in shells, is raised to the maximum.
+    - glibc returns freed memory to the system at once, so the memory of a large response does not stay allocated.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL)
     _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError):  # macOS reports an unlimited maximum that it does not allow.
+    with suppress(ValueError):  # macOS reports that the maximum is unlimited, but rejects that value.
         resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for setting, value in _MALLOPT.items():
@@ -178,7 +184,9 @@ def configure_process() -> None:
 
 
 def require_servable(settings: Settings) -> None:
-    """Open and close everything once, because uvicorn would log later errors as tracebacks.
+    """Check that the server can start: open and close the certificate, the store and the caches once.
+
+    Without this check, uvicorn would log errors at the start of the application as tracebacks.
 
     Raises:
         InvalidInput: The certificate or its key cannot be used.
@@ -221,7 +229,7 @@ def listen(host: str, port: int) -> socket.socket:
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket bound with SO_REUSEPORT, so that other processes of this user can bind the same address.
 
-    The kernel distributes connections among those that listen.
+    The kernel distributes new connections among the processes that listen.
 
     Raises:
         InvalidInput: The address cannot be used.
@@ -239,7 +247,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def url_of(sock: socket.socket, settings: Settings) -> str:
-    """Return the URL of a bound socket."""
+    """Return the URL at which a server on a bound socket is reached."""
     host, port = sock.getsockname()[:2]
     scheme = "http" if settings.tls_cert is None else "https"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -1,4 +1,4 @@
-"""The library's `ingest`, the counterpart of the command `graphkin ingest`."""
+"""`graphkin.ingest`, the Python counterpart of the command `graphkin ingest`."""
 
 import os
 from collections.abc import Sequence
@@ -37,26 +37,27 @@ def ingest(
 ) -> Manifest:
     """Build a similarity graph from files and publish it as a generation of a collection.
 
-    Progress is shown in a notebook and on a terminal.
+    Notebooks and terminals show progress bars.
 
     Args:
         files: One file, or a list of files.
-        store: A folder, which is created if it does not exist, or neo4j://HOST.
+        store: A folder, which is created if it does not exist, or the address neo4j://HOST of a Neo4j server.
         collection: Name of the collection.
         kind: Kind of the items.
-        preset: Preset of the recipe, for molecules and graphs.
-        threshold: Smallest similarity of an edge, inclusive. The default is 0.4; 0 for graphs and nodes; 0.8 for
-            vectors.
-        format: Format of the files. The default follows from the names of the files.
-        smiles_column: Column of tables with the SMILES. The default is smiles.
-        name_column: Column of tables with the names. The default is id, Compound ID, name or the like, if there is one.
-        fingerprint_column: Column of tables with the fingerprints. The default is fingerprint. Molecules are compared
-            by this column if the recipe has fingerprint="given".
-        vector_column: Column of tables with the vectors. The default is vector.
+        preset: Name of a set of defaults for the recipe. Only molecules and graphs have presets besides "default".
+        threshold: Minimum similarity of an edge. The default is 0.4 for molecules and fingerprints, 0 for graphs and
+            nodes, and 0.8 for vectors. A preset may have another.
+        format: Format of the files, such as "smi" or "csv". By default, the file name extension decides.
+        smiles_column: Name of the column with the SMILES, in tables. The default is "smiles".
+        name_column: Name of the column with the names of the items. The default is a column called id, Compound ID,
+            name or similar, if there is one.
+        fingerprint_column: Name of the column with the fingerprints. The default is "fingerprint". For molecules, it is
+            used if the recipe has fingerprint="given".
+        vector_column: Name of the column with the vectors. The default is "vector".
         names: Files with the names of the rows of .npy files: one file per .npy file, with one name per line.
-        delimiter: Delimiter of tables. The default follows from the header of a .csv file.
-        max_rejected: Largest share of rejected records, 0 to 1. Nothing is published if more are rejected.
-        workers: Number of worker processes and threads. The default is the number of cores.
+        delimiter: Delimiter of tables. By default, the header of a .csv file decides.
+        max_rejected: Maximum share of rejected records, 0 to 1. If more are rejected, nothing is published.
+        workers: Number of worker processes and of threads. The default is the number of cores.
         **recipe: Options of `graphkin ingest KIND`, such as fingerprint="rdkit", bits=1024, top_k=20,
             standardise=("largest_fragment",) or candidates="window". docs/cli.md lists them.
 
@@ -64,8 +65,8 @@ def ingest(
         The manifest of the generation: counts, recipe, versions, checksums.
 
     Raises:
-        InvalidInput: If an argument or a file is invalid. Nothing is published.
-        StoreError: If the store cannot be written. Nothing is published.
+        InvalidInput: An argument or a file is invalid. Nothing is published.
+        StoreError: The store cannot be written. Nothing is published.
     """
     from graphkin.ingest import pipeline
     from graphkin.ingest.recipes import read_options
@@ -93,7 +94,11 @@ def ingest(
 
 
 def _recipe(kind: str, preset: str, files: Sequence[str], read: "ReadOptions", options: dict[str, Any]) -> Recipe:
-    """Return the recipe for a kind and its options. Raises `InvalidInput` if the kind has no such preset."""
+    """Return the recipe for a kind, its preset and its options.
+
+    Raises:
+        InvalidInput: There is no such kind, or it has no presets.
+    """
     from graphkin.ingest.recipes import bits_recipe, molecule_recipe, vector_recipe
     from graphkin.similarity.graphs.recipe import resolve_graphs
     from graphkin.similarity.nodes.recipe import resolve_nodes

@@ -1,4 +1,4 @@
-"""SMILES files: one structure per line, an optional extension, then white space and an optional name."""
+"""SMILES files: on each line a SMILES, an optional CXSMILES extension, and an optional name."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,20 +10,23 @@ _BARE_RETURN = "contains a carriage return that does not end the line"
 
 
 def read_smi(lines: Iterable[Line]) -> Iterator[Record]:
-    """Yield every line as a record, including blank ones, except a first line that starts with "smiles" in any case.
+    """Yield one record per line, including blank lines.
 
-    A line that starts with white space has an empty SMILES. Text that begins with a pipe after the SMILES is its
-    CXSMILES extension up to the next pipe, or up to the end of the line, and belongs to the structure. The name is the
-    rest of the line without surrounding white space.
+    The parts of a line are separated by white space. A pipe after the SMILES starts the CXSMILES extension, which ends
+    at the next pipe, or at the end of the line if there is none. The name is the rest of the line. A line that starts
+    with white space has an empty SMILES, and the whole line is the name.
+
+    The first line is skipped if its first word is "smiles" in any case, because it is then a header.
     """
     for number, line, fault in lines:
         text = line.rstrip("\r\n")
         if fault is None and "\r" in text:
-            fault = _BARE_RETURN  # old Macintosh line ends would turn the next molecules into a name
+            fault = _BARE_RETURN  # the file may end lines with \r alone, so the name would contain the next molecules
         if fault is not None:
             yield faulty_record(number, text, fault)
             continue
         smiles, extension, name = split_smiles(text) if text and not text[0].isspace() else ("", "", text.strip())
         if number == 1 and smiles.lower() == "smiles":
             continue
+        # no properties and no fault
         yield number, f"{smiles} {extension}".strip(), name or None, (), (), None

@@ -1,4 +1,8 @@
-"""All options of pre-training with their defaults, from the paper's tables (T6, T7) and text."""
+"""All options of pre-training, with defaults from the paper.
+
+T6 and T7 are tables of the paper. HGC contrasts an item with its neighbors in the similarity graph. AdaM masks atoms
+and predicts them. docs/training.md describes all strategies, and docs/method.md gives the formulas.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -23,7 +27,7 @@ from graphkin.trainer.strategy import (
 
 T = TypeVar("T")
 
-_EPOCHS = 100  # for strategies without contrast
+_EPOCHS_WITHOUT_CONTRAST = 100
 
 ScheduleShape = Literal["linear", "restarting", "constant"]
 ContrastLoss = Literal["hgc", "nt-xent"]
@@ -32,7 +36,13 @@ TaskName = Literal["edge-pred", "infomax", "context-pred"]
 
 @dataclass(frozen=True)
 class Nodes:
-    """Node features of subgraphs of a big graph: the options of `NodeInputs`."""
+    """Options of `NodeInputs`: the features of nodes in a subgraph of a big graph.
+
+    Attributes:
+        eigenvectors: Number of Laplacian eigenvectors.
+        degree_width: Width of the learned vector of a degree.
+        max_degree: Larger degrees count as this one.
+    """
 
     eigenvectors: int = EIGENVECTORS
     degree_width: int = 16
@@ -54,7 +64,7 @@ class Model:
         layers: Number of layers.
         width: Width of all vectors.
         dropout: Dropout after each layer, in [0, 1).
-        nodes: Node features for nodes of big graphs; None for atoms.
+        nodes: Features of nodes of big graphs; None if the nodes are atoms or belong to whole graphs.
     """
 
     encoder: Encoder = "gin"
@@ -84,10 +94,13 @@ class Model:
 
 @dataclass(frozen=True)
 class Momentum:
-    """Momentum contrast (MoCo: He et al., 2020): a slow encoder of keys, and a queue of keys as negatives.
+    """Options of momentum contrast (MoCo: He et al., 2020).
+
+    A second encoder, which follows the trained encoder slowly, computes the vectors of the positives, called keys. The
+    keys of earlier batches wait in a queue and serve as negatives.
 
     Attributes:
-        momentum: Share of its own parameters that the key encoder keeps in a step, in [0, 1].
+        momentum: Weight of the old parameters of the key encoder when a step updates them, in [0, 1].
         queue: Number of keys in the queue, at least the batch size.
     """
 
@@ -101,16 +114,16 @@ class Momentum:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Options of the contrastive loss, HGC's or one against a queue (method.md C).
+    """Options of the contrastive loss (method.md C).
 
     Attributes:
-        temperature: τ, above 0.
-        mask_neighbors: Whether known neighbors are masked as negatives: neighbors in the similarity graph if its edges
-            are available, else neighbors that the step's own samples show.
-        momentum: Options of the queue; None for negatives from the batch.
-        loss: `hgc` for `hgc.first_order_loss` and `high_order_loss`; `nt-xent` for `hgc.nt_xent_loss`, with two views
-            of each anchor.
-        head: Whether the compared vectors pass two more layers, which are dropped after training.
+        temperature: Temperature τ of the softmax, above 0.
+        mask_neighbors: Whether neighbors of an anchor are left out of its negatives. The neighbors come from the edges
+            of the similarity graph, or, without these edges, from the positives sampled for the same batch.
+        momentum: Options of momentum contrast, whose negatives come from a queue; None for negatives from the batch.
+        loss: `hgc` for HGC's losses (`hgc.first_order_loss`, `hgc.high_order_loss`), or for `hgc.queue_loss` with
+            momentum contrast; `nt-xent` for `hgc.nt_xent_loss`, which compares two views of each anchor.
+        head: Whether a projection head of two layers, which is dropped after training, precedes the loss.
     """
 
     temperature: float = 0.07
@@ -129,13 +142,16 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Context:
-    """Radii of substructure and context around a center atom, in bonds (Context_Pred: Hu et al., 2020).
+    """Options of Context_Pred (Hu et al., 2020): radii around a center atom, in bonds, and the context encoder.
+
+    The substructure holds the atoms at distance 0 to `hops` from the center. The context holds the atoms at distance
+    `inner` + 1 to `outer`. They overlap, because `inner` is less than `hops`.
 
     Attributes:
-        hops: The substructure consists of the atoms at distance 0 to `hops`.
-        inner: The context consists of the atoms beyond `inner`, which is less than `hops`, so that both overlap.
-        outer: The context ends at distance `outer`.
-        layers: Layers of the encoder of contexts.
+        hops: Radius of the substructure.
+        inner: Inner radius of the context, exclusive.
+        outer: Outer radius of the context, inclusive.
+        layers: Number of layers of the context encoder.
     """
 
     hops: int = 5
@@ -153,15 +169,15 @@ class Context:
     def from_layers(cls, layers: int) -> Self:
         """Return the published radii for an encoder with `layers` layers.
 
-        The substructure is the encoder's field of view. The context begins at its outermost bond and is three bonds
-        wide.
+        The substructure reaches as far as the encoder, one bond per layer. The context starts one bond inside that
+        radius and ends two bonds outside it.
         """
         return cls(layers, layers - 1, layers + 2, 3)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A baseline of Hu et al. (2020) whose loss discriminates matching pairs from others.
+    """A baseline of Hu et al. (2020) that learns to tell matching pairs from other pairs.
 
     Attributes:
         name: Name of the baseline.
@@ -187,14 +203,14 @@ class Optimization:
 
     Attributes:
         learning_rate: Maximum learning rate.
-        betas: Adam's betas.
-        weight_decay: Weight decay.
-        schedule: `linear`, warm-up over a share of all steps, then decay to 0 at the last step; `restarting`, the
-            authors' code, which restarts the schedule in every epoch; or `constant`.
-        warmup: Share of all steps that are warm-up.
+        betas: Decay rates of Adam's two moment estimates, each in [0, 1).
+        weight_decay: Weight decay, 0 or more.
+        schedule: `linear`, warm-up from 0 over a share of all steps, then linear decay to 0 at the last step;
+            `restarting`, the schedule of the authors' code, which starts again in every epoch; or `constant`.
+        warmup: Share of the warm-up in all steps, in [0, 1].
         clip: Maximum norm of the gradients; None for no clipping.
-        free_head: Whether the atom head of a joint strategy has a constant rate without clipping, as in the authors'
-            code.
+        free_head: Whether the layer that predicts masked atoms, in strategies that combine HGC and AdaM, trains at a
+            constant learning rate and without clipping, as in the authors' code.
     """
 
     learning_rate: float = 1e-3
@@ -213,31 +229,31 @@ class Optimization:
         require(self.weight_decay >= 0, "weight decay", self.weight_decay, "0 or more")
 
 
-class Published(NamedTuple):
+class PublishedSettings(NamedTuple):
     """Published settings for one kind of item (T6).
 
     Attributes:
         batch_size: Anchors per batch.
-        epochs: Epochs with contrast, by preset; strategies without contrast take 100.
-        shuffled: Whether the authors' code shuffles the anchors of HGC.
-        optimization: Options of the optimizer, apart from the authors' code's deviations for molecules and graphs.
+        epochs: Epochs of strategies with a contrastive loss, by preset.
+        is_shuffled_in_code: Whether the authors' code shuffles the anchors of HGC, which the preset `rc` follows.
+        optimization: Options of the optimizer. The preset `rc` changes some of them for molecules and graphs.
         queue: Length of the queue of momentum contrast; None for negatives from the batch.
     """
 
     batch_size: int
     epochs: Mapping[Preset, int]
-    shuffled: bool
+    is_shuffled_in_code: bool
     optimization: Optimization = Optimization()
     queue: int | None = None
 
 
-PUBLISHED: Mapping[str, Published] = {
-    "molecule": Published(256, {"default": 20, "paper": 20, "rc": 20}, shuffled=False),
-    "graph": Published(32, {"default": 35, "paper": 35, "rc": 100}, shuffled=True),
-    "node": Published(
+PUBLISHED_SETTINGS: Mapping[str, PublishedSettings] = {
+    "molecule": PublishedSettings(256, {"default": 20, "paper": 20, "rc": 20}, is_shuffled_in_code=False),
+    "graph": PublishedSettings(32, {"default": 35, "paper": 35, "rc": 100}, is_shuffled_in_code=True),
+    "node": PublishedSettings(
         32,
         {"default": 100, "paper": 100, "rc": 100},
-        shuffled=True,
+        is_shuffled_in_code=True,
         optimization=Optimization(5e-3, weight_decay=1e-5),
         queue=256,
     ),
@@ -247,22 +263,26 @@ PUBLISHED: Mapping[str, Published] = {
 
 @dataclass(frozen=True)
 class PretrainConfig:
-    """All options of a pre-training run. `of` fills in the settings of a strategy and a preset, which options override.
+    """All options of a pre-training run.
+
+    `PretrainConfig.of` returns the published options of a strategy and a preset. Its other arguments override them.
 
     Attributes:
         strategy: Name of the strategy.
         preset: Name of the preset.
         model: Architecture of the encoder.
-        draws: Samples of each epoch, with batch size and seed. The seed is that of all other random numbers too.
-        contrast: Options of HGC's loss; None for strategies without it.
+        draws: How the positives, negatives, walks and views of each epoch are sampled, with the batch size and the
+            seed. All other random numbers of the run depend on this seed too.
+        contrast: Options of the contrastive loss; None for strategies without it.
         masking: Options of masking; None for strategies without it.
         optimization: Options of the optimizer.
-        epochs: Passes over the anchors.
-        max_steps: Number of steps, instead of `epochs`; warm-up and decay span these steps.
+        epochs: Number of passes over the anchors.
+        max_steps: Number of steps of the run, which replaces `epochs`. Warm-up and decay span these steps.
         shuffle: Whether the order of the anchors changes every epoch.
-        limit: Maximum number of anchors per epoch, the first in its order; None for all.
+        limit: Maximum number of anchors per epoch: the first ones in the order of that epoch. None for all.
         bf16: Whether to train in bfloat16 autocast.
-        task: Task of a baseline of Hu et al., which has neither contrast nor masking; None for other strategies.
+        task: Task of the strategies edge-pred, infomax and context-pred, which have neither contrast nor masking; None
+            for other strategies.
     """
 
     strategy: Strategy
@@ -288,7 +308,7 @@ class PretrainConfig:
         headless = self.masking is None and self.optimization.free_head
         require(not headless, "strategy for a free head", self.strategy, "one with masking")
         if self.contrast is not None:
-            _require_fitting(self.contrast, self.draws)
+            _require_compatible(self.contrast, self.draws)
 
     @classmethod
     def from_strategy(
@@ -309,17 +329,27 @@ class PretrainConfig:
         positives: Positives = "exact",
         bf16: bool = False,
     ) -> "PretrainConfig":
-        """Return the published run of a strategy on a kind of items, with Adam at 1e-3; other arguments override it.
+        """Return the published options of a strategy for a kind of items. The arguments override them.
 
-        Molecules have batch 256, 20 epochs with HGC and 100 without. Graphs have batch 32, 35 epochs with HGC (171,465
-        steps on the published collection), and 100 with `rc` or without HGC. Nodes have batch 32, 100 epochs, momentum
-        contrast, and Adam at 0.005 with weight decay 1e-5; their presets differ only in the walks on the similarity
-        graph.
+        Settings of each kind of items:
 
-        The preset `paper` chooses and scores masks per graph, as the text does. `rc` follows the authors' code: with
-        HGC its schedule, no shuffling except for graphs, and a free atom head; with masking a constant rate without
-        clipping, and scoring that updates the running statistics; 100 epochs for hgc-adam-fo. The baselines of Hu et
-        al., including rdm, are the same in all presets (method.md C, D).
+        - Molecules: batches of 256; 20 epochs with a contrastive loss and 100 without.
+        - Graphs: batches of 32; 35 epochs with a contrastive loss (171,465 steps of HGC on the published collection)
+          and 100 without.
+        - Nodes: batches of 32; 100 epochs of momentum contrast; learning rate 0.005 and weight decay 1e-5.
+
+        The learning rate of molecules and graphs is 0.001. GraphCL has 80 epochs for both.
+
+        Differences of the other presets from `default`, besides the sampling (see `Draws.of`), for molecules and
+        graphs (method.md C, D):
+
+        - `paper` follows the paper's text: the budget of masked atoms is per graph, and the score is `one_minus_ce`.
+        - `rc` follows the authors' code. Strategies with AdaM use the score `softmax`, and scoring updates the running
+          statistics. AdaM alone has a constant learning rate without clipping. HGC has the schedule `restarting` and
+          shuffles the anchors of graphs only. HGC with AdaM has a free atom head. hgc-adam-fo, and on
+          graphs HGC and C_Subgraph, have 100 epochs.
+
+        The strategies rdm, edge-pred, infomax and context-pred have the same options in all presets.
 
         Raises:
             InvalidInput: An option is out of range or does not fit the strategy.
@@ -329,8 +359,8 @@ class PretrainConfig:
         require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
         require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES))
         settings, masking, is_hgc = _published_settings(kind), _masking(strategy), strategy.startswith("hgc")
-        _require_learned(strategy, kind)
-        default_model = Model.from_kind(kind)
+        _require_trainable(strategy, kind)
+        default_model = Model.of(kind)
         model = model or default_model
         require(
             (model.nodes is None) == (default_model.nodes is None),
@@ -369,17 +399,19 @@ class PretrainConfig:
         )
         if preset == "default" or momentum is not None or not (is_hgc or masking):
             return config
-        return _paper_variant(config) if preset == "paper" else _code_variant(config, epochs, settings.shuffled)
+        return (
+            _paper_variant(config) if preset == "paper" else _code_variant(config, epochs, settings.is_shuffled_in_code)
+        )
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options that `as_json` described, after JSON encoding and decoding.
+        """Return the options from a value of `as_json`, which may have been encoded as JSON and decoded.
 
         Raises:
-            TypeError: The mapping has another form.
+            TypeError: A key of the mapping is unknown, or a value has the wrong type.
             LookupError: A key is missing.
         """
         optimization = {**values["optimization"], "betas": tuple(values["optimization"]["betas"])}
@@ -397,12 +429,12 @@ class PretrainConfig:
 
 
 def _options_from_json(options: type[T], values: Mapping[str, Any] | None) -> T | None:
-    """Return options from JSON, or None. Runs from before 0.2 lack some keys."""
+    """Return an instance of `options`, or None for null. Keys that runs from before 0.2 lack take their defaults."""
     return None if values is None else options(**values)
 
 
-def _require_fitting(contrast: Contrast, draws: Draws) -> None:
-    """Raise `InvalidInput` unless the samples fit the contrast."""
+def _require_compatible(contrast: Contrast, draws: Draws) -> None:
+    """Raise `InvalidInput` if the contrastive loss cannot use these samples."""
     policy, momentum = draws.policy, contrast.momentum
     if policy is None:
         require(not contrast.mask_neighbors, "contrast to mask neighbours in", "two copies", "one with neighbours")
@@ -415,32 +447,42 @@ def _require_fitting(contrast: Contrast, draws: Draws) -> None:
         require(draws.negatives == 0, "number of negatives", draws.negatives, "0: they are those of the queue")
 
 
-_WHOLE = "this baseline is about whole graphs, not about what surrounds a node"
-_UNFIT: Mapping[Strategy, str] = {
+_NEEDS_WHOLE_GRAPHS = "this baseline is about whole graphs, not about what surrounds a node"
+_UNFIT_REASONS: Mapping[Strategy, str] = {
     "gcc": "there is no big graph to walk on",
-    **dict.fromkeys(BASELINES, _WHOLE),
+    **dict.fromkeys(BASELINES, _NEEDS_WHOLE_GRAPHS),
 }
-"""Reasons why a strategy does not fit a kind. All other strategies need atoms to mask."""
+"""Reasons why a strategy cannot train on a kind of items: the clause that an error shows.
+
+All other strategies that do not fit a kind need atoms to mask.
+"""
 
 
-def _require_learned(strategy: Strategy, kind: str) -> None:
+def _require_trainable(strategy: Strategy, kind: str) -> None:
     """Raise `Conflict` unless the strategy can train on items of this kind."""
     if strategy not in LEARNED_BY[kind]:
         raise Conflict(
-            _UNFIT.get(strategy, "there is nothing to mask: these items have no attributes that could be predicted"),
+            _UNFIT_REASONS.get(
+                strategy, "there is nothing to mask: these items have no attributes that could be predicted"
+            ),
             given=f"{strategy}, for items of kind {kind}",
             expected=" or ".join(LEARNED_BY[kind]),
         )
 
 
-def _published_settings(kind: str) -> Published:
-    if kind not in PUBLISHED:
-        raise Conflict("nothing is learned from items of this kind", given=kind, expected=" or ".join(PUBLISHED))
-    return PUBLISHED[kind]
+def _published_settings(kind: str) -> PublishedSettings:
+    if kind not in PUBLISHED_SETTINGS:
+        raise Conflict(
+            "nothing is learned from items of this kind", given=kind, expected=" or ".join(PUBLISHED_SETTINGS)
+        )
+    return PUBLISHED_SETTINGS[kind]
 
 
 def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | None) -> Contrast | None:
-    """Return the contrast of a strategy. GraphCL's temperature and head are those of its authors (docs/training.md)."""
+    """Return the options of the contrastive loss of a strategy, or None if it has no such loss.
+
+    The temperature and the head of GraphCL are those of its authors (docs/training.md).
+    """
     match strategy:
         case "graphcl":
             return Contrast(0.1, loss="nt-xent", head=True)
@@ -454,18 +496,18 @@ def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | Non
 def _epochs(strategy: Strategy, contrast_epochs: int, contrast: Contrast | None) -> int:
     """Return the number of epochs.
 
-    GraphCL has 80, because the paper compares with its weights of epoch 80 (method.md E5).
+    GraphCL has 80 epochs, because the paper compares with the weights of GraphCL after epoch 80 (method.md E5).
     """
     if strategy == "graphcl":
         return 80
-    return _EPOCHS if contrast is None else contrast_epochs
+    return _EPOCHS_WITHOUT_CONTRAST if contrast is None else contrast_epochs
 
 
 def _masking(strategy: Strategy) -> Masking | None:
-    """Return the masking of a strategy, with T of T6: 5 for AdaM alone, 3 with first order, 5 with high order.
+    """Return the options of masking of a strategy, or None if it masks nothing.
 
-    With the authors' score, masks cluster over the first 400 steps; with `kl` they never do (docs/results.md, "Where
-    AdaM masks").
+    The number of masking steps is from T6. The score is `kl`, because the score of the authors' code lets masks cluster
+    during the first 400 training steps, and `kl` does not (docs/results.md, "Where AdaM masks").
     """
     match strategy:
         case "rdm":
@@ -489,12 +531,20 @@ def _task(strategy: Strategy, model: Model) -> Task | None:
 
 
 def _paper_variant(config: PretrainConfig) -> PretrainConfig:
+    """Return the options of the preset `paper`, given those of `default`."""
     if config.masking is None or config.strategy == "rdm":
         return config
     return replace(config, masking=replace(config.masking, unit="per_graph", score="one_minus_ce"))
 
 
-def _code_variant(config: PretrainConfig, epochs: int | None, shuffled: bool) -> PretrainConfig:
+def _code_variant(config: PretrainConfig, epochs: int | None, is_shuffled: bool) -> PretrainConfig:
+    """Return the options of the preset `rc`, given those of `default`.
+
+    Args:
+        config: The options of `default`.
+        epochs: Number of epochs that the caller requested; None for the published number.
+        is_shuffled: Whether the authors' code shuffles the anchors of HGC.
+    """
     if config.strategy == "rdm" or config.task is not None:
         return config  # the authors' code has no variants of Hu et al.'s baselines
     if config.masking is not None:
@@ -504,4 +554,4 @@ def _code_variant(config: PretrainConfig, epochs: int | None, shuffled: bool) ->
     if config.strategy == "hgc-adam-fo":
         config = replace(config, epochs=epochs or 100)
     optimization = replace(config.optimization, schedule="restarting", free_head=config.masking is not None)
-    return replace(config, optimization=optimization, shuffle=shuffled)
+    return replace(config, optimization=optimization, shuffle=is_shuffled)

@@ -45,26 +45,26 @@ def info(
         if not collection:
             _show_collections(store, as_json)
         elif rejections:
-            with store.open(collection, store.full_id(collection, generation)) as opened:
-                _show_rejections(opened, store.rerun(collection, opened.id), as_json)
+            with store.open(collection, store.full_id(collection, generation)) as reader:
+                _show_rejections(reader, store.rerun(collection, reader.id), as_json)
         elif differing:
             manifest = store.manifest(collection, store.full_id(collection, generation))
             _show_differing(manifest, store.rerun(collection, manifest.generation), as_json)
         else:
             id = store.full_id(collection, generation)
             manifest, damage = store.manifest(collection, id), store.damage(collection, id)
-            kept = store.rerun(collection, manifest.generation)
-            _show_generation(store.collection(collection), manifest, kept, damage, as_json)
+            rerun_record = store.rerun(collection, manifest.generation)
+            _show_generation(store.collection(collection), manifest, rerun_record, damage, as_json)
 
 
 def _show_collections(store: "Store", as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
-    for listed in store.collections():
-        manifest, damage = store.manifest(listed.name, listed.current), store.damage(listed.name, listed.current)
+    for entry in store.collections():
+        manifest, damage = store.manifest(entry.name, entry.current), store.damage(entry.name, entry.current)
         rows.append(
             {
-                "name": listed.name,
-                "kind": listed.kind,
+                "name": entry.name,
+                "kind": entry.kind,
                 "generation": manifest.generation,
                 "items": manifest.counts.kept,
                 "edges": manifest.edges,
@@ -84,6 +84,7 @@ def _show_collections(store: "Store", as_json: bool) -> None:
 
 
 def _damage_fields(damage: "Damage | None") -> dict[str, str] | None:
+    """Return the value of the JSON field `damaged`."""
     return None if damage is None else {"file": damage.file, "problem": damage.problem}
 
 
@@ -93,16 +94,22 @@ def _show_damage(damaged: dict[str, str] | None) -> None:
 
 
 def _show_generation(
-    listed: "Collection", manifest: "Manifest", kept: "KeptRerun | None", damage: "Damage | None", as_json: bool
+    collection: "Collection",
+    manifest: "Manifest",
+    rerun_record: "KeptRerun | None",
+    damage: "Damage | None",
+    as_json: bool,
 ) -> None:
     if as_json:
-        rerun = kept and kept.rerun.model_dump(mode="json")
+        rerun = rerun_record and rerun_record.rerun.model_dump(mode="json")
         fields = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _damage_fields(damage)}
-        print_json({"name": listed.name, "generations": list(listed.generations), **fields})
+        print_json({"name": collection.name, "generations": list(collection.generations), **fields})
         return
     from graphkin.ingest.notes import notes, notes_of_differing
 
-    click.echo(f"{listed.name} ({listed.kind}), generation {manifest.generation}, published {manifest.published_at}")
+    click.echo(
+        f"{collection.name} ({collection.kind}), generation {manifest.generation}, published {manifest.published_at}"
+    )
     _show_damage(_damage_fields(damage))
     click.echo(f"  {_count_text(manifest.counts)}")
     click.echo(f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})")
@@ -114,27 +121,30 @@ def _show_generation(
         click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
     for removal in manifest.removed:
         click.echo(f"  removed {removal.items:,} items by {removal.by}: {removal.name}, SHA-256 {removal.sha256}")
-    if kept is not None:
-        names = ", ".join(source.name for source in kept.rerun.inputs)
-        click.echo(f"  unchanged by the run of {kept.rerun.ran_at} ({names}): {_count_text(kept.rerun.counts)}")
-        for note in notes_of_differing(kept.rerun.differing):
+    if rerun_record is not None:
+        names = ", ".join(source.name for source in rerun_record.rerun.inputs)
+        click.echo(
+            f"  unchanged by the run of {rerun_record.rerun.ran_at} ({names}): {_count_text(rerun_record.rerun.counts)}"
+        )
+        for note in notes_of_differing(rerun_record.rerun.differing):
             click.echo(f"    {note}")
-    for id in listed.generations:
-        click.echo(f"  generation {id}{' (current)' if id == listed.current else ''}")
+    for id in collection.generations:
+        click.echo(f"  generation {id}{' (current)' if id == collection.current else ''}")
 
 
-def _show_differing(manifest: "Manifest", kept: "KeptRerun | None", as_json: bool) -> None:
+def _show_differing(manifest: "Manifest", rerun_record: "KeptRerun | None", as_json: bool) -> None:
     if as_json:
-        rerun = kept and kept.rerun.model_dump(mode="json")
+        rerun = rerun_record and rerun_record.rerun.model_dump(mode="json")
         print_json({"generation": manifest.generation, **manifest.differing.model_dump(), "rerun": rerun})
         return
     _show_values(manifest.differing)
-    if kept is not None:
-        click.echo(f"Of the run of {kept.rerun.ran_at}, which gave the same generation:", err=True)
-        _show_values(kept.rerun.differing)
+    if rerun_record is not None:
+        click.echo(f"Of the run of {rerun_record.rerun.ran_at}, which gave the same generation:", err=True)
+        _show_values(rerun_record.rerun.differing)
 
 
 def _show_values(differing: "DifferingValues") -> None:
+    """Print the counts of values that differ from those of the first record of an item, then the first values."""
     if not differing.counts:
         click.echo("no values of repeated items differ from the first record's", err=True)
     for name, count in differing.counts.items():
@@ -151,16 +161,19 @@ def _count_text(counts: "Counts") -> str:
     )
 
 
-def _show_rejections(opened: "Generation", kept: "KeptRerun | None", as_json: bool) -> None:
-    rows = (row for batch in opened.rejections() for row in batch.to_pylist())
+def _show_rejections(reader: "Generation", rerun_record: "KeptRerun | None", as_json: bool) -> None:
+    rows = (row for batch in reader.rejections() for row in batch.to_pylist())
     if as_json:
-        rerun = kept and {**kept.rerun.model_dump(mode="json"), "rejections": kept.rejections.to_pylist()}
-        print_json({"generation": opened.id, "rejections": list(rows), "rerun": rerun})
+        rerun = rerun_record and {
+            **rerun_record.rerun.model_dump(mode="json"),
+            "rejections": rerun_record.rejections.to_pylist(),
+        }
+        print_json({"generation": reader.id, "rejections": list(rows), "rerun": rerun})
         return
     _show_records(rows)
-    if kept is not None:
-        click.echo(f"Rejected by the run of {kept.rerun.ran_at}, which gave the same generation:", err=True)
-        _show_records(kept.rejections.to_pylist())
+    if rerun_record is not None:
+        click.echo(f"Rejected by the run of {rerun_record.rerun.ran_at}, which gave the same generation:", err=True)
+        _show_records(rerun_record.rejections.to_pylist())
 
 
 def _show_records(rejections: "Iterable[dict[str, Any]]") -> None:

@@ -1,6 +1,6 @@
 # Made from graphkin/client/asynchronous/reading.py by `make docs`: edit that.
 
-"""Requests to one generation: each request names it, and a reply of another generation raises an error."""
+"""Requests for the data of one generation. A reply from another generation raises `GenerationChanged`."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -40,11 +40,11 @@ Page = TypeVar(
     RejectionsPage,
 )
 
-_NOTHING: Parameters = {}
+_NO_PARAMETERS: Parameters = {}
 
 
 def collection_path(collection: str) -> str:
-    """Return the path of a collection."""
+    """Return the URL path of a collection."""
     return f"/v1/collections/{quote(collection, safe='')}"
 
 
@@ -54,7 +54,9 @@ def _drop_none(fields: Parameters) -> Parameters:
 
 
 class GenerationReader:
-    """Reads one generation of a collection. Paths are relative to the collection's.
+    """Reads one generation of a collection.
+
+    The argument `path` of each method is relative to the URL path of the collection.
 
     Args:
         connection: Connection to the server.
@@ -67,8 +69,10 @@ class GenerationReader:
         self._name = name
         self._generation = generation
 
-    def get(self, model: type[Reply], path: str, query: Parameters = _NOTHING, body: Parameters | None = None) -> Reply:
-        """Return a JSON reply as a `model`."""
+    def get(
+        self, model: type[Reply], path: str, query: Parameters = _NO_PARAMETERS, body: Parameters | None = None
+    ) -> Reply:
+        """Return a JSON reply as an instance of `model`. With `body`, the request is a POST."""
         reply = self._connection.fetch(self._path(path), self._pin(query), body=body)
         self._require_generation(reply)
         return read_reply(model, reply)
@@ -82,7 +86,7 @@ class GenerationReader:
     def pages(
         self, model: type[Page], path: str, query: Parameters, limit: int | None = None, *, posted: bool = False
     ) -> Iterator[Page]:
-        """Yield the pages of a list: all of them, or as many as `limit` elements need.
+        """Yield the pages of a list: all of them, or enough for the first `limit` elements.
 
         With `posted`, the query is sent in the body of a POST request.
         """
@@ -103,7 +107,14 @@ class GenerationReader:
         query: Callable[[], Parameters],
         body: Callable[[], Parameters | None] = lambda: None,
     ) -> pa.Table:
-        """Collect the rows with as many requests as needed; `query` and `body` return a request for missing rows."""
+        """Return a table, with further requests for missing rows if a stream ends early.
+
+        Args:
+            rows: An empty collector, which knows the expected rows.
+            path: Path of the request.
+            query: Returns the query parameters of a request for the rows that are missing when it is called.
+            body: Returns the body of this request; None for a GET request.
+        """
 
         def receive() -> None:
             rows.begin(self._path(path), self._generation)
@@ -114,7 +125,7 @@ class GenerationReader:
                         rows.feed(piece)
                     rows.end()
             except Unavailable:
-                if not rows.has_progressed:  # after progress, the next request gets the full patience
+                if not rows.has_progressed:  # after progress, the loop below starts over with a new retry time limit
                     raise
 
         while True:
@@ -123,7 +134,7 @@ class GenerationReader:
                 return rows.table()
 
     def table(self, path: str, query: Parameters, body: Parameters | None = None) -> pa.Table:
-        """Return an Arrow stream as a table with one chunk per column. If it breaks off, it is requested again."""
+        """Return an Arrow stream as a table with one chunk per column. An incomplete stream is requested again."""
 
         def receive() -> pa.Table:
             stream, batches = Stream(self._path(path)), []
@@ -139,7 +150,7 @@ class GenerationReader:
     def save(self, file: BinaryIO, path: str, query: Parameters, body: Parameters | None = None) -> None:
         """Write the body of a reply, in any media type, to `file` at its current position.
 
-        If the connection breaks, the body is requested again and written from the same position.
+        If the connection breaks, the whole body is requested again and overwrites the incomplete one.
         """
         begin: int | None = None
 
@@ -164,6 +175,7 @@ class GenerationReader:
         return f"{collection_path(self._name)}/{path}"
 
     def _pin(self, query: Parameters) -> Parameters:
+        """Add the parameter that requests this generation rather than the current one."""
         return {**query, "generation": self._generation}
 
     def _require_generation(self, reply: httpx.Response) -> None:

@@ -1,4 +1,4 @@
-"""Features, digests and similarities of stored graphs, recomputed from their structures."""
+"""Features, digests and similarities of the graphs of a generation, computed again from their structures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -18,13 +18,14 @@ from graphkin.store.base import Generation
 from graphkin.store.identity import tie_of
 from graphkin.store.records import Edges, Float64
 
-_BLOCK = 1000  # edges per block: GraKeL compares all pairs of their ends
+_BLOCK_EDGES = 1000  # per call of the kernel: GraKeL compares all graphs of a call, up to 2,000, with each other
 
 
 def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
-    """Return the features of all items.
+    """Return the features of all items, in the order of their ids.
 
-    They come from the stored index as far as it covers the items, and are otherwise computed from the structures.
+    The stored index provides the features of the first `generation.indexed` items. Features of later items, or of all
+    items if no index is stored, are computed from the structures.
     """
     stored = stored_index(generation, SubtreeIndex, lambda index: index.is_valid_for(generation.indexed))
     begin = generation.indexed if stored else 0
@@ -34,39 +35,58 @@ def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
 
 
 def digests_of(generation: Generation, columns: Sequence[str], digest: Callable[[Mapping[str, Any]], bytes]) -> bytes:
-    """Return the concatenated digests of all items.
+    """Return the digests of all items, concatenated in the order of their ids.
 
     Args:
         generation: The generation to read.
         columns: Columns of the item table that `digest` needs.
-        digest: Returns the digest of a row with these columns, equal to that of the describer.
+        digest: Function from a row with these columns to the digest that the describer computed at ingest.
     """
     return b"".join(digest(row) for batch in generation.columns(columns) for row in batch.to_pylist())
 
 
 def descriptors_of(generation: Generation, recipe: StructureRecipe, digests: bytes) -> GraphDescriptors:
-    """Return the descriptors of all items, equal to those at ingest."""
+    """Return the descriptors of all items. They equal the descriptors that ingest computed.
+
+    Args:
+        generation: The generation to read.
+        recipe: The recipe of the generation.
+        digests: The result of `digests_of`.
+    """
     nodes, edges = (generation.column(name).astype(np.int32) for name in ("nodes", "edges"))
     structures = [] if recipe.kernel == "wl" else [*generation.structures()]
     return GraphDescriptors(recipe, features_of(generation, recipe), nodes, edges, tie_of(digests), structures)
 
 
 def recomputed_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
-    """Return (E,) similarities computed by GraKeL if it is installed, else by the built-in kernel."""
-    blocks = [edges.take(slice(start, start + _BLOCK)) for start in range(0, len(edges), _BLOCK)]
-    return np.concatenate([np.empty(0), *(_recomputed(generation, recipe, block) for block in blocks)])
+    """Return the similarities of the ends of each edge, (E,).
+
+    GraKeL computes them if it is installed, because it is independent of the built-in kernel that built the edges. The
+    built-in kernel is used otherwise.
+    """
+    blocks = [edges.take(slice(start, start + _BLOCK_EDGES)) for start in range(0, len(edges), _BLOCK_EDGES)]
+    return np.concatenate([np.empty(0), *(_block_similarities(generation, recipe, block) for block in blocks)])
 
 
-def _recomputed(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
-    ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
+def _block_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
+    ids, positions = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     structures = [read_structure(text, recipe) for text in generation.structures(ids)]
-    compare = Reference(structures, recipe) if find_spec("grakel") else Features.from_structures(structures, recipe)
-    a, b = np.split(position.astype(np.int32), 2)
-    return compare.similarities(a, b)
+    kernel = Reference(structures, recipe) if find_spec("grakel") else Features.from_structures(structures, recipe)
+    a, b = np.split(positions.astype(np.int32), 2)
+    return kernel.similarities(a, b)
 
 
 def wrong_sizes(generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-    """Return a message for each of `sample` random items whose stored sizes differ from its structure."""
+    """Check the stored numbers of nodes and edges of random items against their structures.
+
+    Args:
+        generation: The generation to check.
+        sample: Maximum number of items to check.
+        random: Generator of the sample.
+
+    Returns:
+        One message for each item whose stored numbers are wrong.
+    """
     ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
     messages = []
     for item, text in zip(generation.items(ids), generation.structures(ids), strict=True):

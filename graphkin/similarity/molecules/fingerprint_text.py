@@ -1,21 +1,25 @@
-"""Records that hold an externally computed fingerprint and the SMILES of its molecule."""
+"""Text of records that hold a precomputed fingerprint and the SMILES of its molecule."""
 
 from graphkin.similarity.describer import Rejected
 
 WITH_FINGERPRINT = "fingerprint and smiles"
-"""Notation of such a record: the bits in hexadecimal, a space, and the SMILES."""
+"""Name of the notation of these records: the fingerprint in hexadecimal, a space, and the SMILES."""
 
 
 def join_fingerprint(fingerprint: str, smiles: str) -> str:
-    """Return the text of a record with a fingerprint."""
+    """Return the text of a record in the notation `WITH_FINGERPRINT`."""
     return f"{fingerprint} {smiles}"
 
 
 def split_fingerprint(text: str, writing: str) -> tuple[str, str]:
     """Split the text of a record into fingerprint and SMILES.
 
+    Args:
+        text: The text of the record.
+        writing: Notation of the text, one of `Kind.writings`.
+
     Raises:
-        Rejected: The record has no fingerprint.
+        Rejected: The notation is not `WITH_FINGERPRINT`, or the fingerprint is empty.
     """
     fingerprint, _, smiles = text.partition(" ")
     if writing != WITH_FINGERPRINT or not fingerprint:

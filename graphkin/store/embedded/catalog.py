@@ -1,8 +1,10 @@
-"""The catalog: one small SQLite database whose rows *are* the publications.
+"""The catalog: a small SQLite database that lists the collections and generations of a store.
+
+A generation is published exactly if it has a row here that is not marked as deleted.
 
 The catalog is sealed. Each manifest is stored with its SHA-256, and one row holds the SHA-256 of all other rows. Every
-reader compares them, so damage that SQLite does not notice is never taken for a valid listing. A table `guard` records
-that the store has had API keys, so that the loss of the key database does not open the store.
+read verifies these hashes, which detects damage that SQLite does not notice. The table `guard` records that the store
+has had API keys, so that losing the key database does not open the store to everyone.
 """
 
 import hashlib
@@ -42,11 +44,14 @@ CREATE TABLE seal (digest TEXT NOT NULL);
 """
 
 _GUARD = "CREATE TABLE guard (since TEXT NOT NULL)"
-"""The statement that creates the table `guard`. If the table exists, which the seal covers, the store has had a key."""
+"""The statement that creates the table `guard`.
+
+The table exists if the store has ever had an API key. The seal covers its existence, not its content.
+"""
 
 
 class _Row(NamedTuple):
-    """A generation without its manifest. `digest` is the SHA-256 of the manifest."""
+    """A row of the table `generations`, without the manifest text. `digest` is the SHA-256 of that text."""
 
     position: int
     collection: str
@@ -57,12 +62,12 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True)
 class _Content:
-    """All rows except the manifests.
+    """The rows of the catalog, without the manifest texts.
 
     Attributes:
         collections: (name, kind, current generation), ordered by name.
         generations: The generations, oldest first.
-        is_guarded: Whether the store has had a key.
+        is_guarded: Whether the store has ever had an API key.
     """
 
     collections: list[tuple[str, Kind, str]]
@@ -71,6 +76,7 @@ class _Content:
 
     @property
     def seal(self) -> str:
+        """The SHA-256 of all rows, which the table `seal` stores."""
         guard = ("guarded",) if self.is_guarded else ()
         return _sha256(repr((self.collections, [*map(tuple, self.generations)], *guard)))
 
@@ -83,11 +89,11 @@ class _Content:
 class Catalog:
     """The collections and generations of a store.
 
-    Every call opens, uses and closes the database, so there is no state between calls.
+    Each call opens and closes the database. Nothing is kept in memory between calls.
 
     ## Errors
 
-    - `StoreFormat`, if the file is not a catalog or has another version,
+    - `StoreFormat`, if the file is not a catalog or has another schema version,
     - `StoreDamaged`, if the content differs from what was written,
     - `StoreError`, if the file cannot be read or written.
     """
@@ -96,16 +102,16 @@ class Catalog:
         self._path = path
 
     def create(self) -> None:
-        """Write an empty catalog, atomically: a crash leaves either no catalog or a complete one."""
+        """Write an empty catalog unless there is one. A crash leaves either no catalog or a complete one."""
         with transaction(self._path, "rwc") as database:
             if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
-                _run(database, _SCHEMA)
+                _execute_script(database, _SCHEMA)
                 self._seal(database)
 
     def exists(self) -> bool:
         """Return whether the file holds a database of any kind.
 
-        An empty file does not count, because a `create` that died can leave one.
+        An empty file does not count, because a process that is killed during `create` can leave one.
         """
         if not self._path.is_file():
             return False
@@ -113,25 +119,26 @@ class Catalog:
             return bool(database.execute("PRAGMA page_count").fetchone()[0])
 
     def check(self) -> None:
-        """Check that this is an intact catalog of the present version. Raises the errors of the class otherwise."""
+        """Check that the file is an intact catalog of this schema version. Raises the errors of the class."""
         with read_transaction(self._path) as database:
-            self._content(database)
+            self._verified_content(database)
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction on an intact catalog, and seal the catalog at the end."""
+        """Verify the catalog, run the `with` block in a transaction, and renew the seal before the commit."""
         with transaction(self._path, "rw") as database:
             if problem := integrity_problem(database):
                 raise self._damage_error(problem)
-            self._content(database)
+            self._verified_content(database)
             yield database
             self._seal(database)
 
     def _seal(self, database: sqlite3.Connection) -> None:
         database.execute("DELETE FROM seal")
-        database.execute("INSERT INTO seal VALUES (?)", (_read(database).seal,))
+        database.execute("INSERT INTO seal VALUES (?)", (_read_content(database).seal,))
 
-    def _content(self, database: sqlite3.Connection) -> _Content:
+    def _verified_content(self, database: sqlite3.Connection) -> _Content:
+        """Read the catalog, and check its format, its schema version and its seal."""
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
@@ -141,7 +148,7 @@ class Catalog:
                 expected="a folder written by `graphkin ingest`",
             )
         require_schema_version(version, SCHEMA_VERSION)
-        content = _read(database)
+        content = _read_content(database)
         if database.execute("SELECT digest FROM seal").fetchall() != [(content.seal,)]:
             raise self._damage_error("its rows are not those that were sealed")
         return content
@@ -150,15 +157,16 @@ class Catalog:
         return StoreDamaged(Damage(self._path.name, problem))
 
     def is_guarded(self) -> bool:
-        """Return whether the store has had a key."""
+        """Return whether the store has ever had an API key."""
         with read_transaction(self._path) as database:
-            return self._content(database).is_guarded
+            return self._verified_content(database).is_guarded
 
     @contextmanager
     def guard_transaction(self) -> Iterator[None]:
-        """Record that the store has keys, in a transaction around the `with` block.
+        """Record that the store has API keys, in a transaction that spans the `with` block.
 
-        One process at a time runs the block.
+        The transaction locks the catalog, so one process at a time runs the block. If the block fails, the record is
+        rolled back.
         """
         with self._change() as database:
             if not has_table(database, "guard"):
@@ -167,10 +175,10 @@ class Catalog:
 
     def collections(self) -> list[Collection]:
         with read_transaction(self._path) as database:
-            content = self._content(database)
-        living = [row for row in content.generations if row.deleted_at is None]
+            content = self._verified_content(database)
+        published = [row for row in content.generations if row.deleted_at is None]
         return [
-            Collection(name, kind, current, tuple(row.generation for row in living if row.collection == name))
+            Collection(name, kind, current, tuple(row.generation for row in published if row.collection == name))
             for name, kind, current in content.collections
         ]
 
@@ -182,7 +190,7 @@ class Catalog:
             Deleted: The generation was deleted.
         """
         with read_transaction(self._path) as database:
-            row = self._content(database).find(collection, generation)
+            row = self._verified_content(database).find(collection, generation)
             if row is None:
                 raise NotFound(f"collection {collection!r} has no such generation", given=generation)
             if row.deleted_at is not None:
@@ -193,7 +201,7 @@ class Catalog:
         return self._parse(text)
 
     def _manifest_text(self, database: sqlite3.Connection, row: _Row) -> str:
-        """Read a manifest by its position in the table, because an index could be damaged, too."""
+        """Read a manifest by its primary key. A search by generation would use an index, which could be damaged."""
         record = database.execute("SELECT manifest FROM generations WHERE position = ?", (row.position,)).fetchone()
         if record is None or not isinstance(record[0], str):
             raise self._damage_error(f"the manifest of generation {row.generation[:12]} is missing")
@@ -206,18 +214,18 @@ class Catalog:
             raise self._damage_error(f"a manifest cannot be read: {error.errors()[0]['msg']}") from error
 
     def published_ids(self, collection: str) -> set[str]:
-        """Return the ids of the published generations of a collection, whose files must exist."""
+        """Return the ids of the published generations of a collection."""
         return {
             generation for entry in self.collections() if entry.name == collection for generation in entry.generations
         }
 
     def folders(self, collection: str) -> set[str]:
-        """Return the folders that the published generations of a collection are read from."""
+        """Return the names of all folders with fragments of the published generations of a collection."""
         manifests = (self.manifest(collection, generation) for generation in self.published_ids(collection))
         return {fragment.folder for manifest in manifests for fragment in manifest.fragments}
 
     def rewrite(self, collection: str, manifest: Manifest) -> None:
-        """Replace the manifest of a generation, in one transaction. The new manifest names other fragments."""
+        """Replace the manifest of a generation by one that lists other fragments, and make the generation current."""
         text = manifest.model_dump_json()
         with self._change() as database:
             database.execute(
@@ -227,7 +235,7 @@ class Catalog:
             self._make_current(database, collection, manifest.kind, manifest.generation)
 
     def publish(self, collection: str, manifest: Manifest) -> None:
-        """Add the row that makes a generation exist and current, in one transaction."""
+        """Publish a generation and make it current, in one transaction. An earlier row of it is replaced."""
         text = manifest.model_dump_json()
         with self._change() as database:
             database.execute(
@@ -240,6 +248,7 @@ class Catalog:
             self._make_current(database, collection, manifest.kind, manifest.generation)
 
     def make_current(self, collection: str, manifest: Manifest) -> None:
+        """Make a published generation the current one of its collection."""
         with self._change() as database:
             self._make_current(database, collection, manifest.kind, manifest.generation)
 
@@ -251,6 +260,14 @@ class Catalog:
         )
 
     def delete(self, collection: str, generation: str) -> None:
+        """Mark a generation as deleted.
+
+        If it was current, the newest remaining generation becomes current. A collection without generations is removed.
+
+        Raises:
+            NotFound: There is no such generation.
+            Deleted: The generation was deleted before.
+        """
         self.manifest(collection, generation)
         with self._change() as database:
             database.execute(
@@ -271,13 +288,13 @@ class Catalog:
                 )
 
 
-def _run(database: sqlite3.Connection, script: str) -> None:
-    """Run the statements of a script within the present transaction, which `executescript` would commit."""
+def _execute_script(database: sqlite3.Connection, script: str) -> None:
+    """Run the statements of a script in the open transaction. `executescript` would commit the transaction first."""
     for statement in filter(str.strip, script.split(";")):
         database.execute(statement)
 
 
-def _read(database: sqlite3.Connection) -> _Content:
+def _read_content(database: sqlite3.Connection) -> _Content:
     collections = database.execute("SELECT name, kind, current FROM collections ORDER BY name").fetchall()
     rows = database.execute(
         "SELECT position, collection, generation, digest, deleted_at FROM generations ORDER BY position"

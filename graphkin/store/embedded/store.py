@@ -1,4 +1,4 @@
-"""The embedded store: a folder, without a server, on a local file system of Linux or macOS."""
+"""The embedded store: a folder on a local file system of Linux or macOS, which needs no server."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -27,8 +27,23 @@ _CATALOG, _KEYS = "catalog.sqlite", "keys.sqlite"
 class EmbeddedStore(Store):
     """A store in a folder.
 
-    The folder holds catalog.sqlite, keys.sqlite once there is a key, a folder below collections/NAME/ for each
-    generation, and a file below reruns/NAME/ for each generation that a later run produced again.
+    The folder holds:
+
+    - catalog.sqlite, the list of collections and generations,
+    - keys.sqlite, once there is an API key,
+    - collections/NAME/, with one or more folders for each generation of the collection,
+    - reruns/NAME/, with a file for each generation that a later ingest reproduced (see `keep_rerun`),
+    - locks/NAME, the writer lock of the collection,
+    - work/NAME/, with intermediate results of unfinished drafts.
+
+    Args:
+        folder: The folder.
+        create: Whether to create the store if the folder is new or empty.
+
+    Raises:
+        NotFound: There is no store, and `create` is false.
+        StoreFormat: The folder holds other files, or a store of another version.
+        StoreDamaged: The catalog is damaged or missing.
     """
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
@@ -47,7 +62,7 @@ class EmbeddedStore(Store):
             self._folder.mkdir(parents=True, exist_ok=True)
             if self._catalog.exists():
                 return
-            self._require_new()
+            self._require_no_generations()
             if self._has_foreign_files():
                 raise StoreFormat(
                     "this folder holds other files and is no graphkin store",
@@ -59,17 +74,17 @@ class EmbeddedStore(Store):
     def _has_foreign_files(self) -> bool:
         return any(not entry.name.startswith((_CATALOG, _KEYS)) for entry in self._folder.iterdir())
 
-    def _require_new(self) -> None:
-        """Check that there are no generations.
+    def _require_no_generations(self) -> None:
+        """Check that a folder without a catalog has no folder for generations either.
 
         Raises:
-            StoreDamaged: There are generations, but no catalog that records which of them are published.
+            StoreDamaged: The folder for generations exists, so the catalog was lost.
         """
         if self._collections.is_dir():
             raise StoreDamaged(Damage(_CATALOG, "it is missing or empty"))
 
     def _missing_store_error(self) -> NotFound | StoreFormat:
-        self._require_new()
+        self._require_no_generations()
         if self._folder.is_dir() and self._has_foreign_files():
             return StoreFormat(
                 "this folder is no graphkin store", given=str(self._folder), expected=f"a folder with {_CATALOG}"
@@ -96,13 +111,13 @@ class EmbeddedStore(Store):
                 latest = self._catalog.manifest(collection, manifest.generation)  # raises `Deleted` if it was deleted
                 if latest == manifest:
                     raise
-                manifest = latest  # the generation has other fragments by now
+                manifest = latest  # compaction replaced the fragments after `manifest` was read
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
         lock = self._acquire_writer_lock(collection)
         try:
-            self._require_writable(collection, kind)  # again, because another writer may have created the collection
+            self._require_writable(collection, kind)  # another writer may have created the collection before the lock
         except BaseException:
             lock.release()
             raise
@@ -119,10 +134,10 @@ class EmbeddedStore(Store):
         return EmbeddedGrowth(base, collection, self._folder, self._catalog, lock)
 
     def _open_growable(self, collection: str) -> EmbeddedGeneration:
-        """Return the current generation.
+        """Open the current generation, which the caller extends and closes.
 
         Raises:
-            Conflict: The generation cannot grow.
+            Conflict: Items cannot be added to the generation.
         """
         base = self._open_reader(collection, None)
         try:
@@ -152,9 +167,11 @@ class EmbeddedStore(Store):
         lock = self._acquire_writer_lock(collection)
         try:
             with disk(self._folder):
-                self._rerun_file(collection, generation).unlink(missing_ok=True)  # it must not outlive the catalog row
+                self._rerun_file(collection, generation).unlink(
+                    missing_ok=True
+                )  # first: a crash must not leave it without its catalog row
             self._catalog.delete(collection, generation)
-            with suppress(OSError, StoreError):  # the row is gone, and the next writer removes leftover files
+            with suppress(OSError, StoreError):  # the next writer removes leftover files
                 sweep(self._collections / collection, self._catalog)
         finally:
             lock.release()
