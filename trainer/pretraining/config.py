@@ -265,7 +265,8 @@ PUBLISHED_SETTINGS: Mapping[str, PublishedSettings] = {
 class PretrainConfig:
     """All options of a pre-training run.
 
-    `PretrainConfig.of` returns the published options of a strategy and a preset. Its other arguments override them.
+    `PretrainConfig.from_strategy` returns the published options of a strategy and a preset. Its other arguments override
+    them.
 
     Attributes:
         strategy: Name of the strategy.
@@ -340,8 +341,8 @@ class PretrainConfig:
 
         The learning rate of molecules and graphs is 0.001. GraphCL has 80 epochs for both.
 
-        Differences of the other presets from `default`, besides the sampling (see `Draws.of`), for molecules and
-        graphs (method.md C, D):
+        Differences of the other presets from `default`, besides the sampling (see `Draws.from_strategy`), for molecules
+        and graphs (method.md C, D):
 
         - `paper` follows the paper's text: the budget of masked atoms is per graph, and the score is `one_minus_ce`.
         - `rc` follows the authors' code. Strategies with AdaM use the score `softmax`, and scoring updates the running
@@ -360,7 +361,7 @@ class PretrainConfig:
         require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES))
         settings, masking, is_hgc = _published_settings(kind), _masking(strategy), strategy.startswith("hgc")
         _require_trainable(strategy, kind)
-        default_model = Model.of(kind)
+        default_model = Model.from_kind(kind)
         model = model or default_model
         require(
             (model.nodes is None) == (default_model.nodes is None),
