@@ -265,8 +265,8 @@ PUBLISHED_SETTINGS: Mapping[str, PublishedSettings] = {
 class PretrainConfig:
     """All options of a pre-training run.
 
-    `PretrainConfig.from_strategy` returns the published options of a strategy and a preset. Its other arguments override
-    them.
+    `PretrainConfig.from_strategy` returns the published options of a strategy and a preset. Its other arguments
+    override them.
 
     Attributes:
         strategy: Name of the strategy.
