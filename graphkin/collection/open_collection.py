@@ -321,9 +321,9 @@ class OpenCollection:
 
     # Samples
 
-    def positives(self, anchors: Int32 | Int64, policy: Policy, seed: int, epoch: int) -> PositiveSets:
+    def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         """Return the positive sets of anchors, in their order."""
-        return self.sampler.positives(require_ids(anchors, self.generation.size), policy, seed, epoch)
+        return self.sampler.positives(anchors, policy, seed, epoch)
 
     def explained_positives(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
         """Return the positives of one anchor, each with the reason why it is one."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphkin.collection.filters import passing
 from graphkin.collection.substructure_matches import SubstructureMatches
-from graphkin.protocol.errors import InvalidInput, NotFound
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.hits import Hits
@@ -23,6 +23,7 @@ from graphkin.similarity.kind import Pattern, Query, Search
 from graphkin.store.base import Generation, Neighbors
 from graphkin.store.columns import Shown, shown
 from graphkin.store.records import Float32, Int32, Mask
+from graphkin.store.sampling.base import require_ids
 
 _CACHE = 64 * 2**20  # bytes of a cache, at least
 _BYTES_PER_ITEM = 16  # a larger cache for a large generation, so that it holds whole orders
@@ -139,12 +140,7 @@ class ListedItems:
         return ["ids", self.ids]
 
     def items(self, generation: Generation) -> Selection:
-        ids = np.array([*dict.fromkeys(self.ids)], np.int64)
-        beyond = ids[(ids < 0) | (ids >= generation.size)]
-        if len(beyond):
-            id = int(beyond[0])
-            raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {generation.size - 1}")
-        return Selection(ids.astype(np.int32))
+        return Selection(require_ids(np.array([*dict.fromkeys(self.ids)], np.int64), generation.size))
 
 
 class Selector:

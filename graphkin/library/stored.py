@@ -30,6 +30,7 @@ from graphkin.similarity.columns import numeric
 from graphkin.similarity.hits import Matches
 from graphkin.store.base import Generation, Store
 from graphkin.store.records import Int32, Int64
+from graphkin.store.sampling.base import require_ids
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, schema_metadata
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class StoredCollection(Collection):
         **parameters: "Unpack[PolicyOptions]",
     ) -> Table:
         validated = policy_of(policy, **parameters)
-        rows = positives_rows(self._open.positives(np.asarray(ids, np.int64), validated, seed, epoch))
+        anchors = require_ids(np.asarray(ids, np.int64), self.size)
+        rows = positives_rows(self._open.positives(anchors, validated, seed, epoch))
         provenance = schema_metadata(positives_provenance(self.generation, validated, seed, epoch))
         return Table(pa.Table.from_batches([rows]).replace_schema_metadata(provenance))
 
