@@ -29,7 +29,7 @@ class Clusterings(ThreadedJobs[Clusters]):
         Args:
             generation: Generation to cluster.
             method: Clustering method.
-            threshold: Threshold, as `threshold_of` returns it.
+            threshold: Threshold, as `resolve_threshold` returns it.
 
         Raises:
             StoreBusy: The clusters are not ready. The job has been started, unless another long one is running. The

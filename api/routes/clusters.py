@@ -13,7 +13,6 @@ from graphkin.api.http.paths import ClusterId, ItemId
 from graphkin.api.http.reply import json_array
 from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import SearchRoute
-from graphkin.collection.clusters.cached import default_linkage
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
@@ -59,7 +58,7 @@ def _page(context: RequestContext, query: ClustersQuery) -> Response:
     end = min(begin + query.limit, len(partition.centre))
     return context.json(
         {
-            **_method(context, query, clustering),
+            **_method(context, clustering),
             "clusters": _summaries(context, query, partition, begin, end),
             "total": len(partition.centre),
             "singletons": int((partition.sizes == 1).sum()),
@@ -77,7 +76,7 @@ def _members(context: RequestContext, number: int, query: ClusterQuery) -> Respo
     (summary,) = _summaries(context, query, clustering.clusters, number, number + 1)
     return context.json(
         {
-            **_method(context, query, clustering),
+            **_method(context, clustering),
             "cluster": summary,
             "next_cursor": context.cursor_at(end) if end < len(members) else None,
         },
@@ -89,18 +88,15 @@ def _cluster_of_item(context: RequestContext, id: int, query: ItemClusterQuery) 
     clustering = context.collection.clusters(query)
     number = int(clustering.clusters.label[id])
     (summary,) = _summaries(context, query, clustering.clusters, number, number + 1)
-    return context.json({**_method(context, query, clustering), "cluster": summary})
+    return context.json({**_method(context, clustering), "cluster": summary})
 
 
-def _method(context: RequestContext, query: ClusteredFields, clustering: Clustering) -> dict[str, Any]:
+def _method(context: RequestContext, clustering: Clustering) -> dict[str, Any]:
     """Return the method and threshold, and the reason for a threshold that the query does not name."""
     reason = None
-    if query.method == "single" and query.threshold is None:
-        reason = {
-            "stored": context.generation.manifest.threshold,
-            "largest": default_linkage(context.generation).largest,
-        }
-    return {"method": query.method, "threshold": clustering.threshold, "chosen": reason}
+    if clustering.largest is not None:
+        reason = {"stored": context.generation.manifest.threshold, "largest": clustering.largest}
+    return {"method": clustering.method, "threshold": clustering.threshold, "chosen": reason}
 
 
 def _summaries(

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from graphkin.collection.batches import Answers, Queries, StructureText, Unreadable, written_each
 from graphkin.collection.cliffs import Cliffs, cliffs
-from graphkin.collection.clusters.cached import threshold_of
+from graphkin.collection.clusters.cached import resolve_threshold
 from graphkin.collection.clusters.core import ClusterCore, compared
 from graphkin.collection.clusters.partition import Clustering
 from graphkin.collection.hops import Hop, by_hop
@@ -271,8 +271,9 @@ class OpenCollection:
 
     def clusters(self, request: ClusteringFields) -> Clustering:
         """Return all items in clusters, computed once on a machine."""
-        threshold = threshold_of(self.generation, request.method, request.threshold)
-        return Clustering(request.method, threshold, self._ports.builder.clusters(request.method, threshold))
+        threshold, largest = resolve_threshold(self.generation, request.method, request.threshold)
+        clusters = self._ports.builder.clusters(request.method, threshold)
+        return Clustering(request.method, threshold, largest, clusters)
 
     def core(self, number: int, clustering: Clustering) -> ClusterCore:
         """Return the largest substructure that the members of a cluster, counted from 1, share."""

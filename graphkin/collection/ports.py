@@ -48,7 +48,7 @@ class Builder(Protocol):
     """Computes whatever takes long and is kept for the next request."""
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
-        """Return all items in clusters, at a threshold from `threshold_of`."""
+        """Return all items in clusters, at a threshold from `resolve_threshold`."""
 
     def layout(self) -> Layout:
         """Return the map of the collection."""

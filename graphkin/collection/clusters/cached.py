@@ -19,11 +19,17 @@ _LARGEST_SIZE = 10  # that this cluster may have in a small collection
 _BUTINA_THRESHOLD = 0.7
 
 
-def threshold_of(generation: Generation, method: ClusterMethod, threshold: float | None) -> float | None:
+def resolve_threshold(
+    generation: Generation, method: ClusterMethod, threshold: float | None
+) -> tuple[float | None, int | None]:
     """Return the threshold of a method, which has a default.
 
     Scaffolds have no threshold. The default of butina is 0.7. The default of single linkage is the smallest threshold
     at which the largest cluster has at most a tenth of all items, or 10 of them.
+
+    Returns:
+        The threshold; and for the default of single linkage the size of the largest cluster at the stored threshold,
+        which is the reason for the default, otherwise None.
 
     Raises:
         InvalidInput: The threshold is not in (0, 1]; of single linkage also if it is below the stored threshold.
@@ -33,17 +39,17 @@ def threshold_of(generation: Generation, method: ClusterMethod, threshold: float
         case "scaffold":
             if generation.manifest.structure != "smiles":
                 raise Conflict("these items have no scaffolds", given=generation.manifest.kind, expected="molecules")
-            return None
+            return None, None
         case "single":
             require_stored_threshold(generation, threshold)
-            return default_linkage(generation).threshold if threshold is None else threshold
+            return _default_linkage(generation) if threshold is None else (threshold, None)
         case _:
             resolved = _BUTINA_THRESHOLD if threshold is None else threshold
             require(0 < resolved <= 1, "threshold", resolved, "a similarity above 0 and at most 1")
-            return resolved
+            return resolved, None
 
 
-def default_linkage(generation: Generation) -> LinkageThreshold:
+def _default_linkage(generation: Generation) -> LinkageThreshold:
     """Return the default threshold of single linkage, and the size of the cluster that it avoids."""
     return bounding_threshold(generation, max(int(_LARGEST_SHARE * generation.size), _LARGEST_SIZE))
 
@@ -61,7 +67,7 @@ def clusters(
     Args:
         generation: the generation.
         method: the method.
-        threshold: from `threshold_of`.
+        threshold: from `resolve_threshold`.
         threads: threads of a join, processes of scaffolds.
         advance: is called with the number of items that are done.
         most_pairs: the most similar pairs of butina; None means any number.

@@ -83,8 +83,16 @@ class Clusters(NamedTuple):
 
 
 class Clustering(NamedTuple):
-    """All items in clusters, and how they were made: the threshold is None for scaffolds."""
+    """All items in clusters, and how they were made.
+
+    Attributes:
+        method: the method.
+        threshold: None for scaffolds.
+        largest: as `resolve_threshold` returns it.
+        clusters: the clusters.
+    """
 
     method: ClusterMethod
     threshold: float | None
+    largest: int | None
     clusters: Clusters

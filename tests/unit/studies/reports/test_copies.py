@@ -109,7 +109,7 @@ def test_figures_of_intact_molecules_show_the_encoding(generation: Callable[...,
 
 @pytest.mark.parametrize(("ratio", "left_out"), [(0.0, 0), (0.1, 2), (0.25, 3), (0.8, 9)])
 def test_number_of_dropped_atoms_follows_the_ratio(ratio: float, left_out: int) -> None:
-    """Of ten atoms, floor(10 p) + 1 are dropped, but one always remains."""
+    """A copy of ten atoms lacks floor(10 p) + 1 of them, but keeps at least one."""
     corpus = featurize(["C" * 10], "")
     assert Damage("drop-nodes", ratio).apply(corpus, 0, KEY).atom_counts.tolist() == [10 - left_out]
 
