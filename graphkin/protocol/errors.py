@@ -87,6 +87,22 @@ def require(holds: bool, what: str, given: object, expected: str) -> None:
         raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
 
 
+def unknown_file_system(reason: object, url: str, expected: str) -> InvalidInput:
+    """Return the error for a URL whose file system is not installed.
+
+    Args:
+        reason: the text of fsspec.
+        url: the URL without credentials.
+        expected: which locations are accepted.
+    """
+    return InvalidInput(
+        f"this file system is not known here: {reason}",
+        given=url,
+        expected=f"{expected}, or another URL that fsspec knows",
+        hint="install the package of the file system: s3fs, gcsfs, adlfs",
+    )
+
+
 class Conflict(InvalidInput):
     """The request is well formed but does not fit this collection: wrong kind, no InChIKeys, another RDKit."""
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from graphkin.protocol.epochs import MANIFEST, EpochPart, Epochs
-from graphkin.protocol.errors import Damaged, InvalidInput, NotFound, Unavailable
+from graphkin.protocol.errors import Damaged, InvalidInput, NotFound, Unavailable, unknown_file_system
 from graphkin.protocol.policy import Policy
 from graphkin.runtime.location import Location, UnknownFileSystem, Unreachable, without_credentials
 from graphkin.trainer.feed.source import Generation
@@ -36,12 +36,8 @@ class EpochFolder:
         try:
             self._location = Location(url)
         except UnknownFileSystem as error:
-            raise InvalidInput(
-                f"this file system is not known here: {error}",
-                given=self._shown,
-                expected="a folder, file:///FOLDER, s3://BUCKET/FOLDER, or another URL that fsspec knows",
-                hint="install the package of the file system: s3fs, gcsfs, adlfs",
-            ) from error
+            expected = "a folder, file:///FOLDER, s3://BUCKET/FOLDER"
+            raise unknown_file_system(error, self._shown, expected) from error
         try:
             self._manifest = Epochs.opened(self._read(MANIFEST))
         except FileNotFoundError as error:

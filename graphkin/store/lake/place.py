@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
+from graphkin.protocol.errors import StoreBusy, StoreError, unknown_file_system
 from graphkin.runtime.location import Location, Locked, PartialFileRemoved, UnknownFileSystem, Unreachable
 
 WORK = "_work"
@@ -24,12 +24,7 @@ class Place(Location):
         try:
             super().__init__(url)
         except UnknownFileSystem as error:
-            raise InvalidInput(
-                f"this file system is not known here: {error}",
-                given=self.shown,
-                expected="file:///FOLDER, s3://BUCKET/FOLDER, or another URL that fsspec knows",
-                hint="install the package of the file system: s3fs, gcsfs, adlfs",
-            ) from error
+            raise unknown_file_system(error, self.shown, "file:///FOLDER, s3://BUCKET/FOLDER") from error
 
     def claim(self) -> Callable[[], None]:
         """Keep other writers away from a local folder until the call of the returned function; elsewhere do nothing.
