@@ -355,8 +355,8 @@ def _never(_: Request) -> bool:
 
 
 JsonContext = Annotated[RequestContext, Depends(_dependency(JSON))]
-CoreContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_never))]
-CoreSvgContext = Annotated[RequestContext, Depends(_dependency(SVG, immutable=_never))]
+McsContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_never))]
+McsSvgContext = Annotated[RequestContext, Depends(_dependency(SVG, immutable=_never))]
 SampleContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_is_reproducible))]
 RowsContext = Annotated[RequestContext, Depends(_dependency(*ROWS, immutable=_is_reproducible))]
 SvgContext = Annotated[RequestContext, Depends(_dependency(SVG, immutable=_has_no_comparison))]

@@ -14,7 +14,7 @@ from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.work.classes import in_work_class
 from graphkin.api.work.structures import StructureReader
 from graphkin.collection.batches import StructureText, Unreadable
-from graphkin.collection.clusters.core import Core
+from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout
 from graphkin.collection.ports import Ports
@@ -103,8 +103,8 @@ class _JobPort:
     def layout(self) -> Layout:
         return from_thread.run(self._layouts.get, self._generation)
 
-    def core(self, smiles: Sequence[str]) -> Core:
-        return from_thread.run(self._depictor.core, smiles)
+    def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
+        return from_thread.run(self._depictor.find_mcs, smiles)
 
 
 @contextmanager

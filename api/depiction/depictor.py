@@ -9,7 +9,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from graphkin.api.work.pool import PATIENCE, Pool, TaskError, WorkerLost, processors_busy
-from graphkin.collection.clusters.core import NONE_IN_TIME, SECONDS, Core
+from graphkin.collection.clusters.mcs import NONE_IN_TIME, SECONDS, CommonSubstructure
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
 from graphkin.similarity.molecules import mcs
@@ -91,7 +91,7 @@ class Depictor:
             reason = f"that takes more than {self._seconds:g} s of a processor, or crashes RDKit"
             raise _undrawable(reason, structure) from error
 
-    async def core(self, molecules: Sequence[str]) -> Core:
+    async def find_mcs(self, molecules: Sequence[str]) -> CommonSubstructure:
         """Return the maximum common substructure of molecules, or `NONE_IN_TIME`.
 
         The search takes at most 2 s. `NONE_IN_TIME` is also returned if RDKit exceeds that limit or crashes.
@@ -100,24 +100,24 @@ class Depictor:
         try:
             result = await self._run(
                 self._comparers,
-                "core",
+                "find_mcs",
                 SECONDS + _GRACE,
                 None,
-                cacheable=lambda result: Core(*result).complete,
+                cacheable=lambda result: CommonSubstructure(*result).complete,
                 **arguments,
             )
         except (TimeoutError, WorkerLost, TaskError):
             return NONE_IN_TIME
-        return Core(*result)
+        return CommonSubstructure(*result)
 
-    async def draw_core(self, core: Core, title: str, width: int, height: int) -> str:
+    async def draw_mcs(self, mcs: CommonSubstructure, title: str, width: int, height: int) -> str:
         """Draw a maximum common substructure, which must not be empty, as SVG. Raises the errors of `draw`."""
-        assert core.smiles is not None
-        arguments = {"smiles": core.smiles, "title": title, "note": "", "cut": True, "width": width, "height": height}
+        assert mcs.smiles is not None
+        arguments = {"smiles": mcs.smiles, "title": title, "note": "", "cut": True, "width": width, "height": height}
         try:
             return await self._draw("draw_molecule", **arguments)
         except (WorkerLost, TaskError) as error:
-            raise _undrawable("RDKit breaks, or takes too long", core.smiles) from error
+            raise _undrawable("RDKit breaks, or takes too long", mcs.smiles) from error
 
     async def _draw(self, task: str, **arguments: Any) -> str:
         try:

@@ -14,7 +14,7 @@ TASKS = {
     "draw_molecule": "graphkin.api.depiction.molecule",
     "draw_graph": "graphkin.api.depiction.graph",
     "shared_atoms": "graphkin.api.depiction.molecule",
-    "core": "graphkin.collection.clusters.core",
+    "find_mcs": "graphkin.collection.clusters.mcs",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",
     "describe": "graphkin.api.work.matching",

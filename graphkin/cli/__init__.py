@@ -21,7 +21,7 @@ _COMMANDS = {
     "load": "load",
     "epochs": "epochs",
     "cluster": "cluster",
-    "core": "core",
+    "mcs": "mcs",
     "map": "map",
     "pick": "pick",
     "cliffs": "cliffs",

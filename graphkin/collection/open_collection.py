@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from graphkin.collection.batches import Answers, Queries, StructureText, Unreadable, written_each
 from graphkin.collection.cliffs import Cliffs, cliffs
 from graphkin.collection.clusters.cached import resolve_threshold
-from graphkin.collection.clusters.core import ClusterCore, compared
+from graphkin.collection.clusters.mcs import ClusterMcs, compared_members
 from graphkin.collection.clusters.partition import Clustering
 from graphkin.collection.hops import Hop, by_hop
 from graphkin.collection.layout import Map
@@ -275,11 +275,11 @@ class OpenCollection:
         clusters = self._ports.builder.clusters(request.method, threshold)
         return Clustering(request.method, threshold, largest, clusters)
 
-    def core(self, number: int, clustering: Clustering) -> ClusterCore:
+    def mcs(self, number: int, clustering: Clustering) -> ClusterMcs:
         """Return the largest substructure that the members of a cluster, counted from 1, share."""
-        members = compared(self.generation, clustering.clusters, number - 1)
-        shared = self._ports.builder.core([*self.generation.structures(members)])
-        return ClusterCore(number, len(clustering.clusters.members(number - 1)), len(members), shared)
+        members = compared_members(self.generation, clustering.clusters, number - 1)
+        substructure = self._ports.builder.find_mcs([*self.generation.structures(members)])
+        return ClusterMcs(number, len(clustering.clusters.members(number - 1)), len(members), substructure)
 
     def map(self, request: MapQuery) -> Map:
         """Return the map of the collection, computed once on a machine, with a property and clusters if named."""

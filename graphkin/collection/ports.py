@@ -8,7 +8,7 @@ from typing import Protocol
 
 from graphkin.collection.batches import StructureText, Unreadable, read_each
 from graphkin.collection.clusters.cached import clusters
-from graphkin.collection.clusters.core import Core, core
+from graphkin.collection.clusters.mcs import CommonSubstructure, find_mcs
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout, layout
 from graphkin.collection.selection import Selector
@@ -53,7 +53,7 @@ class Builder(Protocol):
     def layout(self) -> Layout:
         """Return the map of the collection."""
 
-    def core(self, smiles: Sequence[str]) -> Core:
+    def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         """Return the largest substructure that molecules share."""
 
 
@@ -143,5 +143,5 @@ class _Builder:
         with self._stage("map", self._generation.size, "items") as advance:
             return layout(self._generation, advance)
 
-    def core(self, smiles: Sequence[str]) -> Core:
-        return core(smiles)
+    def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
+        return find_mcs(smiles)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from graphkin.collection.batches import join_items
 from graphkin.collection.cliffs import Cliffs, cliffs_table
-from graphkin.collection.clusters.core import Core
+from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import Picked
 from graphkin.collection.selection import Selection
 from graphkin.library.table import Table
@@ -336,7 +336,9 @@ class Collection(ABC):
             request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
         return Table(self._rows(self._cluster(number, request, limit)))
 
-    def core(self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> Core:
+    def mcs(
+        self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None
+    ) -> CommonSubstructure:
         """Return the maximum common substructure (MCS) of a cluster.
 
         The search compares at most 100 members, the center and 99 others at even distances in the list of members, and
@@ -359,7 +361,7 @@ class Collection(ABC):
         """
         with refusing():
             request = ClusteringFields.model_validate({"method": method, "threshold": threshold})
-        return self._core(number, request)
+        return self._mcs(number, request)
 
     def map(
         self,
@@ -658,7 +660,7 @@ class Collection(ABC):
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32: ...
 
     @abstractmethod
-    def _core(self, number: int, request: ClusteringFields) -> Core: ...
+    def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure: ...
 
     @abstractmethod
     def _map(self, request: MapQuery) -> pa.Table: ...

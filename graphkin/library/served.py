@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from graphkin.client import Collection as ClientCollection
 from graphkin.client import Graphkin
 from graphkin.collection.cliffs import Cliffs
-from graphkin.collection.clusters.core import Core
+from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import Picked
 from graphkin.collection.selection import Selection
 from graphkin.collection.structures import require_one_way, the_one
@@ -110,9 +110,9 @@ class ServedCollection(Collection):
         fields = request.model_dump(exclude={"property"})
         return np.array([item.id for item in self._collection.cluster(number, **fields, limit=limit).items], np.int32)
 
-    def _core(self, number: int, request: ClusteringFields) -> Core:
-        core = self._collection.core(number, **request.model_dump())
-        return Core(core.smarts, core.smiles, core.atoms, core.complete)
+    def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure:
+        mcs = self._collection.mcs(number, **request.model_dump())
+        return CommonSubstructure(mcs.smarts, mcs.smiles, mcs.atoms, mcs.complete)
 
     def _map(self, request: MapQuery) -> pa.Table:
         return self._collection.map(**request.model_dump(exclude={"generation"})).replace_schema_metadata()

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.collection.cliffs import Cliffs
-from graphkin.collection.clusters.core import Core
+from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import Picked
 from graphkin.collection.selection import Selection
@@ -106,8 +106,8 @@ class StoredCollection(Collection):
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:
         return self._open.clusters(request).clusters.members(number - 1)[:limit]
 
-    def _core(self, number: int, request: ClusteringFields) -> Core:
-        return self._open.core(number, self._open.clusters(request)).core
+    def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure:
+        return self._open.mcs(number, self._open.clusters(request)).substructure
 
     def _map(self, request: MapQuery) -> pa.Table:
         return pa.Table.from_batches([self._open.map(request).rows(slice(0, self.size))])

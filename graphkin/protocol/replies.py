@@ -503,7 +503,7 @@ class ItemClusterReply(FromClustering):
     cluster: Cluster
 
 
-class CoreReply(FromGeneration):
+class McsReply(FromGeneration):
     """The maximum common substructure of the members of a cluster.
 
     `cluster` is the id of the cluster, from 1, and `size` is its number of members. `compared` is the number of

@@ -389,7 +389,7 @@ class ItemClusterQuery(ClusteredFields, GenerationQuery):
     """A query for the cluster of an item."""
 
 
-class CoreQuery(ClusteringFields, GenerationQuery):
+class McsQuery(ClusteringFields, GenerationQuery):
     """A query for the maximum common substructure of a cluster."""
 
 
@@ -440,7 +440,7 @@ class DrawingQuery(GenerationQuery):
     height: Annotated[int, Field(ge=50, le=1000, description="Height in pixels."), Digits] = 250
 
 
-class CoreDepictionQuery(ClusteringFields, DrawingQuery):
+class McsDepictionQuery(ClusteringFields, DrawingQuery):
     """A query for a depiction of a cluster's maximum common substructure."""
 
 

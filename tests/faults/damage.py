@@ -92,7 +92,7 @@ def requests():
             ("hops", None),
             ("clusters", {"property": "nodes" if name == "graphs" else "molwt"}),
             ("clusters/1", {"method": "single"}),
-            *([] if name == "graphs" else [("clusters/1/core", {"method": "single"})]),
+            *([] if name == "graphs" else [("clusters/1/mcs", {"method": "single"})]),
             ("items/17/cluster", None),
             ("map", {"property": "nodes" if name == "graphs" else "molwt"}),
             ("cliffs", {"property": "nodes" if name == "graphs" else "molwt"}),

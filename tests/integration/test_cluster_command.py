@@ -71,24 +71,24 @@ def test_single_linkage_is_networkx(
     assert as_sets(found) == set(map(frozenset, nx.connected_components(linked)))
 
 
-def test_cores_and_the_map_tell_of_the_same_clusters(
+def test_the_mcs_and_the_map_tell_of_the_same_clusters(
     clusters: Callable[..., pd.DataFrame], graphkin: Callable[..., Any], tmp_path: Path
 ) -> None:
     asked = ("--method", "butina", "--threshold", 0.3)
     found = clusters(*asked)
     where = ("--store", tmp_path / "store", "--collection", "c", *asked)
-    for command, options in (("core", ("--clusters", 5)), ("map", ("--property", "molwt"))):
+    for command, options in (("mcs", ("--clusters", 5)), ("map", ("--property", "molwt"))):
         outcome = graphkin(command, *where, *options, "--output", tmp_path / f"{command}.csv")
         assert outcome.code == 0, outcome.err
-    cores = pd.read_csv(tmp_path / "core.csv", keep_default_na=False)
-    assert cores.columns.tolist() == ["cluster", "size", "smarts", "smiles", "atoms", "complete"]
-    assert cores["cluster"].tolist() == [1, 2, 3, 4, 5]
-    assert (cores["atoms"] > 0).any()
-    for core in cores.itertuples():
-        members = [Chem.MolFromSmiles(each) for each in found["smiles"][found["cluster"] == core.cluster]]
-        pattern = Chem.MolFromSmarts(core.smarts)  # of no atoms where they share nothing
-        assert (core.size, core.atoms) == (len(members), pattern.GetNumAtoms())
-        assert core.atoms == 0 or all(each.HasSubstructMatch(pattern) for each in members)
+    rows = pd.read_csv(tmp_path / "mcs.csv", keep_default_na=False)
+    assert rows.columns.tolist() == ["cluster", "size", "smarts", "smiles", "atoms", "complete"]
+    assert rows["cluster"].tolist() == [1, 2, 3, 4, 5]
+    assert (rows["atoms"] > 0).any()
+    for mcs in rows.itertuples():
+        members = [Chem.MolFromSmiles(each) for each in found["smiles"][found["cluster"] == mcs.cluster]]
+        pattern = Chem.MolFromSmarts(mcs.smarts)  # of no atoms where they share nothing
+        assert (mcs.size, mcs.atoms) == (len(members), pattern.GetNumAtoms())
+        assert mcs.atoms == 0 or all(each.HasSubstructMatch(pattern) for each in members)
     lying = pd.read_csv(tmp_path / "map.csv").set_index("id")
     assert lying.columns.tolist() == ["x", "y", "value", "cluster", "smiles", "names"]
     assert lying[["cluster", "smiles", "names"]].equals(
@@ -127,6 +127,6 @@ def test_graphs_have_no_scaffolds(graphkin: Callable[..., Any], tmp_path: Path) 
     assert outcome.code == 2
     assert "scaffolds" in outcome.err
     assert graphkin("cluster", *where, "--method", "butina", "--output", "-").out.startswith("cluster,id,structure")
-    outcome = graphkin("core", *where, "--method", "butina", "--output", tmp_path / "cores.csv")
-    assert (outcome.code, (tmp_path / "cores.csv").exists()) == (2, False)
-    assert "no common core" in outcome.err
+    outcome = graphkin("mcs", *where, "--method", "butina", "--output", tmp_path / "mcs.csv")
+    assert (outcome.code, (tmp_path / "mcs.csv").exists()) == (2, False)
+    assert "no common substructure" in outcome.err

@@ -19,12 +19,12 @@ from graphkin.protocol.replies import (
     CollectionDetail,
     ComponentReply,
     ComponentsPage,
-    CoreReply,
     Hop,
     HopsReply,
     Item,
     ItemClusterReply,
     ItemsPage,
+    McsReply,
     NeighborsPage,
     PathReply,
     PickReply,
@@ -463,11 +463,11 @@ class AsyncCollection:
         query = {"method": method, "threshold": threshold, "property": property}
         return await self._reader.get(ItemClusterReply, f"items/{id}/cluster", query)
 
-    async def core(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> CoreReply:
+    async def mcs(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> McsReply:
         """Return the maximum common substructure of a cluster's members, or of 100 of them if it has more."""
-        return await self._reader.get(CoreReply, f"clusters/{id}/core", {"method": method, "threshold": threshold})
+        return await self._reader.get(McsReply, f"clusters/{id}/mcs", {"method": method, "threshold": threshold})
 
-    async def core_depiction(
+    async def mcs_depiction(
         self,
         id: int,
         *,
@@ -478,7 +478,7 @@ class AsyncCollection:
     ) -> bytes:
         """Return a depiction of the maximum common substructure of a cluster's members, as SVG."""
         query = {"method": method, "threshold": threshold, "width": width, "height": height}
-        return await self._reader.content(f"clusters/{id}/core.svg", query, _SVG)
+        return await self._reader.content(f"clusters/{id}/mcs.svg", query, _SVG)
 
     async def depiction(
         self,

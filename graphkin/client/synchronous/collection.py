@@ -21,12 +21,12 @@ from graphkin.protocol.replies import (
     CollectionDetail,
     ComponentReply,
     ComponentsPage,
-    CoreReply,
     Hop,
     HopsReply,
     Item,
     ItemClusterReply,
     ItemsPage,
+    McsReply,
     NeighborsPage,
     PathReply,
     PickReply,
@@ -461,11 +461,11 @@ class Collection:
         query = {"method": method, "threshold": threshold, "property": property}
         return self._reader.get(ItemClusterReply, f"items/{id}/cluster", query)
 
-    def core(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> CoreReply:
+    def mcs(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> McsReply:
         """Return the maximum common substructure of a cluster's members, or of 100 of them if it has more."""
-        return self._reader.get(CoreReply, f"clusters/{id}/core", {"method": method, "threshold": threshold})
+        return self._reader.get(McsReply, f"clusters/{id}/mcs", {"method": method, "threshold": threshold})
 
-    def core_depiction(
+    def mcs_depiction(
         self,
         id: int,
         *,
@@ -476,7 +476,7 @@ class Collection:
     ) -> bytes:
         """Return a depiction of the maximum common substructure of a cluster's members, as SVG."""
         query = {"method": method, "threshold": threshold, "width": width, "height": height}
-        return self._reader.content(f"clusters/{id}/core.svg", query, _SVG)
+        return self._reader.content(f"clusters/{id}/mcs.svg", query, _SVG)
 
     def depiction(
         self,

@@ -1,4 +1,4 @@
-"""GET clusters, clusters/{id}, its core and items/{id}/cluster beside RDKit, NetworkX and pandas."""
+"""GET clusters, clusters/{id}, its mcs and items/{id}/cluster beside RDKit, NetworkX and pandas."""
 
 import io
 import time
@@ -163,29 +163,29 @@ def test_a_query_chooses_from_a_cluster(client: httpx.Client, items: pd.DataFram
     assert (both.status_code, "at most one of" in both.text) == (422, True)
 
 
-def test_a_core_is_in_all_members_and_is_as_large_as_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
+def test_an_mcs_is_in_all_members_and_is_as_large_as_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
     asked = {"threshold": 0.6}
     page = answered(client, "clusters", **asked)
     looked = [cluster for cluster in page["clusters"] if cluster["size"] > 2][:5]
     assert len(looked) == 5
     for cluster in [*looked, page["clusters"][-1]]:
-        core = answered(client, f"clusters/{cluster['id']}/core", **asked)
+        mcs = answered(client, f"clusters/{cluster['id']}/mcs", **asked)
         members = answered(client, f"clusters/{cluster['id']}", limit=1000, **asked)["items"]
-        assert (core["cluster"], core["size"], core["compared"]) == (cluster["id"], cluster["size"], len(members))
-        assert core["complete"]
-        pattern = Chem.MolFromSmarts(core["smarts"])
+        assert (mcs["cluster"], mcs["size"], mcs["compared"]) == (cluster["id"], cluster["size"], len(members))
+        assert mcs["complete"]
+        pattern = Chem.MolFromSmarts(mcs["smarts"])
         molecules = [Chem.MolFromSmiles(item["smiles"]) for item in members]
         assert all(each.HasSubstructMatch(pattern) for each in molecules)
-        assert pattern.GetNumAtoms() == core["atoms"]
-        cut = Chem.MolFromSmiles(core["smiles"])
-        assert sum(atom.GetAtomicNum() > 0 for atom in cut.GetAtoms()) == core["atoms"]
+        assert pattern.GetNumAtoms() == mcs["atoms"]
+        cut = Chem.MolFromSmiles(mcs["smiles"])
+        assert sum(atom.GetAtomicNum() > 0 for atom in cut.GetAtoms()) == mcs["atoms"]
         found = rdFMCS.FindMCS(molecules * 2, ringMatchesRingOnly=True, completeRingsOnly=True)
-        assert found.numAtoms == core["atoms"]
-        svg = answered_svg(client, f"clusters/{cluster['id']}/core.svg", width=180, height=120, **asked)
-        assert f"{core['atoms']} atoms in each of {len(members)} molecules" in svg
+        assert found.numAtoms == mcs["atoms"]
+        svg = answered_svg(client, f"clusters/{cluster['id']}/mcs.svg", width=180, height=120, **asked)
+        assert f"{mcs['atoms']} atoms in each of {len(members)} molecules" in svg
         assert "180px" in svg
     alone = items["smiles"][page["clusters"][-1]["centre"]]
-    assert core["atoms"] == Chem.MolFromSmiles(alone).GetNumAtoms()  # of one molecule it is this
+    assert mcs["atoms"] == Chem.MolFromSmiles(alone).GetNumAtoms()  # of one molecule it is this
 
 
 def answered_svg(client: httpx.Client, path: str, **query: Any) -> str:
@@ -199,7 +199,7 @@ def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> Non
     reply = once_ready(lambda: client.get(social, params={"threshold": 0.9}))
     assert sum(cluster["size"] for cluster in reply.json()["clusters"]) == 80
     assert client.get(social, params={"method": "scaffold"}).status_code == 409
-    assert client.get(f"{social}/1/core", params={"threshold": 0.9}).status_code == 409
+    assert client.get(f"{social}/1/mcs", params={"threshold": 0.9}).status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,8 @@ def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> Non
         ("clusters", {"cursor": "x"}, 400, "cursor"),
         ("clusters/0", {"method": "single"}, 422, "greater"),
         ("clusters/401", {"method": "single"}, 404, "1 to"),
-        ("clusters/401/core", {"method": "single"}, 404, "1 to"),
-        ("clusters/1/core.svg", {"method": "single", "width": 10}, 422, "50"),
+        ("clusters/401/mcs", {"method": "single"}, 404, "1 to"),
+        ("clusters/1/mcs.svg", {"method": "single", "width": 10}, 422, "50"),
         ("items/400/cluster", {"method": "single"}, 404, "0 to 399"),
     ],
 )

@@ -127,8 +127,8 @@ OPERATIONS: dict[str, list[Request]] = {
         *each(f"{NCI}/map", {}, {"property": "molwt"}, {"method": "butina", "threshold": 0.3}),
         Request(f"{SOCIAL}/map"),
     ],
-    "GET /v1/collections/{c}/clusters/{id}/core": each(f"{NCI}/clusters/2/core", {"threshold": 0.3}),
-    "GET /v1/collections/{c}/clusters/{id}/core.svg": each(f"{NCI}/clusters/2/core.svg", {"threshold": 0.3}),
+    "GET /v1/collections/{c}/clusters/{id}/mcs": each(f"{NCI}/clusters/2/mcs", {"threshold": 0.3}),
+    "GET /v1/collections/{c}/clusters/{id}/mcs.svg": each(f"{NCI}/clusters/2/mcs.svg", {"threshold": 0.3}),
     "GET /v1/collections/{c}/items/{id}/cluster": each(f"{NCI}/items/9/cluster", {"threshold": 0.3}),
     "GET /v1/collections/{c}/cliffs": [
         *each(f"{NCI}/cliffs", {"property": "molwt", "limit": 40}, {"property": "rings", "by": "difference"}),

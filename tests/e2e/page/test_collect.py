@@ -219,12 +219,12 @@ def test_clusters_are_opened(page: Page, api: httpx.Client, look: Look) -> None:
     page.get_by_text(f"{len(members)} members", exact=True).wait_for()
     names = page.locator("tbody td.name a")
     assert names.all_inner_texts() == [item["smiles"] for item in members][: names.count()]
-    core = api.get(f"{URL}/clusters/1/core", params={"method": "scaffold"}).json()
-    shared = page.get_by_role("figure", name="Common core")
-    expect(shared).to_contain_text(f"{core['atoms']} atoms in each of its {len(members)} members")
+    mcs = api.get(f"{URL}/clusters/1/mcs", params={"method": "scaffold"}).json()
+    shared = page.get_by_role("figure", name="Common substructure")
+    expect(shared).to_contain_text(f"{mcs['atoms']} atoms in each of its {len(members)} members")
     look(page, "cluster")
     shared.get_by_role("link", name="All items with it").click()
-    having = {"substructure": core["smarts"], "limit": 1}
+    having = {"substructure": mcs["smarts"], "limit": 1}
     counted = once_ready(lambda: api.post(f"{URL}/items/query", json=having)).json()["total"]
     page.get_by_text(f"{counted:,} of 2,000 items").first.wait_for()
     page.go_back()

@@ -354,10 +354,10 @@ def test_clusters_are_those_of_rdkit(mine: Collection, vectors: list[Any], frame
     scaffolds = frame["smiles"].map(MurckoScaffold.MurckoScaffoldSmiles).value_counts()
     assert mine.clusters(method="scaffold")["size"].to_pylist() == scaffolds.tolist()
     ringed = scaffolds.index.get_loc(next(each for each in scaffolds.index if each)) + 1
-    core = mine.core(ringed, method="scaffold")
-    assert core.complete
-    assert core.atoms >= Chem.MolFromSmiles(scaffolds.index[ringed - 1]).GetNumAtoms()
-    shared = mine.query(substructure=core.smarts)["id"].to_pylist()
+    mcs = mine.mcs(ringed, method="scaffold")
+    assert mcs.complete
+    assert mcs.atoms >= Chem.MolFromSmiles(scaffolds.index[ringed - 1]).GetNumAtoms()
+    shared = mine.query(substructure=mcs.smarts)["id"].to_pylist()
     assert {*mine.cluster(ringed, method="scaffold")["id"].to_pylist()} <= {*shared}
     with pytest.raises(InvalidInput, match="no threshold"):
         mine.clusters(method="scaffold", threshold=0.5)

@@ -33,13 +33,13 @@ SLOW = [  # with the MCS that a chemist sees; [R] is an atom of rings that diffe
 ]
 
 
-@pytest.mark.parametrize(("first", "second", "core"), SLOW)
-def test_slow_pairs_have_their_known_mcs(first: str, second: str, core: str) -> None:
+@pytest.mark.parametrize(("first", "second", "mcs"), SLOW)
+def test_slow_pairs_have_their_known_mcs(first: str, second: str, mcs: str) -> None:
     one, other = Chem.MolFromSmiles(first), Chem.MolFromSmiles(second)
     pairs = common_atoms(one, other)
     assert pairs is not None
     for molecule, atoms in zip((one, other), zip(*pairs, strict=True), strict=True):
-        matches = molecule.GetSubstructMatches(Chem.MolFromSmarts(core))
+        matches = molecule.GetSubstructMatches(Chem.MolFromSmarts(mcs))
         assert set(atoms) in [set(match) for match in matches]
     twins = dict(pairs)
     assert all(one.GetAtomWithIdx(a).GetSymbol() == other.GetAtomWithIdx(b).GetSymbol() for a, b in pairs)

@@ -10,7 +10,7 @@ import type {
   CollectionSummary,
   ComponentReply,
   ComponentsPage,
-  CoreReply,
+  McsReply,
   Hop,
   HopsReply,
   Item,
@@ -210,13 +210,13 @@ export class Client {
   }
 
   /** What the members of a cluster share. */
-  core(cluster: number, parameters: Parameters, signal?: AbortSignal): Promise<CoreReply> {
-    return this.get(`/clusters/${cluster}/core`, parameters, signal);
+  mcs(cluster: number, parameters: Parameters, signal?: AbortSignal): Promise<McsReply> {
+    return this.get(`/clusters/${cluster}/mcs`, parameters, signal);
   }
 
   /** Where its picture is. */
   coreDepiction(cluster: number, parameters: Parameters, size: Size): string {
-    return this.url(`/clusters/${cluster}/core.svg`, { ...parameters, ...size });
+    return this.url(`/clusters/${cluster}/mcs.svg`, { ...parameters, ...size });
   }
 
   /** The cluster of an item. */

@@ -1,4 +1,4 @@
-"""`graphkin core`: find the maximum common substructure (MCS) of each cluster."""
+"""`graphkin mcs`: find the maximum common substructure (MCS) of each cluster."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @options.clustering(required=True)
 @click.option("--clusters", type=click.IntRange(1), default=10, metavar="N", help="Of so many clusters, the largest.")
 @options.output
-def core(
+def mcs(
     store_location: str,
     collection: str,
     generation: str | None,
@@ -32,13 +32,12 @@ def core(
     clusters: int,
     output: Path,
 ) -> None:
-    """Write the largest substructure that the members of each cluster share, the largest cluster first: columns
+    """Write the maximum common substructure (MCS) of each cluster, the largest cluster first: columns
     cluster, as `graphkin cluster` numbers them, size, smarts, smiles, atoms and complete.
 
     smarts: as RDKit finds it in each of them; smiles: cut from the cluster's centre, with * where more hangs on it
     there; both empty where they share nothing. Of a cluster with more than 100 members its centre and 99 others are
-    compared, evenly by their place. Each core is looked for during 2 s; complete is false where there may be a larger
-    one.
+    compared, evenly by their place. Each search stops after 2 s; complete is false where there may be a larger one.
     """
     from graphkin.cli.conditions import parse_clustering
     from graphkin.cli.output import whole_file
@@ -53,7 +52,7 @@ def core(
         open_collection = OpenCollection(opened, partial(in_process, threads=workers, stage=progress.stage))
         clustering = open_collection.clusters(parse_clustering(method, threshold))
         count = min(clusters, len(clustering.clusters.centre))
-        with progress.stage("cores", count, "clusters") as advance, whole_file(output) as file:
+        with progress.stage("substructures", count, "clusters") as advance, whole_file(output) as file:
             for line in csv_lines(_rows(open_collection, clustering, count), plain=("smarts", "smiles")):
                 file.write(line)
                 advance(1)
@@ -64,7 +63,7 @@ def _rows(open_collection: "OpenCollection", clustering: "Clustering", count: in
     import pyarrow as pa
 
     for number in range(1, count + 1):
-        mcs = open_collection.core(number, clustering)
+        mcs = open_collection.mcs(number, clustering)
         columns = {"cluster": [mcs.cluster], "size": [mcs.size]}
-        texts = {name: pa.array([getattr(mcs.core, name)], pa.string()) for name in ("smarts", "smiles")}
-        yield pa.table({**columns, **texts, "atoms": [mcs.core.atoms], "complete": [mcs.core.complete]})
+        texts = {name: pa.array([getattr(mcs.substructure, name)], pa.string()) for name in ("smarts", "smiles")}
+        yield pa.table({**columns, **texts, "atoms": [mcs.substructure.atoms], "complete": [mcs.substructure.complete]})
