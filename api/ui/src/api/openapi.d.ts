@@ -442,7 +442,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/collections/{c}/clusters/{id}/core": {
+    "/v1/collections/{c}/clusters/{id}/mcs": {
         parameters: {
             query?: never;
             header?: never;
@@ -450,12 +450,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Core
-         * @description The largest substructure that the members of a cluster share, found within 2 s.
+         * Mcs
+         * @description The maximum common substructure (MCS) of the members of a cluster, found within 2 s.
          *
          *     In a cluster of more than 100 members the center and 99 other members, at even distances, are compared.
          */
-        get: operations["core"];
+        get: operations["mcs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -464,7 +464,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/collections/{c}/clusters/{id}/core.svg": {
+    "/v1/collections/{c}/clusters/{id}/mcs.svg": {
         parameters: {
             query?: never;
             header?: never;
@@ -472,10 +472,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Core Depiction
-         * @description A depiction of the shared substructure as SVG, with open bonds to the other atoms of the center.
+         * Mcs Depiction
+         * @description A depiction of the maximum common substructure as SVG, with open bonds to the other atoms of the center.
          */
-        get: operations["core_depiction"];
+        get: operations["mcs_depiction"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1080,37 +1080,6 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * CoreReply
-         * @description The maximum common substructure of the members of a cluster.
-         *
-         *     `cluster` is the id of the cluster, from 1, and `size` is its number of members. `compared` is the number of
-         *     members that were compared: the center and members at even distances, at most 100. `smarts` matches each
-         *     compared member. `smiles` is the substructure as cut from the center, with `*` for each bond to other atoms.
-         *     Both are null if the members share no substructure. `atoms` is its number of atoms. `complete` is false if the
-         *     time limit of 2 s was reached, so that a larger substructure may exist.
-         */
-        CoreReply: {
-            /**
-             * Generation
-             * @description Generation id.
-             */
-            generation: string;
-            /** Cluster */
-            cluster: number;
-            /** Size */
-            size: number;
-            /** Compared */
-            compared: number;
-            /** Smarts */
-            smarts: string | null;
-            /** Smiles */
-            smiles: string | null;
-            /** Atoms */
-            atoms: number;
-            /** Complete */
-            complete: boolean;
-        };
-        /**
          * Counts
          * @description Counts of the records of all inputs.
          *
@@ -1464,6 +1433,37 @@ export interface components {
              * @default []
              */
             fragments?: components["schemas"]["Fragment"][];
+        };
+        /**
+         * McsReply
+         * @description The maximum common substructure of the members of a cluster.
+         *
+         *     `cluster` is the id of the cluster, from 1, and `size` is its number of members. `compared` is the number of
+         *     members that were compared: the center and members at even distances, at most 100. `smarts` matches each
+         *     compared member. `smiles` is the substructure as cut from the center, with `*` for each bond to other atoms.
+         *     Both are null if the members share no substructure. `atoms` is its number of atoms. `complete` is false if the
+         *     time limit of 2 s was reached, so that a larger substructure may exist.
+         */
+        McsReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             */
+            generation: string;
+            /** Cluster */
+            cluster: number;
+            /** Size */
+            size: number;
+            /** Compared */
+            compared: number;
+            /** Smarts */
+            smarts: string | null;
+            /** Smiles */
+            smiles: string | null;
+            /** Atoms */
+            atoms: number;
+            /** Complete */
+            complete: boolean;
         };
         /**
          * NeighborsPage
@@ -5385,7 +5385,7 @@ export interface operations {
             };
         };
     };
-    core: {
+    mcs: {
         parameters: {
             query?: {
                 /** @description Generation id. The default is the generation of the cursor, or the current generation. */
@@ -5412,7 +5412,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CoreReply"];
+                    "application/json": components["schemas"]["McsReply"];
                 };
             };
             /** @description Malformed cursor or JSON, or a Host that is not served. */
@@ -5516,7 +5516,7 @@ export interface operations {
             };
         };
     };
-    core_depiction: {
+    mcs_depiction: {
         parameters: {
             query?: {
                 /** @description Generation id. The default is the generation of the cursor, or the current generation. */
