@@ -19,7 +19,7 @@ from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout
 from graphkin.collection.ports import Ports
 from graphkin.collection.selection import Selector
-from graphkin.collection.structures import written_pattern
+from graphkin.collection.structures import pattern_arguments
 from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.requests import Substructure
 from graphkin.protocol.values import MAX_COMPARED, ClusterMethod
@@ -87,7 +87,7 @@ class _SubstructurePort:
 
     async def _match(self, substructure: str | Substructure, ids: Int32) -> SubstructureMatches:
         async with in_work_class("substructure"):
-            return await self._patterns.get(self._generation, self._selector, *written_pattern(substructure), ids)
+            return await self._patterns.get(self._generation, self._selector, *pattern_arguments(substructure), ids)
 
 
 class _JobPort:

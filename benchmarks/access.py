@@ -10,7 +10,7 @@ import numpy as np
 
 from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
-from graphkin.protocol.keys import Quota, made
+from graphkin.protocol.keys import Quota, create_key
 from graphkin.store import open_store
 
 TIMES = 200_000  # enough to include the reading of keys from the store, once per second
@@ -25,7 +25,7 @@ async def measure(count: int, quota: Quota, times: int) -> None:
         keys = store.keys()
         secrets = []
         for number in range(count):
-            secret, key = made(f"key {number}", ["read"], ["one", "two"], quota=quota)
+            secret, key = create_key(f"key {number}", ["read"], ["one", "two"], quota=quota)
             secrets.append(secret)
             keys.add(key)
         access_control = AccessControl(keys)

@@ -29,7 +29,7 @@ from graphkin.protocol.policy import Policy
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
-from graphkin.store.neo4j.bulk import in_turn, write_import
+from graphkin.store.neo4j.bulk import serial_runner, write_import
 from graphkin.store.neo4j.connection import PASSWORD, USER
 from graphkin.store.records import Edges
 from graphkin.store.sampling.base import Engine
@@ -89,7 +89,7 @@ def measure_import(source: Generation, folder: Path) -> None:
     files.mkdir()
     home.mkdir()
     begin = time.perf_counter()
-    _, *arguments = write_import(source, files, in_turn(source))
+    _, *arguments = write_import(source, files, serial_runner(source))
     write_seconds = time.perf_counter() - begin
     places = {"NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
     command = ["java", "-cp", str(JARS / "*"), "org.neo4j.cli.AdminTool", *arguments]

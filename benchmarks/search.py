@@ -49,7 +49,7 @@ def report(name: str, search: Search, queries: list[str]) -> None:
         print(f"  {name:14} {label:24} {median:9.2f} ms {slow:9.2f} ms", flush=True)
 
 
-def in_process(generation: Generation) -> Search:
+def local_ports(generation: Generation) -> Search:
     recipe, searched = MoleculeRecipe.model_validate(generation.manifest.recipe), MoleculeSearch(generation)
     return lambda smiles, threshold, limit: searched.search(read_structure(recipe, smiles=smiles), threshold, limit)
 
@@ -130,7 +130,7 @@ def main() -> None:
         structures = list(generation.structures(ids.astype(np.int32)))
         queries = structures[: options.queries]
         print(f"{generation.size:,} molecules, {len(queries)} queries: median, 99th percentile")
-        report("in process", in_process(generation), queries)
+        report("in process", local_ports(generation), queries)
         batch(generation, structures[: options.batch], len(queries))
         over_http(options.store, options.collection, Path(folder), queries)
         if options.no_fpsim2 or not find_spec("FPSim2"):

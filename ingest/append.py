@@ -80,7 +80,7 @@ def append(
         with clock.stage("compile"), compiling(clock.progress):
             specimen = kind.specimen(recipe)
             with ThreadPoolExecutor(1) as executor:
-                if base.local:
+                if base.is_local:
                     executor.submit(base.graph)  # read and check the graph while kernels compile
                 compile_kernels(specimen, recipe.top_k)
             compile_growth(specimen, base.graph(), base.forest(), recipe.top_k)

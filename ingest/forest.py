@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.store import csr
-from graphkin.store.components import root
+from graphkin.store.components import find_root
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Edges, Float32, Graph, Int32, Int64
 
@@ -68,10 +68,10 @@ def _components(source: Int32, target: Int32, nodes: int) -> Int32:
     """Return (N,) the lowest node of each node's component."""
     label = np.arange(nodes).astype(np.int32)
     for edge in range(len(source)):
-        a, b = root(label, source[edge]), root(label, target[edge])
+        a, b = find_root(label, source[edge]), find_root(label, target[edge])
         label[max(a, b)] = min(a, b)
     for node in range(nodes):
-        label[node] = root(label, node)
+        label[node] = find_root(label, node)
     return label
 
 
@@ -136,7 +136,7 @@ def _join(component: Int32, best: Int64, source: Int32, target: Int32, in_forest
         edge = best[node]
         if edge >= 0:
             in_forest[edge] = True
-            a, b = root(component, source[edge]), root(component, target[edge])
+            a, b = find_root(component, source[edge]), find_root(component, target[edge])
             component[max(a, b)] = min(a, b)
     for node in range(len(component)):
-        component[node] = root(component, node)
+        component[node] = find_root(component, node)

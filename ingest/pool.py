@@ -29,7 +29,7 @@ from graphkin.protocol.errors import StoreError
 from graphkin.runtime.workers.context import CONTEXT
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.disk import disk
+from graphkin.store.disk import translate_disk_errors
 
 PATIENCE = 60.0  # seconds that one record may take
 _AHEAD = 2  # chunks waiting per worker
@@ -175,7 +175,7 @@ class _Mark:
 
     def __init__(self, workspace: Workspace) -> None:
         path = workspace.scratch(f"worker-{os.getpid()}")
-        with disk(workspace.folder), path.open("w+b") as file:
+        with translate_disk_errors(workspace.folder), path.open("w+b") as file:
             file.write(self._FORMAT.pack(self._IDLE, 0))
             file.flush()
             os.fsync(
@@ -193,7 +193,7 @@ class _Mark:
     def collect(cls, workspace: Workspace) -> dict[int, int]:
         """The row by number of task, where dead workers were; their marks are removed. Raises `StoreError`."""
         rows: dict[int, int] = {}
-        with disk(workspace.folder):
+        with translate_disk_errors(workspace.folder):
             for path in workspace.scratches("worker-*"):
                 if len(mark := path.read_bytes()) == cls._FORMAT.size:
                     number, row = cls._FORMAT.unpack(mark)

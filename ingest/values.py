@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.protocol.manifest import ColumnValues
-from graphkin.store.columns import CENSORED
+from graphkin.store.columns import CENSORED_SIGN
 from graphkin.store.records import Float64, Mask
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nd", "n.d.", "-", "?")
@@ -52,7 +52,7 @@ class ReadColumn:
         numbers, is_number = _finite(bare, plain)
         rest = np.flatnonzero(present & ~plain)
         unparsed = bare.take(pa.array(rest))
-        unsigned = pc.replace_substring_regex(unparsed, pattern=CENSORED, replacement="")
+        unsigned = pc.replace_substring_regex(unparsed, pattern=CENSORED_SIGN, replacement="")
         signed = _mask(pc.and_(pc.not_equal(unsigned, unparsed), pc.match_substring_regex(unsigned, _NUMBER)))
         bounds, is_bound = _finite(unsigned, signed)
         numbers[rest[is_bound]] = bounds[is_bound]
@@ -113,6 +113,6 @@ def _normal(texts: pa.Array) -> pa.Array:
     """Return numbers in their shortest text with their sign, and other texts unchanged."""
     numbers = ReadColumn.from_texts(texts).numbers
     bare = pc.utf8_trim_whitespace(texts)
-    signs = pc.struct_field(pc.extract_regex(bare, CENSORED), "sign").cast(pa.string())
+    signs = pc.struct_field(pc.extract_regex(bare, CENSORED_SIGN), "sign").cast(pa.string())
     shortest = pc.binary_join_element_wise(pc.fill_null(signs, ""), numbers.cast(pa.string()), "")
     return pc.coalesce(shortest, texts)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphkin.runtime.files import PARTIAL, sweep, whole
-from graphkin.store.disk import disk
+from graphkin.store.disk import translate_disk_errors
 
 if TYPE_CHECKING:
     from graphkin.similarity.kind import Content
@@ -30,7 +30,7 @@ class Workspace:
         Raises:
             StoreError: the folder cannot be created.
         """
-        with disk(self.folder):
+        with translate_disk_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             sweep(self.folder)
 
@@ -57,7 +57,7 @@ class Workspace:
         Raises:
             StoreError: the disk is full.
         """
-        with disk(self.folder), whole(piece) as partial:
+        with translate_disk_errors(self.folder), whole(piece) as partial:
             yield partial
 
     def remove(self) -> None:

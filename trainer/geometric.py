@@ -21,14 +21,14 @@ with warnings.catch_warnings():  # importing PyTorch Geometric calls functions t
     from torch_geometric.data import Batch, Data
 
 
-class Drawn(NamedTuple):
+class PositiveSample(NamedTuple):
     """Positives of B anchors: (B, k) int32, where every entry of an isolated anchor's row is -1."""
 
     anchors: NDArray[np.int32]
     positives: NDArray[np.int32]
 
 
-Draw = Callable[[NDArray[np.int32], int], Drawn]
+Draw = Callable[[NDArray[np.int32], int], PositiveSample]
 """A function that samples the positives of some anchors in an epoch."""
 
 
@@ -93,7 +93,7 @@ class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
         for anchors, positives in self._batches(epoch):
             yield self._assemble(anchors), self._assemble(positives.reshape(-1))
 
-    def _batches(self, epoch: int) -> Iterator[Drawn]:
+    def _batches(self, epoch: int) -> Iterator[PositiveSample]:
         order = np.random.default_rng((self._seed, epoch)).permutation(self._assembler.size).astype(np.int32)
         anchors, positives = order[:0], np.empty((0, 0), np.int32)
         for begin in range(0, len(order), MAX_ANCHORS):
@@ -106,10 +106,10 @@ class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
             complete = len(anchors) // self._batch_size * self._batch_size
             for first in range(0, complete, self._batch_size):
                 rows = slice(first, first + self._batch_size)
-                yield Drawn(anchors[rows], positives[rows])
+                yield PositiveSample(anchors[rows], positives[rows])
             anchors, positives = anchors[complete:], positives[complete:]
         if len(anchors):
-            yield Drawn(anchors, positives)
+            yield PositiveSample(anchors, positives)
 
     def _assemble(self, ids: NDArray[Any]) -> Batch:
         batch = self._assembler.batch(ids)

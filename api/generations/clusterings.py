@@ -3,7 +3,7 @@
 import os
 
 from graphkin.api.generations.background import Job, ThreadedJobs
-from graphkin.collection.clusters.cached import clusters
+from graphkin.collection.clusters.cached import cached_clusters
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.values import ClusterMethod
 from graphkin.store.base import Generation
@@ -44,7 +44,7 @@ class Clusterings(ThreadedJobs[Clusters]):
             job = self.run(
                 key,
                 generation.size,
-                lambda advance: clusters(generation, method, threshold, _THREADS, advance, _MAX_PAIRS),
+                lambda advance: cached_clusters(generation, method, threshold, _THREADS, advance, _MAX_PAIRS),
             )
             self._long_job = self._long_job if method == "single" else job
         return await self.result(key, job)

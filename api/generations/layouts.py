@@ -3,7 +3,7 @@
 from functools import partial
 
 from graphkin.api.generations.background import ThreadedJobs
-from graphkin.collection.layout import Layout, layout
+from graphkin.collection.layout import Layout, cached_layout
 from graphkin.store.base import Generation
 
 _CACHED = 8  # maps; their arrays are memory-mapped files
@@ -22,5 +22,5 @@ class Layouts(ThreadedJobs[Layout]):
             StoreBusy: The map is not ready. The job has been started, and the error reports its progress.
         """
         key = generation.collection, generation.id
-        job = self.job(key) or self.run(key, generation.size, partial(layout, generation))
+        job = self.job(key) or self.run(key, generation.size, partial(cached_layout, generation))
         return await self.result(key, job)

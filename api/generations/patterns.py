@@ -54,7 +54,7 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
         job = self.job(key)
         if job is None:
             matches = selector.matches(pattern)
-            unknown = await run_in_threadpool(matches.unknown, ids)
+            unknown = await run_in_threadpool(matches.unmatched_parts, ids)
             if not unknown:
                 return matches
             job = self.job(key)  # Another request may have started the job meanwhile.

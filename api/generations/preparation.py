@@ -34,7 +34,7 @@ class SamplerPreparation:
                 preparation.
         """
         sampler = self._sampler
-        if sampler is None or sampler.ready():
+        if sampler is None or sampler.is_ready():
             return
         with self._lock:
             failure, self._failure = self._failure, None

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic_core import to_json
 
 from graphkin.protocol.errors import NotAcceptable
-from graphkin.store.records import Float32, shortest
+from graphkin.store.records import Float32, to_decimal_floats
 
 JSON = "application/json"
 JSON_LINES = "application/x-ndjson"
@@ -64,7 +64,7 @@ def similarity_texts(similarity: Float32) -> list[bytes]:
 
 @lru_cache(maxsize=1 << 16)
 def _text(similarity: float) -> bytes:
-    return to_json(shortest(np.array([similarity], dtype=np.float32))[0])
+    return to_json(to_decimal_floats(np.array([similarity], dtype=np.float32))[0])
 
 
 def similar_items(items: Iterable[bytes], similarity: Float32) -> bytes:

@@ -16,7 +16,7 @@ from graphkin.api.work.classes import BatchRoute
 from graphkin.collection.batches import Answers
 from graphkin.protocol.replies import SearchRow
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBatchBody
-from graphkin.store.records import shortest
+from graphkin.store.records import to_decimal_floats
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 
@@ -56,7 +56,7 @@ def _reply(context: RequestContext, batch: SearchBatchBody) -> Response:
 def _rows(answers: Answers, media_type: str) -> pa.RecordBatch:
     """Return one row per structure. Similarities are float32, or in JSON Lines the floats with the shortest texts."""
     hits = answers.hits
-    similarity = pa.array(hits.similarity if media_type == ARROW else shortest(hits.similarity))
+    similarity = pa.array(hits.similarity if media_type == ARROW else to_decimal_floats(hits.similarity))
     structs = pa.StructArray.from_arrays([pa.array(hits.ids), similarity], ["id", "similarity"])
     columns = {
         "index": pa.array(range(len(answers.errors)), pa.int32()),

@@ -37,7 +37,7 @@ def components(context: JsonContext, query: Annotated[ComponentsQuery, Query()])
     similarities inside the component. `named` holds the lowest members and the medoids, by id.
     """
     partition = context.collection.components(query.min_similarity)
-    ranked, begin = partition.ranked(query.min_size), context.position
+    ranked, begin = partition.ids_by_size(query.min_size), context.position
     end = begin + query.limit
     page = ranked[begin:end]
     medoids = partition.medoids(page)

@@ -37,7 +37,7 @@ def positives_epoch(
     A response is complete only if it has its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`.
     After a broken connection, continue with `start` = the last anchor + 1.
     """
-    policy, size = query.resolved(), context.generation.size
+    policy, size = query.to_policy(), context.generation.size
     anchors = id_range(context.generation, query.start, query.stop)
     cache = state_of(request)["positives"]
     sets = cache.get(context.collection.sampler, context.generation.id, size, policy, query.seed, e)

@@ -17,7 +17,7 @@ from graphkin.protocol.errors import Conflict
 from graphkin.protocol.replies import MapRow
 from graphkin.protocol.requests import MapQuery
 from graphkin.protocol.values import MAX_MAPPED
-from graphkin.store.records import shortest
+from graphkin.store.records import to_decimal_floats
 
 _BATCH_ROWS = 65_536
 
@@ -65,5 +65,7 @@ _JSON_SCHEMA = pa.schema([each.with_type(pa.float64()) if each.name in _COORDINA
 
 
 def _shortest(part: pa.RecordBatch) -> pa.RecordBatch:
-    columns = {name: shortest(part[name].to_numpy()) if name in _COORDINATES else part[name] for name in MAP.names}
+    columns = {
+        name: to_decimal_floats(part[name].to_numpy()) if name in _COORDINATES else part[name] for name in MAP.names
+    }
     return pa.record_batch(columns, schema=_JSON_SCHEMA)

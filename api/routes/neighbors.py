@@ -38,7 +38,7 @@ async def neighbors(request: Request) -> Response:
     context = await open_context(request, path.c, (JSON,))
     if query.substructure is not None:
         return await context.run(_page, context, path.id, query)
-    if context.generation.local and query.limit <= _QUICK and not query.filters:
+    if context.generation.is_local and query.limit <= _QUICK and not query.filters:
         return _page(context, path.id, query)
     return await run_in_threadpool(_page, context, path.id, query)
 

@@ -30,8 +30,8 @@ router = APIRouter(
 @router.get("/items/{id}/positives", response_model=PositivesReply)
 def positives(context: SampleContext, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
     """The positives of one anchor, each with its reason: its similarity, visits and path."""
-    policy = query.resolved()
-    sample = context.collection.explained_positives(id, policy, query.seed, query.epoch)
+    policy = query.to_policy()
+    sample = context.collection.explain_positives(id, policy, query.seed, query.epoch)
     texts = context.open_generation.item_texts([positive.id for positive in sample])
     return context.json(
         {
@@ -63,7 +63,7 @@ def positives_batch(
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """The positive sets of many anchors in the order of the request. They equal those of single requests."""
-    policy = body.resolved()
+    policy = body.to_policy()
     anchors = np.array(body.ids, dtype=np.int32)
     context.spend(len(anchors))
     rows = positives_rows(context.collection.positives(anchors, policy, body.seed, body.epoch))

@@ -17,7 +17,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage
 from graphkin.protocol.requests import GenerationQuery, QueryBody
 from graphkin.store.base import Generation
-from graphkin.store.columns import shown
+from graphkin.store.columns import visible_columns
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -76,7 +76,7 @@ def _properties(generation: Generation, columns: list[str]) -> set[str]:
     Raises:
         InvalidInput: There is no such property.
     """
-    names = {title: column.name for title, column in shown(generation.manifest).items()}
+    names = {title: column.name for title, column in visible_columns(generation.manifest).items()}
     for column in columns:
         if column not in names:
             raise InvalidInput("items have no such property", given=column, expected=f"of {', '.join(names) or 'none'}")

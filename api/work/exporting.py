@@ -19,7 +19,7 @@ from graphkin.export import (
 from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
 from graphkin.similarity.kinds import kind_of, recipe_of
-from graphkin.store import kept_open
+from graphkin.store import open_cached
 from graphkin.store.base import Generation
 from graphkin.store.records import Float32, Int32
 
@@ -55,7 +55,7 @@ def export(
     Raises:
         GraphkinError: As `graphkin.export` raises it, before the first bytes.
     """
-    source = kept_open(store, collection, generation)
+    source = open_cached(store, collection, generation)
     comparison = None if compared_with is None else _comparison(source, compared_with)
     selection = None if ids is None else np.array(ids, np.int32)
     match what:

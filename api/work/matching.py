@@ -10,7 +10,7 @@ import numpy as np
 from graphkin.runtime.workers.worker import at_most
 from graphkin.similarity.kind import Pattern, Substructures
 from graphkin.similarity.kinds import kind_named, kind_of
-from graphkin.store import kept_open
+from graphkin.store import open_cached
 
 
 def read_pattern(kind: str, recipe: dict[str, Any], text: str, writing: str) -> dict[str, str]:
@@ -68,5 +68,5 @@ def match(
 
 @lru_cache(maxsize=2)
 def _substructures(store: str, collection: str, generation: str) -> Substructures:
-    source = kept_open(store, collection, generation)
+    source = open_cached(store, collection, generation)
     return kind_of(source).substructures(source)

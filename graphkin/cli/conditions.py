@@ -8,9 +8,9 @@ from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.requests import ClusteringFields, QueryFields, Substructure
-from graphkin.protocol.validation import refusing
+from graphkin.protocol.validation import translate_validation_errors
 from graphkin.protocol.values import ClusterMethod
-from graphkin.store.columns import shown
+from graphkin.store.columns import visible_columns
 
 _SIGNS = {">=": "min", "<=": "max", "=": "equals", "~": "contains"}
 _SIGN = re.compile("|".join(_SIGNS))
@@ -33,7 +33,7 @@ def parse_query(
     if not conditions and substructure is None:
         return None
     filters = [parse_filter(manifest, condition) for condition in conditions]
-    with refusing():
+    with translate_validation_errors():
         return QueryFields(filters=filters, substructure=parse_substructure(substructure))
 
 
@@ -47,7 +47,7 @@ def parse_substructure(substructure: tuple[str, str] | None) -> Substructure | N
 
 def parse_clustering(method: ClusterMethod, threshold: float | None) -> ClusteringFields:
     """Return the clustering of --method and --threshold. Raises `InvalidInput` if the method has no threshold."""
-    with refusing():
+    with translate_validation_errors():
         return ClusteringFields(method=method, threshold=threshold)
 
 
@@ -59,7 +59,7 @@ def parse_filter(manifest: Manifest, condition: str) -> Filter:
     Raises:
         InvalidInput: If the text is not a condition.
     """
-    kinds = {title: column.kind for title, column in shown(manifest).items()}
+    kinds = {title: column.kind for title, column in visible_columns(manifest).items()}
     prefixes = [name for name in (*kinds, "names") if condition.startswith(name)]
     properties = [name for name in prefixes if _SIGNED.match(condition.removeprefix(name))]
     property = max(properties, key=len) if properties else _SIGN.split(condition, maxsplit=1)[0].strip()
@@ -83,7 +83,7 @@ def parse_measure(tversky: tuple[float, float] | None, counts: bool) -> Measure 
     if tversky is None:
         return Measure(name="counts") if counts else None
     alpha, beta = tversky
-    with refusing():
+    with translate_validation_errors():
         return Measure(name="tversky", alpha=alpha, beta=beta)
 
 

@@ -183,7 +183,7 @@ def running(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def drawing(command: Callable[..., None]) -> Callable[..., None]:
-    """Add options for a sampling policy. The command gets one mapping, `drawing`: the arguments of `policy_of`."""
+    """Add options for a sampling policy. The command gets one mapping, `drawing`: the arguments of `parse_policy`."""
 
     @click.option("--policy", type=click.Choice(get_args(PolicyName)), required=True)
     @click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from graphkin.client.patience import parse_retry_after
 from graphkin.protocol.errors import GraphkinError, InvalidInput, InvalidReply, Unavailable, VersionMismatch
-from graphkin.protocol.problems import MEDIA_TYPE, error_of
+from graphkin.protocol.problems import MEDIA_TYPE, error_type_of
 
 Reply = TypeVar("Reply", bound=BaseModel)
 
@@ -61,7 +61,7 @@ def error_from_reply(reply: httpx.Response) -> GraphkinError:
     if reply.headers.get("content-type", "").startswith(MEDIA_TYPE):
         problem = _object(reply)
     urn = problem.get("type")
-    kind = error_of(reply.status_code, urn if isinstance(urn, str) else None)
+    kind = error_type_of(reply.status_code, urn if isinstance(urn, str) else None)
     detail = problem.get("detail") or f"the server answered {reply.status_code} {reply.reason_phrase}"
     context = {"given": problem.get("given"), "expected": problem.get("expected"), "hint": problem.get("hint")}
     if not problem:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from graphkin.collection.structures import read_structure, the_one, written
+from graphkin.collection.structures import read_structure, require_single_id, structure_text
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.requests import StructureOrName
 from graphkin.similarity.hits import Matches
@@ -22,7 +22,7 @@ StructureText = dict[str, str]
 """A structure as the arguments of `read_structure`."""
 
 
-def written_each(generation: Generation, batch: Sequence[str | StructureOrName]) -> list[StructureText | Unreadable]:
+def structure_texts(generation: Generation, batch: Sequence[str | StructureOrName]) -> list[StructureText | Unreadable]:
     """Return each structure of a batch as the arguments of `read_structure`, or its error.
 
     The name of an item becomes the item's structure.
@@ -40,8 +40,8 @@ def _written(generation: Generation, structure: str | StructureOrName) -> Struct
     if isinstance(structure, str):
         return {"structure": structure}
     if structure.name is None:
-        return written(structure)
-    id = the_one(generation.named(structure.name), generation.collection, name=structure.name)
+        return structure_text(structure)
+    id = require_single_id(generation.ids_by_name(structure.name), generation.collection, name=structure.name)
     (text,) = generation.structures(np.array([id], np.int32))
     return {"structure": text}
 
@@ -77,7 +77,7 @@ class Queries:
         """Select the structures that `search` can compare with its items."""
         readable, numbers, errors = list[Query](), list[int](), list[str | None]()
         for number, each in enumerate(structures):
-            error = _unfit(search, each) if isinstance(each, Query) else each
+            error = _comparison_error(search, each) if isinstance(each, Query) else each
             errors.append(None if error is None else error.line)
             if isinstance(each, Query) and error is None:
                 readable.append(each)
@@ -122,7 +122,7 @@ class Answers:
         return np.searchsorted(self.hits.query, np.arange(len(self.errors) + 1)).astype(np.int32)
 
 
-def _unfit(search: Search, query: Query) -> Unreadable | None:
+def _comparison_error(search: Search, query: Query) -> Unreadable | None:
     try:
         search.require_comparable(query)
     except InvalidInput as error:

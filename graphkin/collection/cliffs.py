@@ -12,7 +12,7 @@ from graphkin.protocol.requests import CliffRanking
 from graphkin.protocol.values import CLIFF_SIMILARITY, By
 from graphkin.similarity.columns import numeric
 from graphkin.store.base import Generation, require_stored_threshold
-from graphkin.store.columns import shown
+from graphkin.store.columns import visible_columns
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
 _IDENTICAL = np.float32(1)
@@ -56,7 +56,7 @@ class Cliffs:
         )
 
 
-def cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000, among: Int32 | None = None) -> Cliffs:
+def rank_cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000, among: Int32 | None = None) -> Cliffs:
     """Rank the pairs of stored neighbors that both have a property and differ in it; return the first `limit`.
 
     Pairs rank by SALI or by their difference; equals by their difference, then by their ids. Both bounds of similarity
@@ -145,7 +145,7 @@ def cliffs_table(pairs: Cliffs, manifest: Manifest, property: str, items_of: Cal
         property: the ranked property.
         items_of: reads items by their ids.
     """
-    columns = shown(manifest)
+    columns = visible_columns(manifest)
     qualifiers = [
         title for title, each in columns.items() if each.is_qualifier and each.stored == columns[property].stored
     ]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.store.base import Generation
-from graphkin.store.columns import shown
+from graphkin.store.columns import visible_columns
 from graphkin.store.records import Int32, Mask
 
 _NAMES = "names"
@@ -45,7 +45,7 @@ class _Condition(NamedTuple):
     read: Callable[[pa.Array], pa.Array] = lambda column: column
 
 
-def passing(
+def filter_mask(
     generation: Generation, filters: Sequence[Filter], beginning: str | None = None, ids: Int32 | None = None
 ) -> Mask:
     """Return which items pass every filter and have a name with this beginning, in any case.
@@ -76,7 +76,7 @@ def passing(
 
 
 def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
-    columns = shown(generation.manifest)
+    columns = visible_columns(generation.manifest)
     if filter.property != _NAMES and filter.property not in columns:
         expected = f"one of {', '.join([_NAMES, *columns])}"
         raise InvalidInput("items have no such property", given=filter.property, expected=expected)

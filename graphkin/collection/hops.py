@@ -6,7 +6,7 @@ import numpy as np
 
 from graphkin.similarity.kind import Search
 from graphkin.store import traverse
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float64
 
 _SAMPLE = 50  # items of a hop that are compared with a target
@@ -30,7 +30,7 @@ class Hop:
     deviation: float
 
 
-def by_hop(
+def similarity_by_hop(
     generation: Generation, search: Search, min_similarity: float | None, targets: int, max_hops: int, seed: int = 0
 ) -> list[Hop]:
     """Compare random targets with at most 50 random items at each distance, along edges ≥ `min_similarity`.
@@ -51,7 +51,7 @@ def by_hop(
     similarities: list[list[Float64]] = [[] for _ in range(max_hops)]
     for start in range(0, len(sample), _BLOCK):
         block = sample[start : start + _BLOCK]
-        layers = traverse.layers(graph, block, max_hops, rounded(min_similarity))
+        layers = traverse.layers(graph, block, max_hops, as_float32(min_similarity))
         for bit, target in enumerate(block.tolist()):
             for layer, of_hop in zip(layers, similarities, strict=True):
                 members = np.flatnonzero(layer >> np.uint64(bit) & np.uint64(1))

@@ -11,7 +11,7 @@ from graphkin.similarity.kind import Advance
 from graphkin.similarity.stored_index import cached_index
 from graphkin.store import csr
 from graphkin.store.base import Generation
-from graphkin.store.kernels import inlined, kernel
+from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Float32, Float64, Graph, Int32, Int64
 
 _STEPS = 150
@@ -67,7 +67,7 @@ class Map:
         return pa.record_batch([ids, x, self.layout.y[part], value, cluster], schema=ROWS)
 
 
-def layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:
+def cached_layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:
     """Return the map of a generation from the user's cache; compute it if it is missing.
 
     The same generation has the same map.
@@ -79,13 +79,13 @@ def layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:
 
     def make() -> Layout:
         forest = generation.forest()
-        return lay_out(csr.build(forest, generation.size), advance)
+        return compute_layout(csr.build(forest, generation.size), advance)
 
     made_by = f"layout {version('graphkin')}"
     return cached_index(generation, made_by, Layout, lambda cached: len(cached.x) == generation.size, make)
 
 
-def lay_out(forest: Graph, advance: Advance) -> Layout:
+def compute_layout(forest: Graph, advance: Advance) -> Layout:
     """Place the items of a forest.
 
     Each tree starts as rings around its center. Fruchterman and Reingold's forces (1991) relax it, without the forces
@@ -243,7 +243,7 @@ def _repel(x: Float64, y: Float64, push_x: Float64, push_y: Float64) -> None:
                     other = following[other]
 
 
-@inlined
+@inline_kernel
 def _push(across: float, up: float, node: int) -> tuple[float, float]:
     """Return the force of an item on another at this distance."""
     squared = across * across + up * up

@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 from cachetools import LRUCache
 
-from graphkin.collection.batches import Answers, Queries, StructureText, Unreadable, written_each
-from graphkin.collection.cliffs import Cliffs, cliffs
+from graphkin.collection.batches import Answers, Queries, StructureText, Unreadable, structure_texts
+from graphkin.collection.cliffs import Cliffs, rank_cliffs
 from graphkin.collection.clusters.cached import resolve_threshold
 from graphkin.collection.clusters.mcs import ClusterMcs, compared_members
 from graphkin.collection.clusters.partition import Clustering
-from graphkin.collection.hops import Hop, by_hop
+from graphkin.collection.hops import Hop, similarity_by_hop
 from graphkin.collection.layout import Map
-from graphkin.collection.picking import Picked, Picker
-from graphkin.collection.ports import Ports, in_process
+from graphkin.collection.picking import DiverseSubset, Picker
+from graphkin.collection.ports import Ports, local_ports
 from graphkin.collection.selection import (
     GroupItems,
     ItemSource,
@@ -28,7 +28,7 @@ from graphkin.collection.selection import (
     Selector,
     SimilarItems,
 )
-from graphkin.collection.structures import point_to_name, require_one_way, the_one, written
+from graphkin.collection.structures import add_name_hint, require_one_identifier, require_single_id, structure_text
 from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.export import read_edges, read_items
 from graphkin.export.table import Comparison
@@ -56,7 +56,7 @@ from graphkin.similarity.columns import numeric
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of
-from graphkin.store.base import Generation, Neighbors, Path, Subgraph, require_stored_threshold, rounded
+from graphkin.store.base import Generation, Neighbors, Path, Subgraph, as_float32, require_stored_threshold
 from graphkin.store.components import Components
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
@@ -85,11 +85,11 @@ class OpenCollection:
 
     Args:
         generation: the generation, which the caller closes.
-        open_ports: returns the ports that do the expensive parts; `graphkin.collection.ports.in_process` by default.
+        open_ports: returns the ports that do the expensive parts; `graphkin.collection.ports.local_ports` by default.
     """
 
     def __init__(
-        self, generation: Generation, open_ports: Callable[[Generation, Selector], Ports] = in_process
+        self, generation: Generation, open_ports: Callable[[Generation, Selector], Ports] = local_ports
     ) -> None:
         self.generation = generation
         self._selector = Selector(generation)
@@ -121,9 +121,9 @@ class OpenCollection:
         Raises `InvalidInput` for one that cannot be read; its hint names an item of this name, if there is one.
         """
         try:
-            return self._ports.reader.read(written(request))
+            return self._ports.reader.read(structure_text(request))
         except InvalidInput as error:
-            point_to_name(self.generation, error)
+            add_name_hint(self.generation, error)
             raise
 
     def structure(self, request: StructureFields) -> tuple[Query, int | None]:
@@ -137,16 +137,16 @@ class OpenCollection:
 
         Raises `NotFound`, which suggests similar names, and `InvalidInput` for a name that several items share.
         """
-        require_one_way(id, smiles, name)
+        require_one_identifier(id, smiles, name)
         if id is not None:
             return id
         collection = self.generation.collection
         if smiles is not None:
             structure = self.read(StructureFields(smiles=smiles)).text
-            return the_one(self.generation.find("smiles", structure), collection, smiles=smiles)
-        ids = self.generation.named(name or "")
-        similar_names = [] if ids else self.generation.names_like(name or "")
-        return the_one(ids, collection, name=name, like=similar_names)
+            return require_single_id(self.generation.find("smiles", structure), collection, smiles=smiles)
+        ids = self.generation.ids_by_name(name or "")
+        similar_names = [] if ids else self.generation.similar_names(name or "")
+        return require_single_id(ids, collection, name=name, like=similar_names)
 
     def item_ids(self, request: ItemsQuery, start: int, limit: int) -> list[int]:
         """Return the first `limit` ids ≥ `start` of all items, or of those with one SMILES, name or InChIKey."""
@@ -154,7 +154,7 @@ class OpenCollection:
             structure = self.read(StructureFields(smiles=request.smiles)).text
             return self.generation.find("smiles", structure, start - 1, limit)
         if request.name is not None:
-            return self.generation.named(request.name, start - 1, limit)
+            return self.generation.ids_by_name(request.name, start - 1, limit)
         if request.inchikey is not None:
             return self.generation.find("inchikey", request.inchikey, start - 1, limit)
         return [*range(start, min(start + limit, self.generation.size))]
@@ -196,14 +196,14 @@ class OpenCollection:
             query: the structure of the request if it was read before.
         """
         query, filters = query or self.read(request), request.filters or ()
-        matches = self._matches(request.substructure, lambda: self._selector.selected(filters).ids)
+        matches = self._matches(request.substructure, lambda: self._selector.select(filters).ids)
         index = self.measured(request.measure)
         hits = self._selector.hits(index, query, request.min_similarity, limit, filters, matches)
         return SearchResult(query, index.identical(query), hits)
 
     def search_batch(self, request: SearchBatchBody) -> Answers:
         """Return the hits of each structure, or why it could not be read."""
-        structures = written_each(self.generation, request.structures)
+        structures = structure_texts(self.generation, request.structures)
         return self.search_each(structures, request.min_similarity, request.limit)
 
     def search_each(
@@ -228,7 +228,7 @@ class OpenCollection:
     def query(self, request: QueryFields) -> Selection:
         """Return the items that pass, in the order of the request."""
         source, filters = self._source(request), request.filters or ()
-        select = partial(self._selector.selected, filters, request.name, source)
+        select = partial(self._selector.select, filters, request.name, source)
         return select(request.sort, self._matches(request.substructure, lambda: select().ids))
 
     def comparison(self, request: QueryFields) -> Comparison | None:
@@ -241,7 +241,7 @@ class OpenCollection:
             query.text, index.identical(query), lambda ids: index.similarities(query, ids).astype(np.float32)
         )
 
-    def pick(self, request: PickFields, count: int) -> Picked:
+    def pick(self, request: PickFields, count: int) -> DiverseSubset:
         """Return a diverse subset of `count` items, or of fewer by `sphere`."""
         among = None if request.source is None else self.query(request.source).ids
         size = self.generation.size if among is None else len(among)
@@ -255,7 +255,7 @@ class OpenCollection:
             )
         picks = Picker(self.generation, self.index, among).picks(request.method, request.threshold, count)
         with self._ports.stage("pick", count, "items") as advance:
-            return Picked.from_picks(picks, count, size, advance)
+            return DiverseSubset.from_picks(picks, count, size, advance)
 
     def cliffs(self, request: CliffRanking, limit: int, among: QueryFields | None = None) -> Cliffs:
         """Return the first `limit` activity cliffs, of the items that a query finds."""
@@ -263,9 +263,9 @@ class OpenCollection:
         key = (ranking, limit, among and among.model_dump_json())
 
         def rank() -> Cliffs:
-            return cliffs(self.generation, request, limit, None if among is None else self.query(among).ids)
+            return rank_cliffs(self.generation, request, limit, None if among is None else self.query(among).ids)
 
-        return self._remembered(self._rankings, key, rank)
+        return self._cached(self._rankings, key, rank)
 
     # Clusters and the map
 
@@ -298,9 +298,9 @@ class OpenCollection:
     def components(self, min_similarity: float | None) -> Components:
         """Return the connected components at a threshold."""
         require_stored_threshold(self.generation, min_similarity)
-        threshold = rounded(min_similarity)
+        threshold = as_float32(min_similarity)
         graph, forest = self.generation.graph, self.generation.forest
-        return self._remembered(self._components, threshold, lambda: Components.at(graph(), forest(), threshold))
+        return self._cached(self._components, threshold, lambda: Components.from_forest(graph(), forest(), threshold))
 
     def subgraph(self, id: int, request: SubgraphQuery) -> Subgraph:
         """Return the bounded neighborhood of an item."""
@@ -318,7 +318,7 @@ class OpenCollection:
         index = self.index
         require_stored_threshold(self.generation, request.min_similarity)
         bounds = request.targets, request.max_hops, request.seed
-        return by_hop(self.generation, index, request.min_similarity, *bounds)
+        return similarity_by_hop(self.generation, index, request.min_similarity, *bounds)
 
     # Samples
 
@@ -326,7 +326,7 @@ class OpenCollection:
         """Return the positive sets of anchors, in their order."""
         return self.sampler.positives(anchors, policy, seed, epoch)
 
-    def explained_positives(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
+    def explain_positives(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
         """Return the positives of one anchor, each with the reason why it is one."""
         return self.sampler.explain(anchor, policy, seed, epoch)
 
@@ -370,7 +370,7 @@ class OpenCollection:
                 self._singletons[name] = make()
             return cast("T", self._singletons[name])
 
-    def _remembered(self, cache: LRUCache[Hashable, T], key: Hashable, compute: Callable[[], T]) -> T:
+    def _cached(self, cache: LRUCache[Hashable, T], key: Hashable, compute: Callable[[], T]) -> T:
         """Return a cached value. Two threads that compute the same value at once keep either."""
         with self._lock:
             value = cache.get(key)

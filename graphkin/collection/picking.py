@@ -13,7 +13,7 @@ from graphkin.similarity.kind import Advance, Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.stored_index import cached_index
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_of
+from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Float32, Float64, Int32, Int64, UInt64
 
 
@@ -25,7 +25,7 @@ class Pick(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Picked:
+class DiverseSubset:
     """A diverse subset.
 
     Attributes:
@@ -39,7 +39,9 @@ class Picked:
     size: int
 
     @classmethod
-    def from_picks(cls, picks: Iterator[Pick], count: int, size: int, advance: Advance = lambda _: None) -> "Picked":
+    def from_picks(
+        cls, picks: Iterator[Pick], count: int, size: int, advance: Advance = lambda _: None
+    ) -> "DiverseSubset":
         """Return the first `count` picks, or as many as there are, from `size` items."""
         subset = list[Pick]()
         for pick in islice(picks, count):
@@ -126,6 +128,6 @@ def _ties(generation: Generation) -> UInt64:
     kind = kind_of(generation)
 
     def make() -> _Ties:
-        return _Ties(tie_of(kind.digests(generation, kind.recipe(generation.manifest.recipe))))
+        return _Ties(tie_ranks(kind.digests(generation, kind.recipe(generation.manifest.recipe))))
 
     return cached_index(generation, "ties", _Ties, lambda cached: len(cached.tie) == generation.size, make).tie

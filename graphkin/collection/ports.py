@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Protocol
 
 from graphkin.collection.batches import StructureText, Unreadable, read_each
-from graphkin.collection.clusters.cached import clusters
+from graphkin.collection.clusters.cached import cached_clusters
 from graphkin.collection.clusters.mcs import CommonSubstructure, find_mcs
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.collection.layout import Layout, layout
+from graphkin.collection.layout import Layout, cached_layout
 from graphkin.collection.selection import Selector
-from graphkin.collection.structures import read_structure, written_pattern
+from graphkin.collection.structures import pattern_arguments, read_structure
 from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.requests import Substructure
 from graphkin.protocol.values import ClusterMethod
@@ -21,7 +21,7 @@ from graphkin.similarity.kinds import kind_of, recipe_of
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 from graphkin.store.sampling.base import Sampler
-from graphkin.store.transfer import Stage, silent
+from graphkin.store.transfer import Stage, no_progress
 
 
 class StructureReader(Protocol):
@@ -80,7 +80,9 @@ class Ports:
     max_comparisons: int | None = None
 
 
-def in_process(generation: Generation, selector: Selector, threads: int | None = None, stage: Stage = silent) -> Ports:
+def local_ports(
+    generation: Generation, selector: Selector, threads: int | None = None, stage: Stage = no_progress
+) -> Ports:
     """Return ports that do everything in this process.
 
     Args:
@@ -124,7 +126,7 @@ class _Matcher:
 
     def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> SubstructureMatches:
         ids = select()
-        pattern = kind_of(self._generation).pattern(recipe_of(self._generation), *written_pattern(substructure))
+        pattern = kind_of(self._generation).pattern(recipe_of(self._generation), *pattern_arguments(substructure))
         with self._stage("match", len(ids), "items") as advance:
             return self._selector.matches(pattern).find(self._substructures, ids, self._threads, advance)
 
@@ -137,11 +139,11 @@ class _Builder:
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
         with self._stage("clusters", self._generation.size, "items") as advance:
-            return clusters(self._generation, method, threshold, self._threads, advance)
+            return cached_clusters(self._generation, method, threshold, self._threads, advance)
 
     def layout(self) -> Layout:
         with self._stage("map", self._generation.size, "items") as advance:
-            return layout(self._generation, advance)
+            return cached_layout(self._generation, advance)
 
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         return find_mcs(smiles)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from graphkin.collection.filters import passing
+from graphkin.collection.filters import filter_mask
 from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter, Sort
@@ -21,7 +21,7 @@ from graphkin.protocol.measure import Measure
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Pattern, Query, Search
 from graphkin.store.base import Generation, Neighbors
-from graphkin.store.columns import Shown, shown
+from graphkin.store.columns import VisibleColumn, visible_columns
 from graphkin.store.records import Float32, Int32, Mask
 from graphkin.store.sampling.base import require_ids
 
@@ -152,9 +152,9 @@ class Selector:
         size = max(_CACHE, _BYTES_PER_ITEM * generation.size)
         self._cache: LRUCache[bytes, Any] = LRUCache(size, getsizeof=lambda value: value.nbytes)
 
-    def passing(self, filters: Sequence[Filter], name: str | None = None) -> Mask:
-        """Return (N,) which items pass, as `filters.passing` does. Raises as it does."""
-        return self._cached([_key(filters), name], lambda: passing(self._generation, filters, name))
+    def filter_mask(self, filters: Sequence[Filter], name: str | None = None) -> Mask:
+        """Return (N,) which items pass, as `filters.filter_mask` does. Raises as it does."""
+        return self._cached([_key(filters), name], lambda: filter_mask(self._generation, filters, name))
 
     def matches(self, pattern: Pattern) -> SubstructureMatches:
         """Return the matches of a substructure, as far as they are known."""
@@ -162,7 +162,7 @@ class Selector:
             [pattern.writing, pattern.text], lambda: SubstructureMatches(pattern, self._generation.size)
         )
 
-    def selected(
+    def select(
         self,
         filters: Sequence[Filter] = (),
         name: str | None = None,
@@ -184,18 +184,18 @@ class Selector:
         """
         conditions = [_key(filters), name, source and source.key]
 
-        def choose() -> Selection:
-            mask = self.passing(filters, name)
+        def compute_unsorted() -> Selection:
+            mask = self.filter_mask(filters, name)
             if source is None:
                 return Selection(np.flatnonzero(mask).astype(np.int32))
             items = source.items(self._generation)
             return items.where(mask[items.ids])
 
-        def select() -> Selection:
+        def compute_sorted() -> Selection:
             return self._sorted(unsorted if matches is None else unsorted.where(matches.mask(unsorted.ids)), sort)
 
-        unsorted: Selection = self._cached([*conditions, None, None], choose)
-        return self._cached([*conditions, matches and matches.pattern, sort], select)
+        unsorted: Selection = self._cached([*conditions, None, None], compute_unsorted)
+        return self._cached([*conditions, matches and matches.pattern, sort], compute_sorted)
 
     def hits(
         self,
@@ -206,10 +206,10 @@ class Selector:
         filters: Sequence[Filter] = (),
         matches: SubstructureMatches | None = None,
     ) -> Hits:
-        """Return the hits of a search among the items that pass filters and have a substructure, as in `selected`."""
+        """Return the hits of a search among the items that pass filters and have a substructure, as in `select`."""
         if not filters and matches is None:
             return search.search(query, min_similarity, limit)
-        return search.search_among(self.selected(filters, matches=matches).ids, query, min_similarity, limit)
+        return search.search_among(self.select(filters, matches=matches).ids, query, min_similarity, limit)
 
     def neighbors(
         self,
@@ -227,7 +227,7 @@ class Selector:
         if not filters and matches is None:
             return self._generation.neighbors(id, min_similarity, offset, limit)
         neighbors = self._generation.neighbors(id, min_similarity)
-        mask = passing(self._generation, filters, ids=neighbors.ids)
+        mask = filter_mask(self._generation, filters, ids=neighbors.ids)
         selected = Selection(neighbors.ids, neighbors.similarity).where(mask)
         if matches is not None:
             selected = selected.where(matches.mask(selected.ids))
@@ -262,7 +262,7 @@ class Selector:
     def _sort_values(self, ids: Int32, by: str, *, compared: bool) -> NDArray[np.float64]:
         """Return (n,) numbers in the order of the values of a column; NaN for an item that has no value."""
         manifest = self._generation.manifest
-        properties = shown(manifest)
+        properties = visible_columns(manifest)
         inchikey = ["inchikey"] if manifest.recipe.get("inchikey") else []
         columns = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties]
         if by not in columns:
@@ -279,7 +279,7 @@ class Selector:
         ranks = pc.rank(column if exact else pc.utf8_lower(column), tiebreaker="dense")
         return np.where(column.is_null().to_numpy(), np.nan, ranks.to_numpy())
 
-    def _column(self, ids: Int32, name: str, property: Shown | None) -> pa.ChunkedArray:
+    def _column(self, ids: Int32, name: str, property: VisibleColumn | None) -> pa.ChunkedArray:
         """Return the values of items, whose ids ascend, in a property or another column; of names the first."""
         parts, begin = [], 0
         stored, read = (name, _single) if property is None else (property.stored, property.values)

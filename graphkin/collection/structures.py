@@ -46,12 +46,12 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
     return kind.read(recipe, text, writing)
 
 
-def point_to_name(generation: Generation, error: InvalidInput) -> None:
+def add_name_hint(generation: Generation, error: InvalidInput) -> None:
     """Add to an error about an unreadable structure the item that has this text as its name, if there is one."""
     name = error.given
     if not isinstance(name, str) or not name.strip():
         return
-    ids = generation.named(name.strip(), limit=1)
+    ids = generation.ids_by_name(name.strip(), limit=1)
     if ids:
         (structure,) = generation.structures(np.array(ids, np.int32))
         command = f"graphkin neighbors --collection {generation.collection} --name {name.strip()!r}"
@@ -61,7 +61,7 @@ def point_to_name(generation: Generation, error: InvalidInput) -> None:
         )
 
 
-def written(request: StructureFields) -> dict[str, str]:
+def structure_text(request: StructureFields) -> dict[str, str]:
     """Return the structure of a request as the arguments of `read_structure`."""
     graph = None if request.graph is None else request.graph.model_dump_json(exclude_none=True)
     vector = None if request.vector is None else json.dumps(request.vector)
@@ -69,7 +69,7 @@ def written(request: StructureFields) -> dict[str, str]:
     return {way: text for way, text in {**texts, "graph": graph, "vector": vector}.items() if text is not None}
 
 
-def written_pattern(substructure: str | Substructure) -> tuple[str, str]:
+def pattern_arguments(substructure: str | Substructure) -> tuple[str, str]:
     """Return the text of a substructure and its notation: the arguments of `Kind.pattern`."""
     if isinstance(substructure, str):
         return substructure, "smarts"
@@ -77,7 +77,7 @@ def written_pattern(substructure: str | Substructure) -> tuple[str, str]:
     return text, writing
 
 
-def the_one(
+def require_single_id(
     ids: Sequence[int],
     collection: str,
     *,
@@ -100,7 +100,7 @@ def the_one(
     return ids[0]
 
 
-def require_one_way(id: int | None, smiles: str | None, name: str | None) -> None:
+def require_one_identifier(id: int | None, smiles: str | None, name: str | None) -> None:
     """Raise `InvalidInput` unless an item is named in exactly one of these ways."""
     ways = [way for way, value in (("id", id), ("smiles", smiles), ("name", name)) if value is not None]
     if len(ways) != 1:

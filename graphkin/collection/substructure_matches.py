@@ -29,7 +29,7 @@ class SubstructureMatches:
     def nbytes(self) -> int:
         return self._known.nbytes + self._has.nbytes
 
-    def unknown(self, ids: Int32) -> dict[int, list[Int32]]:
+    def unmatched_parts(self, ids: Int32) -> dict[int, list[Int32]]:
         """Return the items of `ids` that are not matched yet, in parts, by the block that describes them."""
         rest = np.unique(ids[~self._known[ids]])
         blocks = rest // BLOCK
@@ -45,7 +45,7 @@ class SubstructureMatches:
     ) -> "SubstructureMatches":
         """Match the items of `ids` in this process and return self; `advance` counts matched items."""
         left = len(ids)
-        for parts in self.unknown(ids).values():
+        for parts in self.unmatched_parts(ids).values():
             for part in parts:
                 self.learn(part, substructures.having(self.pattern, part, threads))
                 advance(len(part))

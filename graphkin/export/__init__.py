@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from graphkin.export.table import Comparison, ItemTable
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
-from graphkin.store.base import Generation, id_range, rounded
+from graphkin.store.base import Generation, as_float32, id_range
 from graphkin.store.records import EDGE_SCHEMA, LINK_SCHEMA, FingerprintType, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]
@@ -178,7 +178,7 @@ def export_edges(
 
     selected = edges.filter_sources(generation.edges(min_similarity, ids), sources)
     if format == "graphml":
-        threshold = rounded(generation.manifest.threshold if min_similarity is None else min_similarity)
+        threshold = as_float32(generation.manifest.threshold if min_similarity is None else min_similarity)
         table = ItemTable(generation, None if ids is None else np.unique(ids), comparison)
         return graphml.document(table, selected, threshold)
     if format == "csv":

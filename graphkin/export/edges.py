@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from graphkin.store.records import EDGE_SCHEMA, Edges, Float32, shortest
+from graphkin.store.records import EDGE_SCHEMA, Edges, Float32, to_decimal_floats
 
 _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
 
@@ -34,7 +34,7 @@ def similarity_texts(similarity: Float32) -> pa.Array:
     Few values are distinct, so each distinct value is formatted once.
     """
     distinct, codes = np.unique(similarity, return_inverse=True)
-    return pa.array(map(repr, shortest(distinct)), pa.string()).take(pa.array(codes))
+    return pa.array(map(repr, to_decimal_floats(distinct)), pa.string()).take(pa.array(codes))
 
 
 def csv_lines(blocks: Iterable[Edges]) -> Iterator[bytes]:

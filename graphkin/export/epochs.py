@@ -141,7 +141,7 @@ def write_epochs(order: Order, draw: Callable[[list[int]], Iterable[EpochPart]])
         missing = [task for task in range(order.tasks) if task not in parts]
         parts |= dict(zip(missing, draw(missing) if missing else [], strict=True))
         manifest = order.manifest([parts[task] for task in range(order.tasks)])
-        order.place.write(MANIFEST, manifest.sealed())
+        order.place.write(MANIFEST, manifest.to_bytes())
     if order.place.sizes(WORK):
         order.place.remove_folder(WORK)
     return manifest
@@ -153,7 +153,7 @@ def _read_published(order: Order) -> Epochs:
     Raises:
         Conflict: It is the manifest of other epochs.
     """
-    manifest = Epochs.opened(order.place.read(MANIFEST))
+    manifest = Epochs.from_bytes(order.place.read(MANIFEST))
     if manifest != order.manifest(manifest.parts):
         raise Conflict(
             "other epochs are published here, and a folder of epochs is written once",

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.base import Generation
-from graphkin.store.columns import Shown, shown, unique_titles
-from graphkin.store.records import Float32, Int32, shortest
+from graphkin.store.columns import VisibleColumn, unique_titles, visible_columns
+from graphkin.store.records import Float32, Int32, to_decimal_floats
 
 _RESERVED = ("id", "smiles", "structure", "names", "inchikey")
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -20,7 +20,7 @@ class Column(NamedTuple):
     """One exported property, or the qualifiers of one, and its title in the export."""
 
     title: str
-    shown: Shown
+    shown: VisibleColumn
 
     @property
     def kind(self) -> Literal["number", "text"]:
@@ -98,7 +98,7 @@ class ItemTable:
 
     @property
     def _all_properties(self) -> list[Column]:
-        columns = shown(self.generation.manifest)
+        columns = visible_columns(self.generation.manifest)
         titles = unique_titles(columns, {*_RESERVED, *self._all_titles})
         return [Column(titles[title], column) for title, column in columns.items()]
 
@@ -122,7 +122,7 @@ class ItemTable:
         for columns, properties in self.batches():
             values = [column.to_pylist() for column in columns]
             if "similarity" in self.titles:
-                values[-1] = shortest(columns[-1].to_numpy())
+                values[-1] = to_decimal_floats(columns[-1].to_numpy())
             stored_properties = zip(self.properties, properties, strict=True)
             texts = [column.shown.texts(stored).to_pylist() for column, stored in stored_properties]
             yield [list(row) for row in zip(*values, *texts, strict=True)]

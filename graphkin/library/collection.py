@@ -15,7 +15,7 @@ import pyarrow as pa
 from graphkin.collection.batches import join_items
 from graphkin.collection.cliffs import Cliffs, cliffs_table
 from graphkin.collection.clusters.mcs import CommonSubstructure
-from graphkin.collection.picking import Picked
+from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, require
@@ -31,7 +31,7 @@ from graphkin.protocol.requests import (
     SearchBody,
     structure_list,
 )
-from graphkin.protocol.validation import refusing
+from graphkin.protocol.validation import translate_validation_errors
 from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking, PolicyName
 from graphkin.similarity.hits import Matches
 from graphkin.store.records import Float32, Int32, Int64
@@ -39,7 +39,7 @@ from graphkin.store.records import Float32, Int32, Int64
 if TYPE_CHECKING:
     from graphkin.client.options import PolicyOptions
     from graphkin.trainer.features.corpus import Corpus
-    from graphkin.trainer.geometric import Drawn, PositivesFeed
+    from graphkin.trainer.geometric import PositiveSample, PositivesFeed
 
 _FIXED = ("id", "smiles", "structure", "names", "inchikey")
 
@@ -151,7 +151,7 @@ class Collection(ABC):
             "limit": limit,
         }
         body = {name: value for name, value in fields.items() if value is not None}
-        with refusing():
+        with translate_validation_errors():
             request = SearchBody.model_validate_json(json.dumps(body))
         return self._hits_table(self._search(request))
 
@@ -195,7 +195,7 @@ class Collection(ABC):
         order = None if sort is None else {"by": sort, "descending": descending}
         conditions = {"filters": [*filters], "name": name, "substructure": _jsonable(substructure)}
         fields = {**conditions, "similar": similar, "sort": order}
-        with refusing():
+        with translate_validation_errors():
             request = QueryBody.model_validate_json(json.dumps({k: v for k, v in fields.items() if v is not None}))
         selection = self._query(request, limit)
         table = self.items(columns=columns, ids=selection.ids).arrow
@@ -229,7 +229,7 @@ class Collection(ABC):
         """
         fields = {"structures": structure_list(structures), "min_similarity": min_similarity, "limit": limit}
         body = {name: value for name, value in fields.items() if value is not None}
-        with refusing():
+        with translate_validation_errors():
             request = SearchBatchBody.model_validate_json(json.dumps(body))
         rows, items = join_items(*self._search_batch(request), self._rows)
         columns = self._item_columns(items)
@@ -267,7 +267,7 @@ class Collection(ABC):
             InvalidInput: If several items share the name. The error lists their ids.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
-        with refusing():
+        with translate_validation_errors():
             body = {"filters": [*filters], "substructure": _jsonable(substructure)}
             conditions = QueryBody.model_validate_json(json.dumps(body))
         return self._hits_table(self._neighbors(self._item_id(id, smiles, name), min_similarity, conditions, limit))
@@ -304,7 +304,7 @@ class Collection(ABC):
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         fields = {"method": method, "threshold": threshold, "property": property}
-        with refusing():
+        with translate_validation_errors():
             request = ClusteredFields.model_validate(fields)
         clusters = self._clusters(request, limit)
         centers = self._rows(clusters["centre"].to_numpy())
@@ -332,7 +332,7 @@ class Collection(ABC):
             NotFound: If there is no such cluster.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
-        with refusing():
+        with translate_validation_errors():
             request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
         return Table(self._rows(self._cluster(number, request, limit)))
 
@@ -359,7 +359,7 @@ class Collection(ABC):
             NotFound: If there is no such cluster.
             Conflict: If the items are not molecules.
         """
-        with refusing():
+        with translate_validation_errors():
             request = ClusteringFields.model_validate({"method": method, "threshold": threshold})
         return self._mcs(number, request)
 
@@ -389,7 +389,7 @@ class Collection(ABC):
             Conflict: If the clusters need molecules and the items are not molecules. On a server, also if the
                 collection has more than 500,000 items.
         """
-        with refusing():
+        with translate_validation_errors():
             request = MapQuery(property=property, method=method, threshold=threshold)
         return Table(self._map(request))
 
@@ -442,7 +442,7 @@ class Collection(ABC):
             "min_difference": min_difference,
             "exclude_identical": exclude_identical,
         }
-        with refusing():
+        with translate_validation_errors():
             pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
             request = CliffsQuery.model_validate({**fields, "filters": json.dumps([*filters]), "substructure": pattern})
         cliffs = self._cliffs(request, limit)
@@ -487,7 +487,7 @@ class Collection(ABC):
         if ids is not None:
             source["ids"] = np.asarray(ids, np.int64).tolist()
         fields = {"count": count, "method": method, "threshold": threshold, "from": source or None}
-        with refusing():
+        with translate_validation_errors():
             request = PickBody.model_validate_json(json.dumps(fields))
         picks = self._pick(request)
         return Table(self._rows(picks.ids).add_column(1, "nearest", pa.array(picks.nearest)))
@@ -621,12 +621,12 @@ class Collection(ABC):
             Conflict: If items of this kind have no features, such as fingerprints and vectors.
         """
         with _requires_torch():
-            from graphkin.trainer.geometric import Drawn, PositivesFeed
+            from graphkin.trainer.geometric import PositiveSample, PositivesFeed
 
-            def draw(anchors: Int32, epoch: int) -> "Drawn":
+            def draw(anchors: Int32, epoch: int) -> "PositiveSample":
                 sample = self.positives(anchors, policy, seed=seed, epoch=epoch, **parameters).arrow.combine_chunks()
                 positives = sample["positives"].combine_chunks().flatten().to_numpy()
-                return Drawn(sample["anchor"].to_numpy(), positives.reshape(len(anchors), -1))
+                return PositiveSample(sample["anchor"].to_numpy(), positives.reshape(len(anchors), -1))
 
             return PositivesFeed(self._features(workers), draw, batch_size, seed)
 
@@ -670,7 +670,7 @@ class Collection(ABC):
         """Return the first `limit` pairs. The cursor of the query is not used."""
 
     @abstractmethod
-    def _pick(self, request: PickBody) -> Picked: ...
+    def _pick(self, request: PickBody) -> DiverseSubset: ...
 
     @abstractmethod
     def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:

@@ -12,9 +12,9 @@ from graphkin.client import Collection as ClientCollection
 from graphkin.client import Graphkin
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
-from graphkin.collection.picking import Picked
+from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
-from graphkin.collection.structures import require_one_way, the_one
+from graphkin.collection.structures import require_one_identifier, require_single_id
 from graphkin.library.collection import Collection, Collections, Hits
 from graphkin.library.table import Table
 from graphkin.protocol.replies import SimilarItem
@@ -129,18 +129,18 @@ class ServedCollection(Collection):
             cliffs.identical,
         )
 
-    def _pick(self, request: PickBody) -> Picked:
+    def _pick(self, request: PickBody) -> DiverseSubset:
         picks = self._collection.pick(**request.model_dump(exclude_none=True))
-        return Picked(np.array(picks.ids, np.int32), np.array(picks.nearest, np.float32), picks.size)
+        return DiverseSubset(np.array(picks.ids, np.int32), np.array(picks.nearest, np.float32), picks.size)
 
     def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:
-        require_one_way(id, smiles, name)
+        require_one_identifier(id, smiles, name)
         if id is not None:
             return id
         if smiles is not None:
             stored = self._collection.structure(smiles=smiles).id
-            return the_one([] if stored is None else [stored], self.name, smiles=smiles)
-        return the_one([item.id for item in self._collection.items(name=name)], self.name, name=name)
+            return require_single_id([] if stored is None else [stored], self.name, smiles=smiles)
+        return require_single_id([item.id for item in self._collection.items(name=name)], self.name, name=name)
 
     def _neighbors(self, id: int, min_similarity: float | None, conditions: QueryBody, limit: int | None) -> Hits:
         fields = conditions.model_dump(exclude_none=True, include={"filters", "substructure"})

@@ -10,7 +10,7 @@ import pyarrow as pa
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.open_collection import OpenCollection
-from graphkin.collection.picking import Picked
+from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.library.collection import Collection, Collections, Hits
 from graphkin.library.table import Table
@@ -24,7 +24,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
-from graphkin.protocol.validation import policy_of
+from graphkin.protocol.validation import parse_policy
 from graphkin.protocol.values import PolicyName
 from graphkin.similarity.columns import numeric
 from graphkin.similarity.hits import Matches
@@ -73,7 +73,7 @@ class StoredCollection(Collection):
         epoch: int = 0,
         **parameters: "Unpack[PolicyOptions]",
     ) -> Table:
-        validated = policy_of(policy, **parameters)
+        validated = parse_policy(policy, **parameters)
         anchors = require_ids(np.asarray(ids, np.int64), self.size)
         rows = positives_rows(self._open.positives(anchors, validated, seed, epoch))
         provenance = schema_metadata(positives_provenance(self.generation, validated, seed, epoch))
@@ -115,7 +115,7 @@ class StoredCollection(Collection):
     def _cliffs(self, request: CliffsQuery, limit: int) -> Cliffs:
         return self._open.cliffs(request, limit, request.selection())
 
-    def _pick(self, request: PickBody) -> Picked:
+    def _pick(self, request: PickBody) -> DiverseSubset:
         return self._open.pick(request, request.count)
 
     def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from graphkin.protocol.errors import Damaged
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.policy import Policy
-from graphkin.protocol.seal import sealed, unsealed
+from graphkin.protocol.seal import seal_document, unseal_document
 
 MANIFEST = "manifest.json"
 
@@ -51,19 +51,19 @@ class Epochs(Frozen):
         """Return the parts of one epoch."""
         return [part for part in self.parts if part.epoch == epoch]
 
-    def sealed(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return the content of `manifest.json`."""
-        return sealed("epochs", self.model_dump(mode="json"))
+        return seal_document("epochs", self.model_dump(mode="json"))
 
     @classmethod
-    def opened(cls, content: bytes) -> Self:
+    def from_bytes(cls, content: bytes) -> Self:
         """Read the content of `manifest.json`.
 
         Raises:
             Damaged: The content is not a manifest of epochs, or was altered.
         """
         try:
-            values, whole = unsealed("epochs", content)
+            values, whole = unseal_document("epochs", content)
             if not whole:
                 raise ValueError("its SHA-256 differs from what it says")
             return cls.model_validate(values)

@@ -8,7 +8,7 @@ LENGTH = 64
 """Number of characters of a full id."""
 
 
-def begun_with(beginning: str, generations: Sequence[str]) -> str:
+def expand_id(beginning: str, generations: Sequence[str]) -> str:
     """Return the id that begins with `beginning`.
 
     If there is none, return `beginning` itself, because it may be the id of a deleted generation.

@@ -89,7 +89,7 @@ def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def made(
+def create_key(
     name: str,
     access: Sequence[Access],
     collections: Sequence[str] = (),

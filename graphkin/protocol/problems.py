@@ -73,7 +73,7 @@ def problem_type_of(error: GraphkinError) -> ProblemType:
     return next((TABLE[kind] for kind in type(error).__mro__ if kind in TABLE), TABLE[ServerFault])
 
 
-def error_of(status: int, urn: str | None) -> type[GraphkinError]:
+def error_type_of(status: int, urn: str | None) -> type[GraphkinError]:
     """Return the error class that a reply stands for.
 
     Statuses that graphkin does not use map to `ServerFault`, except those that a proxy sends if it cannot reach the

@@ -123,7 +123,7 @@ class Substructure(Body):
         return self.model_dump(exclude_none=True)
 
 
-Having = Annotated[
+SubstructureCondition = Annotated[
     str | Substructure | None,
     Field(
         description="Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.",
@@ -132,7 +132,7 @@ Having = Annotated[
 ]
 
 
-HavingInQuery = Annotated[
+SubstructureInQuery = Annotated[
     Annotated[Json[Substructure] | SmilesInQuery, Field(union_mode="left_to_right")] | None,
     WithJsonSchema({"type": "string"}),
 ]
@@ -239,7 +239,7 @@ class NeighborsQuery(PageQuery):
         Field(description="Filters that neighbors must pass, as JSON in the form of `filters` in a query's body."),
     ] = None
     substructure: Annotated[
-        HavingInQuery,
+        SubstructureInQuery,
         Field(
             description="Substructure that neighbors must contain: a SMARTS pattern, in which a space is read as `+`, "
             "or a molecule as JSON in the form of `substructure` in a query's body."
@@ -287,7 +287,7 @@ class CliffsQuery(CliffRanking, PageQuery):
         Field(description="Filters that both items must pass, as JSON in the form of `filters` in a query's body."),
     ] = None
     substructure: Annotated[
-        HavingInQuery,
+        SubstructureInQuery,
         Field(
             description="Substructure that both items must contain: a SMARTS pattern, in which a space is read as `+`, "
             "or a molecule as JSON in the form of `substructure` in a query's body."
@@ -552,7 +552,7 @@ class PolicyFields(Frozen):
     ] = "resample"
     seed: Seed = 0
 
-    def resolved(self) -> Policy:
+    def to_policy(self) -> Policy:
         """Return the policy with its default parameters."""
         parameters = self.model_dump(include=set(Policy.model_fields))
         return Policy.from_name(self.policy, **parameters)
@@ -672,7 +672,7 @@ class SearchFields(StructureFields):
         Field(description="Similarity measure. The default is the measure of the collection.", examples=[None]),
     ] = None
     filters: Filters = None
-    substructure: Having = None
+    substructure: SubstructureCondition = None
     min_similarity: Annotated[
         Similarity | None,
         Field(description="Smallest similarity of a hit. The reply counts all hits in `total` only if this is set."),
@@ -736,7 +736,7 @@ class QueryFields(Body):
     name: Annotated[
         str | None, Field(description="Prefix of one of the item's names, without regard to case.", examples=["1"])
     ] = None
-    substructure: Having = None
+    substructure: SubstructureCondition = None
     similar: Annotated[
         Near | None, Field(description="Source: the items that are similar to a structure.", examples=[None])
     ] = None

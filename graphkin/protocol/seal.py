@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def sealed(what: str, values: Mapping[str, Any]) -> bytes:
+def seal_document(what: str, values: Mapping[str, Any]) -> bytes:
     """Return a document with the values, under the key `what`, and their digest."""
     return json.dumps({"sha256": _digest(values), what: values}, indent=1).encode()
 
 
-def unsealed(what: str, content: bytes) -> tuple[dict[str, Any], bool]:
+def unseal_document(what: str, content: bytes) -> tuple[dict[str, Any], bool]:
     """Return the values of a document, and whether they match their digest.
 
     Raises:

@@ -11,7 +11,7 @@ from graphkin.protocol.policy import Policy
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def translate_validation_errors() -> Iterator[None]:
     """Raise the first validation error of the block as `InvalidInput`."""
     try:
         yield
@@ -21,11 +21,11 @@ def refusing() -> Iterator[None]:
         raise InvalidInput(f"{field}{first['msg'].removeprefix('Value error, ')}", given=first["input"]) from error
 
 
-def policy_of(name: str, **parameters: Any) -> Policy:
+def parse_policy(name: str, **parameters: Any) -> Policy:
     """Return a policy, with defaults for parameters that are None.
 
     Raises:
         InvalidInput: A parameter is invalid; the error names it.
     """
-    with refusing():
+    with translate_validation_errors():
         return Policy.from_name(name, **parameters)

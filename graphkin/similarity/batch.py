@@ -11,7 +11,7 @@ from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
 from graphkin.similarity.threads import in_order
 from graphkin.similarity.tiles import similar_in_tiles
-from graphkin.store.base import rounded
+from graphkin.store.base import as_float32
 from graphkin.store.records import Float32, Int32, Int64, UInt64
 
 LOWEST_SIMILARITY = 1e-6
@@ -78,7 +78,7 @@ class BatchPlan:
         parts = list[Matches]()
         for floor, required in self._floors:
             if len(remaining):
-                matches = self._search_block(remaining, rounded(floor))
+                matches = self._search_block(remaining, as_float32(floor))
                 is_done = np.bincount(matches.query, minlength=len(remaining)) >= required
                 mask = is_done[matches.query]
                 parts.append(Matches(remaining[matches.query[mask]], matches.ids[mask], matches.similarity[mask]))

@@ -3,10 +3,10 @@
 from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kinds import kind_named, recipe_of
 from graphkin.store.base import Store
-from graphkin.store.transfer import Stage, silent, write_generation
+from graphkin.store.transfer import Stage, no_progress, write_generation
 
 
-def compact(store: Store, collection: str, stage: Stage = silent) -> Manifest:
+def compact(store: Store, collection: str, stage: Stage = no_progress) -> Manifest:
     """Rewrite the current generation, search index included, as a single ingest would have written it.
 
     The generation keeps its id, and its readers go on. If an error is raised, the stored generation stays unchanged.

@@ -17,7 +17,7 @@ from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.similarity.threads import in_order
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.identity import content_digests
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, Mask, UInt64
 
@@ -165,7 +165,7 @@ class Search(ABC):
 
         Items with similarity 0 are never hits.
         """
-        threshold, hits, total = rounded(min_similarity), NO_HITS, 0
+        threshold, hits, total = as_float32(min_similarity), NO_HITS, 0
         for start in range(0, len(ids), _BLOCK):
             block = ids[start : start + _BLOCK]
             similarity = self.similarities(query, block).astype(np.float32)

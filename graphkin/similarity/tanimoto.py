@@ -16,7 +16,7 @@ from graphkin.similarity.stored_index import stored_index
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.similarity.tversky import TverskySearch
 from graphkin.similarity.window import Similarity
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 _TILES = 64  # maximum number of tiles per scan: 32,768 items
@@ -88,7 +88,7 @@ class TanimotoSearch(Search):
             )
         # After an append, the stored index lacks the new items. Building the planes of all items then takes no longer
         # than reading the stored ones would.
-        is_complete = generation.indexed == generation.size
+        is_complete = generation.indexed_count == generation.size
         stored_planes = (
             stored_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
         )
@@ -101,7 +101,7 @@ class TanimotoSearch(Search):
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         lists = BitLists.from_fingerprint(self._planes, self._bits(query))
         if min_similarity is not None:
-            hits = self._scan(lists, rounded(min_similarity), 0, self._tiles)
+            hits = self._scan(lists, as_float32(min_similarity), 0, self._tiles)
             return hits.best(limit, total=len(hits.ids))
         hits = self._nearest(lists, limit)
         return (hits if len(hits.ids) >= limit else self._all_hits(query)).best(limit)

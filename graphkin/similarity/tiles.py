@@ -11,7 +11,7 @@ import numpy as np
 from graphkin.similarity.lanes import WORDS, Vector, all_set, load, spread, store
 from graphkin.similarity.planes import STEP, TILE, BitLists, BitPlanes, UInt16
 from graphkin.similarity.popcount import popcount
-from graphkin.store.kernels import inlined, kernel
+from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
 Buffers = tuple[Int32, Int32, Int32, np.int64]
@@ -114,7 +114,7 @@ def _next_left(
     return row, late
 
 
-@inlined
+@inline_kernel
 def _count(
     vectors: UInt64,
     ranks: UInt16,

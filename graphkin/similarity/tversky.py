@@ -8,7 +8,7 @@ import numpy as np
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.popcount import common_with
-from graphkin.store.base import rounded
+from graphkin.store.base import as_float32
 from graphkin.store.records import Fingerprints, Float64, Int32, Int64, UInt64
 
 
@@ -27,7 +27,7 @@ class ScannedSearch(Search):
         hits = Hits(np.arange(len(similarity), dtype=np.int32), similarity)
         if min_similarity is None:
             return hits.best(limit)
-        rows = np.flatnonzero((similarity > 0) & (similarity >= rounded(min_similarity))).astype(np.int32)
+        rows = np.flatnonzero((similarity > 0) & (similarity >= as_float32(min_similarity))).astype(np.int32)
         return Hits(rows, similarity[rows]).best(limit, total=len(rows))
 
     def identical(self, query: Query) -> int | None:

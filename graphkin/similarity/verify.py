@@ -5,7 +5,7 @@ import numpy as np
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Edges
 
 _TOLERANCE = 1e-6  # absolute error of a similarity that is stored as float32
@@ -29,7 +29,7 @@ def _wrong_edges(kind: Kind[Recipe], generation: Generation, sample: int, random
     edges = _sample_edges(generation, sample, random)
     expected = kind.recomputed(generation, edges)
     is_wrong = (np.abs(expected - edges.similarity) > _TOLERANCE) | (
-        expected.astype(np.float32) < rounded(generation.manifest.threshold)
+        expected.astype(np.float32) < as_float32(generation.manifest.threshold)
     )
     return [
         f"edge {a}-{b}: stored similarity {stored}, computed again {similarity:.9f}"

@@ -15,7 +15,7 @@ from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import common_with, minimum_common
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store import csr, traverse
-from graphkin.store.components import Components, outgrowing
+from graphkin.store.components import Components, find_outgrowing_edge
 from graphkin.store.records import Edges, Graph
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
@@ -38,8 +38,8 @@ def compile_kernels() -> None:
     similar_in_tiles(BitLists.from_fingerprint(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
     list(BatchPlan(planes, words.copy(), 0.5, 1, lambda _: NO_HITS).matches(1))
     forest = Edges(_read_only([0, 0], np.int32), _read_only([1, 2], np.int32), _read_only([0.5] * 2, np.float32))
-    Components.at(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
-    outgrowing(forest.source, forest.target, 3, 2)
+    Components.from_forest(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
+    find_outgrowing_edge(forest.source, forest.target, 3, 2)
 
 
 def _read_only(values: list[Any], dtype: DTypeLike) -> NDArray[Any]:

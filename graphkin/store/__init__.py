@@ -54,7 +54,7 @@ def open_generation(location: str | Path, collection: str, beginning: str | None
 
 
 @lru_cache(maxsize=2)
-def kept_open(location: str, collection: str, generation: str) -> "Generation":
+def open_cached(location: str, collection: str, generation: str) -> "Generation":
     """Open a generation and keep it open, for a process that runs several tasks on it.
 
     Raises:
@@ -63,7 +63,7 @@ def kept_open(location: str, collection: str, generation: str) -> "Generation":
     return open_store(location).open(collection, generation)
 
 
-def is_shared(location: str) -> bool:
+def is_file_based(location: str) -> bool:
     """Return whether the store is made of files that several processes can map, without a server."""
     return not location.startswith(_SCHEMES)
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from graphkin.protocol.errors import Deleted
 from graphkin.store.base import Collection, Store
 from graphkin.store.keys import Keys
-from graphkin.store.transfer import Stage, copy_generation, silent
+from graphkin.store.transfer import Stage, copy_generation, no_progress
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopyResult:
     """The result of `copy_all`, as (collection, generation) pairs.
 
     Attributes:
@@ -24,7 +24,7 @@ class Copied:
     gone: list[tuple[str, str]]
 
 
-def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
+def copy_all(source: Store, target: Store, stage: Stage = no_progress) -> CopyResult:
     """Copy all generations of a store that another store lacks.
 
     Ids stay the same. Each generation is published completely or not at all. For each collection, the same generation
@@ -36,7 +36,7 @@ def copy_all(source: Store, target: Store, stage: Stage = silent) -> Copied:
     `copy_generation`.
     """
     _copy_keys(source.keys(), target.keys())
-    copied = Copied([], [], [])
+    copied = CopyResult([], [], [])
     target_collections = {candidate.name: candidate for candidate in target.collections()}
     for collection in source.collections():
         target_collection = target_collections.get(collection.name)

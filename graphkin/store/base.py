@@ -20,21 +20,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat
-from graphkin.protocol.generations import begun_with
+from graphkin.protocol.generations import expand_id
 from graphkin.protocol.manifest import Manifest, Provenance, Rerun
 from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
 from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.keys import Keys, NoKeys
 from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Links, UInt64
-from graphkin.store.reruns import KeptRerun
+from graphkin.store.reruns import RerunRecord
 from graphkin.store.sampling.base import Engine, Sampler
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 Field = Literal["smiles", "name", "inchikey"]
 
 MAX_CANDIDATES = 2000
-"""The number of names at most that `Generation.names_like` compares letter by letter with an unknown name."""
+"""The number of names at most that `Generation.similar_names` compares letter by letter with an unknown name."""
 
 _IF_OLDER = "ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)"
 _PAGE = 4096  # items
@@ -166,7 +166,7 @@ class Store(ABC):
             InvalidInput: Several generations match.
             NotFound: There is no such collection.
         """
-        return None if beginning is None else begun_with(beginning, self.collection(collection).generations)
+        return None if beginning is None else expand_id(beginning, self.collection(collection).generations)
 
     @abstractmethod
     def open(self, collection: str, generation: str | None = None) -> "Generation":
@@ -287,7 +287,7 @@ class Store(ABC):
             StoreError: The record cannot be written.
         """
 
-    def rerun(self, collection: str, generation: str) -> KeptRerun | None:  # noqa: ARG002
+    def rerun(self, collection: str, generation: str) -> RerunRecord | None:  # noqa: ARG002
         """Return the latest record that `keep_rerun` wrote for a generation, or None.
 
         Raises:
@@ -499,7 +499,7 @@ class Generation(ABC):
 
     collection: str
     manifest: Manifest
-    local: ClassVar[bool] = False
+    is_local: ClassVar[bool] = False
     """True if a small read takes microseconds, so that a server need not hand it to another thread."""
 
     @property
@@ -531,7 +531,7 @@ class Generation(ABC):
         """
         return iter(())
 
-    def _require(self, *ids: int) -> None:
+    def _require_ids(self, *ids: int) -> None:
         """Check ids for an adapter.
 
         Raises:
@@ -589,7 +589,7 @@ class Generation(ABC):
             NotFound: An id is out of range. The error names it.
         """
         item_ids = [int(id) for id in ids]
-        self._require(*item_ids)
+        self._require_ids(*item_ids)
         property_names = self._property_names
         return [
             Item(
@@ -681,7 +681,7 @@ class Generation(ABC):
             Conflict: The field is `inchikey`, and the collection was ingested without InChIKeys.
         """
 
-    def named(self, name: str, after: int = -1, limit: int = 1000) -> list[int]:
+    def ids_by_name(self, name: str, after: int = -1, limit: int = 1000) -> list[int]:
         """Return the ids > `after` of items with this name, ascending, at most `limit`.
 
         If no item has exactly this name, the comparison ignores case.
@@ -691,7 +691,7 @@ class Generation(ABC):
             return ids
         return self._find_ignoring_case(name, after, limit)
 
-    def names_like(self, name: str, limit: int = 3) -> list[str]:
+    def similar_names(self, name: str, limit: int = 3) -> list[str]:
         """Suggest up to `limit` names that are similar to an unknown name, the closest first.
 
         Candidates share the first or the last characters with the unknown name.
@@ -819,12 +819,12 @@ class Generation(ABC):
     def index(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that `Draft.write_index` received, or an empty dictionary if the store does not keep them.
 
-        The index covers the first `indexed` items. In a generation that has grown, these are the items of the first
-        fragment.
+        The index covers the first `indexed_count` items. In a generation that has grown, these are the items of the
+        first fragment.
         """
 
     @property
-    def indexed(self) -> int:
+    def indexed_count(self) -> int:
         """The number of items that `index` covers, counted from id 0."""
         return self.size
 
@@ -908,7 +908,7 @@ def require_schema_version(version: int, accepted: int, if_older: str = _IF_OLDE
     )
 
 
-def rounded(min_similarity: float | None) -> np.float32:
+def as_float32(min_similarity: float | None) -> np.float32:
     """Return a threshold as float32, the precision of stored similarities. None becomes 0, which passes every edge."""
     return np.float32(0.0 if min_similarity is None else min_similarity)
 

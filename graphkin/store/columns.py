@@ -27,18 +27,18 @@ ITEM_SCHEMA = pa.schema(
 
 ID = pa.field("id", pa.int32(), nullable=False)
 
-WRITTEN_NUMBER = pa.struct([("number", pa.float64()), ("text", pa.string())])
+NUMBER_WITH_TEXT = pa.struct([("number", pa.float64()), ("text", pa.string())])
 """A number and its text in the source.
 
-A missing marker has a text and no number. A censored number has a text that begins with its sign (`CENSORED`).
+A missing marker has a text and no number. A censored number has a text that begins with its sign (`CENSORED_SIGN`).
 """
 
-CENSORED = r"^\s*(?P<sign>>=|<=|[><~≥≤])\s*"
+CENSORED_SIGN = r"^\s*(?P<sign>>=|<=|[><~≥≤])\s*"
 """The sign of a censored number: its value is at least, at most or about the number."""
 
 _ASCII_SIGNS = {"≥": ">=", "≤": "<="}
 
-_MOST = 1e15  # whole numbers below this bound become int
+_INT_BOUND = 1e15  # whole numbers below this bound become int
 
 
 def unique_titles(names: Iterable[str], reserved: Iterable[str]) -> dict[str, str]:
@@ -62,7 +62,7 @@ def titles(properties: Iterable[str]) -> dict[str, str]:
     return unique_titles(sorted(properties), [ID.name, *ITEM_SCHEMA.names])
 
 
-class Shown(NamedTuple):
+class VisibleColumn(NamedTuple):
     """A column that readers see: a property, or the signs of its censored numbers.
 
     Attributes:
@@ -87,7 +87,7 @@ class Shown(NamedTuple):
             return _signs(column)
         if not pa.types.is_struct(column.type):
             return texts(column)
-        unsigned = pc.replace_substring_regex(texts(column), pattern=CENSORED, replacement="")
+        unsigned = pc.replace_substring_regex(texts(column), pattern=CENSORED_SIGN, replacement="")
         return pc.if_else(numbers(column).is_valid(), unsigned, pa.scalar(None, unsigned.type))
 
 
@@ -101,12 +101,12 @@ def visible_types(provenance: Provenance) -> dict[str, Literal["number", "text"]
     return types
 
 
-def shown(provenance: Provenance) -> dict[str, Shown]:
+def visible_columns(provenance: Provenance) -> dict[str, VisibleColumn]:
     """Return the columns that readers see, by title."""
     stored, types = titles(provenance.properties), visible_types(provenance)
     qualified = {qualifier: name for name, qualifier in provenance.qualifiers.items()}
     return {
-        title: Shown(name, stored[qualified.get(name, name)], types[name], is_qualifier=name in qualified)
+        title: VisibleColumn(name, stored[qualified.get(name, name)], types[name], is_qualifier=name in qualified)
         for name, title in titles(types).items()
     }
 
@@ -115,7 +115,7 @@ def _signs(column: pa.Array) -> pa.Array:
     """Return the signs of censored numbers, null for other values."""
     if not pa.types.is_struct(column.type):
         return pa.nulls(len(column), pa.string())
-    signs = pc.struct_field(pc.extract_regex(texts(column), CENSORED), "sign").cast(pa.string())
+    signs = pc.struct_field(pc.extract_regex(texts(column), CENSORED_SIGN), "sign").cast(pa.string())
     for sign, plain in _ASCII_SIGNS.items():
         signs = pc.replace_substring(signs, sign, plain)
     return pc.if_else(numbers(column).is_valid(), signs, pa.scalar(None, pa.string()))
@@ -124,7 +124,7 @@ def _signs(column: pa.Array) -> pa.Array:
 def item_schema(provenance: Provenance) -> pa.Schema:
     """Return the schema of the item table of a generation. The properties are ordered by name."""
     types = {
-        name: pa.string() if kind == "text" else WRITTEN_NUMBER if name in provenance.written else pa.float64()
+        name: pa.string() if kind == "text" else NUMBER_WITH_TEXT if name in provenance.written else pa.float64()
         for name, kind in provenance.properties.items()
     }
     return pa.schema([*ITEM_SCHEMA, *((title, types[name]) for name, title in titles(types).items())])
@@ -258,7 +258,7 @@ def values(column: pa.Array) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _MOST else value
+        return int(value) if value.is_integer() and abs(value) < _INT_BOUND else value
     return _plain(value["number"]) if isinstance(value, dict) else value
 
 
@@ -273,7 +273,7 @@ def properties(names: Sequence[str], row: Iterable[Any], qualifiers: Mapping[str
         if plain is None:
             continue
         result[name] = plain
-        if name in qualifiers and (censored := re.match(CENSORED, value["text"])):
+        if name in qualifiers and (censored := re.match(CENSORED_SIGN, value["text"])):
             sign = censored["sign"]
             result[qualifiers[name]] = _ASCII_SIGNS.get(sign, sign)
     return result

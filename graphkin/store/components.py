@@ -28,7 +28,7 @@ class Components:
     forest: Edges
 
     @classmethod
-    def at(cls, graph: Graph, forest: Edges, threshold: np.float32) -> "Components":
+    def from_forest(cls, graph: Graph, forest: Edges, threshold: np.float32) -> "Components":
         """Compute the components at a threshold from a graph and its maximum spanning forest, most similar first."""
         label = np.arange(graph.nodes, dtype=np.int32)
         weakest = np.full(graph.nodes, np.inf, np.float32)
@@ -43,7 +43,7 @@ class Components:
         """
         return _medoids(self.graph.indptr, self.graph.indices, self.graph.similarity, self.label, ids)
 
-    def ranked(self, min_size: int) -> Int32:
+    def ids_by_size(self, min_size: int) -> Int32:
         """Return the components with at least `min_size` members: size descending, then id."""
         return self._largest_first(np.flatnonzero(self.sizes >= min_size).astype(np.int32))
 
@@ -78,7 +78,7 @@ class Components:
 
 
 @kernel
-def outgrowing(source: Int32, target: Int32, items: int, max_items: int) -> tuple[int, int]:
+def find_outgrowing_edge(source: Int32, target: Int32, items: int, max_items: int) -> tuple[int, int]:
     """Find the edge of a forest, most similar first, that first makes a component of more than `max_items` items.
 
     Returns:
@@ -89,7 +89,7 @@ def outgrowing(source: Int32, target: Int32, items: int, max_items: int) -> tupl
     sizes = np.ones(items, np.int32)
     first, largest = len(source), min(items, 1)
     for edge in range(len(source)):
-        a, b = root(label, source[edge]), root(label, target[edge])
+        a, b = find_root(label, source[edge]), find_root(label, target[edge])
         if a != b:
             label[b] = a
             sizes[a] += sizes[b]
@@ -112,19 +112,19 @@ def _join(
             break
         if label[source[edge]] == label[target[edge]]:
             continue
-        a, b = root(label, source[edge]), root(label, target[edge])
+        a, b = find_root(label, source[edge]), find_root(label, target[edge])
         low, high = min(a, b), max(a, b)
         label[high] = low
         weakest[low] = similarity[edge]
     sizes = np.zeros(len(label), np.int32)
     for node in range(len(label)):
-        label[node] = root(label, node)
+        label[node] = find_root(label, node)
         sizes[label[node]] += 1
     return sizes
 
 
 @kernel
-def root(label: Int32, node: int) -> int:
+def find_root(label: Int32, node: int) -> int:
     """Follow the labels from `node` to their end and return it. Halves the path on the way."""
     while label[node] != node:
         label[node] = label[label[node]]

@@ -76,12 +76,14 @@ def apply_change(graph: Graph, nodes: int, change: Change) -> Graph:
     """Return a graph after a change. It then has `nodes` nodes."""
     removed, added = build(change.removed, nodes), build(change.added, nodes)
     return Graph(
-        *_changed(graph.indptr, graph.indices, graph.similarity, removed.indptr, removed.indices, *vars(added).values())
+        *_merge_change(
+            graph.indptr, graph.indices, graph.similarity, removed.indptr, removed.indices, *vars(added).values()
+        )
     )
 
 
 @kernel
-def _changed(
+def _merge_change(
     indptr: Int64, indices: Int32, similarity: Float32, removed_indptr: Int64, removed: Int32, added_indptr: Int64,
     added: Int32, added_similarity: Float32,
 ) -> tuple[Int64, Int32, Float32]:  # fmt: skip
@@ -117,12 +119,12 @@ def edges_after(edges: Edges, change: Change) -> Edges:
 
 def difference(before: Edges, after: Edges) -> Change:
     """Return the change from one forest to another, both most similar first."""
-    common_before, common_after = _common(*vars(before).values(), *vars(after).values())
+    common_before, common_after = _mark_common(*vars(before).values(), *vars(after).values())
     return Change(before.take(~common_before), after.take(~common_after))
 
 
 @kernel
-def _common(
+def _mark_common(
     source: Int32, target: Int32, similarity: Float32, other_source: Int32, other_target: Int32,
     other_similarity: Float32,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:  # fmt: skip

@@ -12,7 +12,7 @@ from graphkin.runtime.folders import private_folder
 
 
 @contextmanager
-def disk(path: Path) -> Iterator[None]:
+def translate_disk_errors(path: Path) -> Iterator[None]:
     """Turn errors of the operating system or SQLite about `path` into `StoreError`."""
     try:
         yield

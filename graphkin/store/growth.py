@@ -12,7 +12,7 @@ from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft, Generation, Growth
 from graphkin.store.columns import item_schema, merge_item_tables, narrow_offsets, to_one_batch
-from graphkin.store.identity import BLOCK, blocks_of
+from graphkin.store.identity import BLOCK_SIZE, block_count
 from graphkin.store.records import ADDED_NAMES, Change, Edges, Int32, Links, UInt64
 
 _ROWS = 4096  # fingerprints per call
@@ -79,7 +79,7 @@ class BufferedGrowth(Growth):
         base_manifest, base_size = self.base.manifest, self.base.size
         new_items, names = self._new_items(provenance), self._new_names()
         for number in numbers:
-            start, stop = number * BLOCK, (number + 1) * BLOCK
+            start, stop = number * BLOCK_SIZE, (number + 1) * BLOCK_SIZE
             parts = []
             if start < base_size:
                 rows = self.base.columns(item_schema(base_manifest).names, start, min(stop, base_size))
@@ -119,7 +119,7 @@ class RewrittenGrowth(BufferedGrowth):
         return manifest
 
     def _write_items(self, provenance: Provenance) -> None:
-        for items in self._item_blocks(provenance, range(blocks_of(provenance.counts.kept))):
+        for items in self._item_blocks(provenance, range(block_count(provenance.counts.kept))):
             self._draft.append_items(items)
         for rejections in (*self.base.rejections(), *self._rejections):
             self._draft.append_rejections(rejections)

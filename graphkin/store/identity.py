@@ -14,9 +14,9 @@ from graphkin.protocol.manifest import Provenance
 from graphkin.store.columns import texts
 from graphkin.store.records import Links, UInt64
 
-BLOCK = 4096
+BLOCK_SIZE = 4096
 """The number of items in one block of the tree."""
-DIGEST = 32
+DIGEST_SIZE = 32
 """The number of bytes of the hash of a block."""
 
 
@@ -39,7 +39,7 @@ def content_digests(contents: Iterable[str], seed: int) -> bytes:
     return b"".join(digests)
 
 
-def tie_of(digests: bytes | NDArray[Any]) -> UInt64:
+def tie_ranks(digests: bytes | NDArray[Any]) -> UInt64:
     """Return the rank of items of equal similarity, (N,) uint64: the first half of each of the concatenated digests."""
     return np.frombuffer(digests, "<u8")[::2].copy()
 
@@ -47,7 +47,7 @@ def tie_of(digests: bytes | NDArray[Any]) -> UInt64:
 class BlockTree:
     """The SHA-256 of every block of an item table.
 
-    The hash of a block depends only on its own rows. So parts that begin at a multiple of `BLOCK` can be hashed
+    The hash of a block depends only on its own rows. So parts that begin at a multiple of `BLOCK_SIZE` can be hashed
     separately, and appended rows leave the full blocks before them unchanged. Two different blocks never feed the same
     bytes to the hash.
     """
@@ -61,11 +61,11 @@ class BlockTree:
         """Add the next rows, in id order."""
         start = 0
         while start < items.num_rows:
-            part = items.slice(start, BLOCK - self._rows)
+            part = items.slice(start, BLOCK_SIZE - self._rows)
             self._pending.append(part)
             self._rows += part.num_rows
             start += part.num_rows
-            if self._rows == BLOCK:
+            if self._rows == BLOCK_SIZE:
                 self._blocks.append(_digest(self._pending))
                 self._pending, self._rows = [], 0
 
@@ -75,9 +75,9 @@ class BlockTree:
         return [*self._blocks, _digest(self._pending)] if self._pending else self._blocks
 
 
-def blocks_of(items: int) -> int:
+def block_count(items: int) -> int:
     """Return the number of blocks of an item table, including a last block that is not full."""
-    return -(-items // BLOCK)
+    return -(-items // BLOCK_SIZE)
 
 
 def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:

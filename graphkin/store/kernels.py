@@ -144,5 +144,5 @@ def kernel(function: Callable[..., Any], **options: Any) -> Any:
     return dispatcher
 
 
-inlined = partial(kernel, forceinline=True)
+inline_kernel = partial(kernel, forceinline=True)
 """A decorator for a part of a kernel that is too small for a function call."""

@@ -99,7 +99,7 @@ class NoKeys(Keys):
         raise AssertionError("none is found")
 
 
-def oldest_first(keys: list[Key]) -> list[Key]:
+def sort_oldest_first(keys: list[Key]) -> list[Key]:
     return sorted(keys, key=lambda key: (key.created_at, key.id))
 
 

@@ -111,7 +111,7 @@ class PositiveCache:
         self._closed = False
         self.hits = self.misses = 0  # counts calls of `get`
         self.built = 0  # counts builds by this process
-        with self._disk():
+        with self._translate_disk_errors():
             self._cache = ArrayCache(folder, max_bytes)
 
     def get(self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int) -> PositiveSets:
@@ -125,7 +125,7 @@ class PositiveCache:
             GraphkinError: An earlier background build of these sets failed. The error is raised once.
         """
         request = self._make_request(sampler, generation, size, policy, seed, epoch)
-        with self._disk():
+        with self._translate_disk_errors():
             sets = self._cache.open(request.key, request.read)
         with self._state:
             if sets is not None:
@@ -167,7 +167,7 @@ class PositiveCache:
         Raises:
             StoreError: The folder cannot be read.
         """
-        with self._disk():
+        with self._translate_disk_errors():
             return self._cache.bytes
 
     def drop(self, generation: str) -> None:
@@ -176,7 +176,7 @@ class PositiveCache:
             for build in self._active:
                 if build.request.generation == generation:
                     build.stop.set()
-        with self._disk():
+        with self._translate_disk_errors():
             self._cache.drop(generation)
 
     def close(self) -> None:
@@ -228,7 +228,7 @@ class PositiveCache:
                 self._errors[str(build.request.key)] = failure
 
     def _carry_out(self, build: _Build) -> PositiveSets:
-        with self._disk(), self._turn(build):
+        with self._translate_disk_errors(), self._turn(build):
             sets = self._cache.open(build.request.key, build.request.read)
             return self._compute(build) if sets is None else sets
 
@@ -265,7 +265,7 @@ class PositiveCache:
                 build.done = begin + len(anchors)
 
     @contextmanager
-    def _disk(self) -> Iterator[None]:
+    def _translate_disk_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

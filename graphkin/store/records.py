@@ -159,7 +159,7 @@ class FingerprintType:
     name: str
 
 
-def shortest(similarity: Float32) -> list[float]:
+def to_decimal_floats(similarity: Float32) -> list[float]:
     """Return floats whose shortest text equals the shortest text of each float32, so that 0.7 prints as 0.7.
 
     The floats have the same order as the float32 values: each rounds back to its own float32, and rounding is

@@ -19,7 +19,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True)
-class KeptRerun:
+class RerunRecord:
     """The record of a run.
 
     Attributes:
@@ -42,7 +42,7 @@ def encode_rerun(rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> bytes:
     return hashlib.sha256(content).digest() + content
 
 
-def decode_rerun(name: str, sealed: bytes) -> KeptRerun:
+def decode_rerun(name: str, sealed: bytes) -> RerunRecord:
     """Read a record that `encode_rerun` wrote.
 
     Args:
@@ -61,4 +61,4 @@ def decode_rerun(name: str, sealed: bytes) -> KeptRerun:
         rerun = Rerun.model_validate_json(table.schema.metadata[_KEY])
     except (pa.ArrowException, ValidationError, KeyError, TypeError) as error:
         raise StoreDamaged(Damage(name, f"it is no record of a repeated run: {error}")) from error
-    return KeptRerun(rerun, table.replace_schema_metadata(None))
+    return RerunRecord(rerun, table.replace_schema_metadata(None))

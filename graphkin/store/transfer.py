@@ -18,12 +18,12 @@ _BLOCK = 4096  # items
 
 
 @contextmanager
-def silent(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
+def no_progress(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
     """Report no progress."""
     yield lambda _: None
 
 
-def copy_generation(source: Generation, target: Store, stage: Stage = silent) -> Manifest:
+def copy_generation(source: Generation, target: Store, stage: Stage = no_progress) -> Manifest:
     """Publish a generation in another store, with the same collection and id, and make it current there.
 
     If it is current in the target already, nothing is written. If the target has it but it is not current, only the
@@ -48,7 +48,7 @@ def copy_generation(source: Generation, target: Store, stage: Stage = silent) ->
         return draft.publish(source.manifest.provenance)
 
 
-def write_generation(source: Generation, draft: Draft, stage: Stage = silent) -> None:
+def write_generation(source: Generation, draft: Draft, stage: Stage = no_progress) -> None:
     """Write the content of a generation into a draft. The index is included only if it covers all items.
 
     Raises:
@@ -110,7 +110,7 @@ def _copy_links_and_index(source: Generation, draft: Draft, stage: Stage) -> Non
         with stage("links", len(links.indices) // 2, "links") as advance:
             draft.write_links(links)
             advance(len(links.indices) // 2)
-    if source.indexed == source.size:
+    if source.indexed_count == source.size:
         draft.write_index(source.index())
 
 

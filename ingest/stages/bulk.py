@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from graphkin.ingest.runners.base import Runner
 from graphkin.runtime.files import absolute
-from graphkin.store import kept_open
+from graphkin.store import open_cached
 from graphkin.store.base import Generation
 from graphkin.store.neo4j.bulk import PartTask, TaskRunner
 from graphkin.store.transfer import Stage
@@ -33,4 +33,4 @@ def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage
 
 
 def _on(location_key: Where, task: PartTask[T], number: int, again: bool) -> T:  # noqa: ARG001 - no part crashes its process
-    return task(kept_open(*location_key), number)
+    return task(open_cached(*location_key), number)

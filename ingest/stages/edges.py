@@ -10,7 +10,7 @@ from graphkin.ingest.forest import SpanningForest
 from graphkin.ingest.stages.job import Job
 from graphkin.ingest.tally import steps_from
 from graphkin.store import csr
-from graphkin.store.lake.parts import FOREST, edge_table, write_array, write_table
+from graphkin.store.lake.parts import FOREST_ROWS, edge_table, write_array, write_table
 from graphkin.store.records import Edges, Graph
 
 _MERGED = 8  # forests that one task merges
@@ -95,8 +95,8 @@ def write_forest(level: int, job: Job, task: int) -> dict[str, Any]:
     """Write the final forest in the layout of the Parquet export."""
     forest = Edges(**job.read_arrays(_forests(level), task))
     parts = [
-        write_table(job.place, job.run, "forest", number, edge_table(forest.take(slice(start, start + FOREST))))
-        for number, start in enumerate(range(0, len(forest), FOREST))
+        write_table(job.place, job.run, "forest", number, edge_table(forest.take(slice(start, start + FOREST_ROWS))))
+        for number, start in enumerate(range(0, len(forest), FOREST_ROWS))
     ]
     return {"parts": {"forest": [part.model_dump() for part in parts]}}
 

@@ -6,7 +6,7 @@ from graphkin.export.epochs import Order
 from graphkin.ingest.runners.base import Runner
 from graphkin.protocol.epochs import EpochPart
 from graphkin.similarity.kind import Advance
-from graphkin.store import kept_open
+from graphkin.store import open_cached
 from graphkin.store.sampling.base import Sampler
 
 
@@ -36,4 +36,4 @@ def _sampler(lake: str, collection: str, generation: str) -> Sampler:
 
     All processes of a machine map the same fetched graph.
     """
-    return kept_open(lake, collection, generation).sampler(threads=1)
+    return open_cached(lake, collection, generation).sampler(threads=1)

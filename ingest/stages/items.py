@@ -11,8 +11,8 @@ from graphkin.ingest.items import Notation, Properties, collapse, collect_names,
 from graphkin.ingest.source_columns import source_columns
 from graphkin.ingest.stages.job import Job
 from graphkin.protocol.manifest import ColumnValues, DifferingValues
-from graphkin.store.identity import BLOCK, BlockTree
-from graphkin.store.lake.parts import with_ids, write_array, write_table
+from graphkin.store.identity import BLOCK_SIZE, BlockTree
+from graphkin.store.lake.parts import add_ids, write_array, write_table
 from graphkin.store.records import Int64
 
 _NAMES = pa.list_(pa.string())
@@ -124,9 +124,9 @@ def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict
     items = pa.concat_tables(pieces).combine_chunks()
     table = properties.table(items, items["names"].combine_chunks())
     tree = BlockTree()
-    for batch in table.to_batches(max_chunksize=BLOCK):
+    for batch in table.to_batches(max_chunksize=BLOCK_SIZE):
         tree.update(rebase_offsets(batch))
-    parts = {"items": [write_table(job.place, job.run, "items", number, with_ids(table, begin)).model_dump()]}
+    parts = {"items": [write_table(job.place, job.run, "items", number, add_ids(table, begin)).model_dump()]}
     described = items.drop_columns(["names", "properties"])
     words = job.kind.descriptors(described, job.recipe).words
     if words.shape[1]:

@@ -17,8 +17,8 @@ from graphkin.protocol.errors import require
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.identity import BLOCK
-from graphkin.store.lake.layout import RUN
+from graphkin.store.identity import BLOCK_SIZE
+from graphkin.store.lake.layout import RUN_DIGITS
 from graphkin.store.lake.parts import ROWS
 from graphkin.store.lake.place import WORK, Place
 
@@ -48,7 +48,12 @@ class Sizes:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             require(value >= 1, f"size of {name}", value, "at least 1")
-        require(self.rows % BLOCK == 0, "size of rows", self.rows, f"a multiple of {BLOCK}, which are hashed together")
+        require(
+            self.rows % BLOCK_SIZE == 0,
+            "size of rows",
+            self.rows,
+            f"a multiple of {BLOCK_SIZE}, which are hashed together",
+        )
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ class Job:
     @property
     def run(self) -> str:
         """Token in the names of the parts that this job's tasks write."""
-        return self.key[:RUN]
+        return self.key[:RUN_DIGITS]
 
     @property
     def top_k(self) -> int:

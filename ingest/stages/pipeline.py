@@ -73,7 +73,7 @@ def ingest(
         if MANIFEST not in job.place.names():
             raise
         sweep(job.place, job.run)
-        raise job.place.lost() from error
+        raise job.place.overtaken_error() from error
     finally:
         release()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.collection.hops import Hop, by_hop
+from graphkin.collection.hops import Hop, similarity_by_hop
 from graphkin.similarity.kind import Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation, require_edges
@@ -30,7 +30,7 @@ def report(generation: Generation, targets: int, runs: int, seed: int, max_hops:
     require_edges(generation)
     search = kind_of(generation).search(generation)
     seeds = range(seed, seed + runs)
-    hops_by_run = [by_hop(generation, search, None, targets, max_hops, each) for each in seeds]
+    hops_by_run = [similarity_by_hop(generation, search, None, targets, max_hops, each) for each in seeds]
     apart = [_random_mean(generation, search, targets, each) for each in seeds]
     hops = sorted({hop.hop for run in hops_by_run for hop in run})
     spreads = {hop: Spread.from_values([result.mean for result in _at(hop, hops_by_run)]) for hop in hops}

@@ -13,10 +13,10 @@ from graphkin.similarity.join import Pairs, similar_pairs
 
 COMPILE = """
 import numpy as np
-from graphkin.store.sampling.ranking import tally
+from graphkin.store.sampling.ranking import count_visits
 
 ids = np.empty(1, np.int32)
-tally(np.zeros((1, 1), np.int32), np.int32(0), ids, ids)
+count_visits(np.zeros((1, 1), np.int32), np.int32(0), ids, ids)
 """
 
 
@@ -26,7 +26,7 @@ def test_processes_name_helpers_differently(tmp_path: Path) -> None:
     for cache in ("one", "other"):
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)}
         subprocess.run([sys.executable, "-c", COMPILE], env=environment, check=True)
-        (compiled,) = (tmp_path / cache).rglob("*tally*.nbc")
+        (compiled,) = (tmp_path / cache).rglob("*count_visits*.nbc")
         names.append(set(re.findall(rb"_ZN\w*run_quicksort\w*", compiled.read_bytes())))
     assert all(names)
     assert not set.intersection(*names)

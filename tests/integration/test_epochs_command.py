@@ -143,7 +143,7 @@ def test_parts_follow_one_another(
 ) -> None:
     order = _order(generation, place_of("cut"))
     told = write_epochs(order, drawing(order, []))
-    assert Epochs.opened(order.place.read("manifest.json")) == told
+    assert Epochs.from_bytes(order.place.read("manifest.json")) == told
     tables = [pq.read_table(pa.BufferReader(order.place.read(part.name))) for part in told.parts_of(3)]
     assert [len(table) for table in tables] == [150, 150, 100]
     assert pa.concat_tables(tables)["anchor"].to_pylist() == list(range(400))

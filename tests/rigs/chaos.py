@@ -36,7 +36,7 @@ from random import Random
 from time import perf_counter
 
 from benchmarks.clock import Clock
-from graphkin.protocol.keys import Quota, made
+from graphkin.protocol.keys import Quota, create_key
 from graphkin.store import open_store
 from tests.rigs.chaos_report import Chaos, Round, report
 from tests.rigs.faults import FAULTS, GROWN, OTHER, PATIENCE, STILL, Place
@@ -118,7 +118,7 @@ def _describe(round: Round) -> str:
 
 @asynccontextmanager
 async def _open_place(folder: Path, disk: Disk, clock: Clock, options: argparse.Namespace) -> AsyncIterator["Place"]:
-    secret, key = made("chaos", ["admin"], quota=_PLENTY)
+    secret, key = create_key("chaos", ["admin"], quota=_PLENTY)
     site = Site(folder / "store", folder / "cache", options.workers, {**clock.environment, "GRAPHKIN_API_KEY": secret})
     place = Place(folder, site, disk, clock, Ledger(await asyncio.to_thread(Truth, options.molecules)))
     try:

@@ -32,7 +32,7 @@ from rdkit import RDConfig
 
 from benchmarks.machine import family, proportional
 from graphkin.cli import run
-from graphkin.protocol.keys import made
+from graphkin.protocol.keys import create_key
 from graphkin.store import open_store
 from tests.fuzz.process import COMMAND, Watched
 
@@ -269,7 +269,7 @@ def prepare(folder: Path) -> tuple[Path, str]:
 
 def add_key(store: Path) -> str:
     """Add a key with all permissions to a store."""
-    secret, key = made("all", ["admin"])
+    secret, key = create_key("all", ["admin"])
     with open_store(store) as opened:
         opened.keys().add(key)
     return secret

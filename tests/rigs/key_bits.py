@@ -17,7 +17,7 @@ import numpy as np
 
 from graphkin.api.http.access import AccessControl
 from graphkin.protocol.errors import Forbidden, StoreDamaged, StoreError, StoreFormat, Unauthorized
-from graphkin.protocol.keys import Key, made
+from graphkin.protocol.keys import Key, create_key
 from graphkin.store.embedded.store import EmbeddedStore
 
 REFUSED = "refused as damaged"
@@ -56,7 +56,7 @@ def _fill(store: EmbeddedStore, lifetimes: Lifetimes) -> dict[str, str]:
     """Add keys that may read one collection, and return their secrets."""
     secrets = {}
     for name, lifetime in lifetimes:
-        secrets[name], key = made(name, ["read"], ["mine"], lifetime)
+        secrets[name], key = create_key(name, ["read"], ["mine"], lifetime)
         store.keys().add(key)
         if name == "revoked":
             store.keys().revoke(key.id, key.created_at)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graphkin.protocol.seal import sealed
+from graphkin.protocol.seal import seal_document
 
 Headers = MutableMapping[str, str]
 GENERATION = "Graphkin-Generation"
@@ -291,7 +291,7 @@ def resealed(what: str, alter: Callable[[dict[str, Any]], object]) -> Callable[[
     def altered(folder: Path) -> None:
         values = json.loads((folder / "manifest.json").read_bytes())[what]
         alter(values)
-        (folder / "manifest.json").write_bytes(sealed(what, values))
+        (folder / "manifest.json").write_bytes(seal_document(what, values))
 
     return altered
 

@@ -72,11 +72,11 @@ def _kernels() -> int:
     import numpy as np
 
     from graphkin.similarity.popcount import common_with
-    from graphkin.store.sampling.ranking import tally
+    from graphkin.store.sampling.ranking import count_visits
 
     rows, ids = np.array([[2, 1, 2]], np.int32), np.empty(3, np.int32)
     visits = np.empty(3, np.int32)
-    count = tally(rows, np.int32(0), ids, visits)
+    count = count_visits(rows, np.int32(0), ids, visits)
     words = np.array([[0b1011], [0b0110]], np.uint64)
     shared = common_with(words, words[0])
     expected = 2, [1, 2], [3, 1]

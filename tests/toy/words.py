@@ -17,8 +17,8 @@ from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors, Kind, Query, Search
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.base import Generation, rounded
-from graphkin.store.identity import content_digest, tie_of
+from graphkin.store.base import Generation, as_float32
+from graphkin.store.identity import content_digest, tie_ranks
 from graphkin.store.records import Edges
 
 MOST_LETTERS = 50
@@ -105,7 +105,7 @@ class WordSearch(Search):
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         same = self.similarities(query).astype(np.float32)
-        passing = (same > 0) & (same >= rounded(min_similarity or 0.0))
+        passing = (same > 0) & (same >= as_float32(min_similarity or 0.0))
         found = Hits(np.flatnonzero(passing).astype(np.int32), same[passing])
         return found.best(limit, None if min_similarity is None else len(found.ids))
 
@@ -128,11 +128,11 @@ class Words(Kind[WordRecipe]):
     max_size = MOST_LETTERS
 
     def descriptors(self, items: pa.Table, recipe: WordRecipe) -> WordDescriptors:
-        tie = tie_of(fixed_width(items["digest"], "<u8"))
+        tie = tie_ranks(fixed_width(items["digest"], "<u8"))
         return WordDescriptors(items["structure"].to_pylist(), recipe, tie)
 
     def descriptors_of(self, generation: Generation, recipe: WordRecipe, digests: bytes) -> WordDescriptors:
-        return WordDescriptors(list(generation.structures()), recipe, tie_of(digests))
+        return WordDescriptors(list(generation.structures()), recipe, tie_ranks(digests))
 
     def specimen(self, recipe: WordRecipe) -> WordDescriptors:
         return WordDescriptors(["one", "two"], recipe, np.arange(2, dtype=np.uint64))

@@ -65,7 +65,7 @@ QUESTIONS = [
     Question({"path"}, set(), set(), {"/paths"}, {"path"}),
     Question({"hops"}, set(), set(), {"/hops"}, {"hops"}),
     Question(
-        {"positives", "explained_positives"},
+        {"positives", "explain_positives"},
         {"positives", "feed"},
         {"positives", "epochs"},
         {"/items/{id}/positives", "/positives/batch", "/positives/epochs/{e}"},

@@ -39,7 +39,7 @@ class EpochFolder:
             expected = "a folder, file:///FOLDER, s3://BUCKET/FOLDER"
             raise unknown_file_system(error, self._shown, expected) from error
         try:
-            self._manifest = Epochs.opened(self._read(MANIFEST))
+            self._manifest = Epochs.from_bytes(self._read(MANIFEST))
         except FileNotFoundError as error:
             raise NotFound(
                 "no epochs there",

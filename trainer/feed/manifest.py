@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.seal import sealed, unsealed
+from graphkin.protocol.seal import seal_document, unseal_document
 from graphkin.trainer.feed.source import Generation
 from graphkin.trainer.strategy import Draws
 
@@ -37,7 +37,7 @@ class FolderManifest:
 
     def sealed(self) -> bytes:
         """Return the bytes of `manifest.json`."""
-        return sealed(_NAME, {"format": _FORMAT, **asdict(self), "draws": self.draws.as_json()})
+        return seal_document(_NAME, {"format": _FORMAT, **asdict(self), "draws": self.draws.as_json()})
 
     @classmethod
     def from_content(cls, content: bytes) -> Self:
@@ -47,7 +47,7 @@ class FolderManifest:
             ValueError: The bytes are no manifest of this format, or they were altered.
         """
         try:
-            values, is_intact = unsealed(_NAME, content)
+            values, is_intact = unseal_document(_NAME, content)
         except ValueError as error:
             raise ValueError(f"it is no manifest of format {_FORMAT}") from error
         if not is_intact:

@@ -8,7 +8,7 @@ import click
 from graphkin.cli import options
 
 if TYPE_CHECKING:
-    from graphkin.store.backup import Copied
+    from graphkin.store.backup import CopyResult
 
 
 @click.command()
@@ -61,7 +61,7 @@ def restore(folder: Path, store_location: str) -> None:
     from graphkin.runtime.files import whole
     from graphkin.store import open_store
     from graphkin.store.backup import copy_all
-    from graphkin.store.disk import disk
+    from graphkin.store.disk import translate_disk_errors
 
     stage = terminal_progress().stage
     with open_store(folder) as source:
@@ -70,7 +70,7 @@ def restore(folder: Path, store_location: str) -> None:
                 copies = copy_all(source, target, stage)
         else:
             path = Path(store_location)
-            with disk(path), whole(path) as partial, open_store(partial, create=True) as target:
+            with translate_disk_errors(path), whole(path) as partial, open_store(partial, create=True) as target:
                 copies = copy_all(source, target, stage)
     _report("restored", copies)
 
@@ -79,7 +79,7 @@ def _is_there(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
 
 
-def _report(verb: str, copies: "Copied") -> None:
+def _report(verb: str, copies: "CopyResult") -> None:
     for name, generation in copies.new:
         click.echo(f"{verb} {name} {generation}")
     for name, generation in copies.gone:

@@ -77,7 +77,7 @@ _Result = tuple[str | None, str | None, list[str]]
 
 def _check_generations(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Result]:
     from graphkin.protocol.errors import StoreFormat
-    from graphkin.protocol.generations import begun_with
+    from graphkin.protocol.generations import expand_id
     from graphkin.store import open_store
 
     try:
@@ -86,7 +86,7 @@ def _check_generations(location: str, collection: str | None, generation: str | 
             return _check_keys(store) + [
                 (listed.name, id, _problems(store, listed.name, id, sample))
                 for listed in collections
-                for id in ([begun_with(generation, listed.generations)] if generation else listed.generations)
+                for id in ([expand_id(generation, listed.generations)] if generation else listed.generations)
             ]
     except StoreFormat as error:
         return [(None, None, [error.detail])]

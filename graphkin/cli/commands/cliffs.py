@@ -59,18 +59,18 @@ def cliffs(
     from graphkin.cli.output import note_truncation, whole_file
     from graphkin.collection.cliffs import cliffs_table
     from graphkin.collection.open_collection import OpenCollection
-    from graphkin.collection.ports import in_process
+    from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.requests import CliffRanking
-    from graphkin.protocol.validation import refusing
+    from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
-    with refusing():
+    with translate_validation_errors():
         ranking = CliffRanking(property=name, **ranked)
     with open_generation(store_location, collection, generation) as opened:
         among = parse_query(opened.manifest, conditions, substructure)
-        open_collection = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage))
+        open_collection = OpenCollection(opened, partial(local_ports, stage=terminal_progress().stage))
         found = open_collection.cliffs(ranking, limit, among)
         structure = opened.manifest.structure
         table = cliffs_table(found, opened.manifest, name, open_collection.items_of)

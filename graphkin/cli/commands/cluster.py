@@ -41,13 +41,13 @@ def cluster(
     from graphkin.cli.conditions import parse_clustering
     from graphkin.cli.output import whole_file
     from graphkin.collection.open_collection import OpenCollection
-    from graphkin.collection.ports import in_process
+    from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened, partial(in_process, threads=workers, stage=terminal_progress().stage))
+        open_collection = OpenCollection(opened, partial(local_ports, threads=workers, stage=terminal_progress().stage))
         clusters = open_collection.clusters(parse_clustering(method, threshold)).clusters
         structure = opened.manifest.structure
         with whole_file(output) as file:

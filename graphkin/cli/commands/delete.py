@@ -51,9 +51,9 @@ def _confirm_id(store: "Store", stored: "Collection", prefix: str, yes: bool) ->
         Exit: If the user declines.
     """
     from graphkin.protocol.errors import InvalidInput
-    from graphkin.protocol.generations import begun_with
+    from graphkin.protocol.generations import expand_id
 
-    id = begun_with(prefix, stored.generations)
+    id = expand_id(prefix, stored.generations)
     if yes or id == prefix:
         return id
     manifest = store.manifest(stored.name, id)

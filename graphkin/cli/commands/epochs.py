@@ -68,7 +68,7 @@ def epochs(
     is no manifest.json until all are written. The same command, started again, goes on with the parts that are missing.
     `graphkin pretrain --epochs-from` reads them instead of asking the server.
     """
-    from graphkin.protocol.validation import policy_of
+    from graphkin.protocol.validation import parse_policy
     from graphkin.store import is_lake, open_generation, open_place
 
     options.require_engine_options(engine, None, master)
@@ -77,7 +77,7 @@ def epochs(
             "--engine spark reads a lake: give its URL (file:///..., s3://...) as --store. "
             "`graphkin export lake` writes one of a collection."
         )
-    policy, place = policy_of(**drawing), open_place(output)
+    policy, place = parse_policy(**drawing), open_place(output)
     from graphkin.export.epochs import Order
 
     with open_generation(store_location, collection, generation) as opened:

@@ -194,19 +194,19 @@ def neo4j_admin(
     """
     from graphkin.cli.output import whole_folder
     from graphkin.ingest.progress_bars import terminal_progress
-    from graphkin.store import is_shared, open_generation
-    from graphkin.store.neo4j.bulk import in_turn, write_import
+    from graphkin.store import is_file_based, open_generation
+    from graphkin.store.neo4j.bulk import serial_runner, write_import
 
     options.require_engine_options(engine, workers, master)
     if workers is not None and engine == "local":
         raise click.UsageError("--workers are of --engine tasks.")
-    if engine != "local" and not is_shared(store_location):
+    if engine != "local" and not is_file_based(store_location):
         raise click.UsageError(f"--engine {engine} reads a folder or a lake, not a Neo4j server.")
     stage = terminal_progress().stage
     with ExitStack() as stack:
         opened = stack.enter_context(open_generation(store_location, collection, generation))
         folder = stack.enter_context(whole_folder(output))
-        run_tasks = in_turn(opened, stage)
+        run_tasks = serial_runner(opened, stage)
         if engine != "local":
             from graphkin.cli.runners import runner
             from graphkin.ingest.stages.bulk import by_tasks

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graphkin.protocol.errors import Damage
     from graphkin.protocol.manifest import Counts, DifferingValues, Manifest
     from graphkin.store.base import Collection, Generation, Store
-    from graphkin.store.reruns import KeptRerun
+    from graphkin.store.reruns import RerunRecord
 
 
 @click.command()
@@ -96,7 +96,7 @@ def _show_damage(damaged: dict[str, str] | None) -> None:
 def _show_generation(
     collection: "Collection",
     manifest: "Manifest",
-    rerun_record: "KeptRerun | None",
+    rerun_record: "RerunRecord | None",
     damage: "Damage | None",
     as_json: bool,
 ) -> None:
@@ -132,7 +132,7 @@ def _show_generation(
         click.echo(f"  generation {id}{' (current)' if id == collection.current else ''}")
 
 
-def _show_differing(manifest: "Manifest", rerun_record: "KeptRerun | None", as_json: bool) -> None:
+def _show_differing(manifest: "Manifest", rerun_record: "RerunRecord | None", as_json: bool) -> None:
     if as_json:
         rerun = rerun_record and rerun_record.rerun.model_dump(mode="json")
         print_json({"generation": manifest.generation, **manifest.differing.model_dump(), "rerun": rerun})
@@ -161,7 +161,7 @@ def _count_text(counts: "Counts") -> str:
     )
 
 
-def _show_rejections(reader: "Generation", rerun_record: "KeptRerun | None", as_json: bool) -> None:
+def _show_rejections(reader: "Generation", rerun_record: "RerunRecord | None", as_json: bool) -> None:
     rows = (row for batch in reader.rejections() for row in batch.to_pylist())
     if as_json:
         rerun = rerun_record and {

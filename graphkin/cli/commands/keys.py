@@ -104,7 +104,7 @@ def create(
     Without --json standard output is the key alone: GRAPHKIN_API_KEY=$(graphkin keys create ...)
     """
     from graphkin.protocol.errors import require
-    from graphkin.protocol.keys import NAME, Quota, made
+    from graphkin.protocol.keys import NAME, Quota, create_key
     from graphkin.store import open_store
     from graphkin.store.base import require_collection_name
 
@@ -112,7 +112,7 @@ def create(
     for collection in collections:
         require_collection_name(collection)
     lifetime = None if expires is None else timedelta(days=expires)
-    secret, key = made(name, access, collections, lifetime, Quota(**quota), for_proxy=for_proxy)
+    secret, key = create_key(name, access, collections, lifetime, Quota(**quota), for_proxy=for_proxy)
     with open_store(store_location) as store:
         store.keys().add(key)
     if as_json:

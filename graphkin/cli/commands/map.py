@@ -42,19 +42,19 @@ def map(
     """
     from graphkin.cli.output import whole_file
     from graphkin.collection.open_collection import OpenCollection
-    from graphkin.collection.ports import in_process
+    from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.requests import MapQuery
-    from graphkin.protocol.validation import refusing
+    from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
     if method is None and threshold is not None:
         raise click.UsageError("--threshold is of --method")
-    with refusing():
+    with translate_validation_errors():
         request = MapQuery(property=name, method=method, threshold=threshold)
     with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened, partial(in_process, threads=workers, stage=terminal_progress().stage))
+        open_collection = OpenCollection(opened, partial(local_ports, threads=workers, stage=terminal_progress().stage))
         tables = _tables(opened, open_collection.map(request))
         with whole_file(output) as file:
             file.writelines(csv_lines(tables, plain=(opened.manifest.structure,)))

@@ -45,18 +45,18 @@ def pick(
     from graphkin.cli.conditions import parse_query
     from graphkin.cli.output import whole_file
     from graphkin.collection.open_collection import OpenCollection
-    from graphkin.collection.ports import in_process
+    from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.requests import PickFields
-    from graphkin.protocol.validation import refusing
+    from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
         source = parse_query(opened.manifest, conditions, substructure)
-        with refusing():
+        with translate_validation_errors():
             request = PickFields.model_validate({"method": method, "threshold": threshold, "from": source})
-        picks = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage)).pick(request, count)
+        picks = OpenCollection(opened, partial(local_ports, stage=terminal_progress().stage)).pick(request, count)
         columns = ["id", opened.manifest.structure, "names"]
         items = opened.take(picks.ids, columns)
         table = pa.table({**{name: items[name] for name in columns}, "nearest": picks.nearest})

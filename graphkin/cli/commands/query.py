@@ -59,13 +59,13 @@ def query(
     from graphkin.cli.conditions import parse_filter, parse_substructure, require_search_similarity
     from graphkin.cli.output import whole_file
     from graphkin.collection.open_collection import OpenCollection
-    from graphkin.collection.ports import in_process
+    from graphkin.collection.ports import local_ports
     from graphkin.export import export_items
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
     from graphkin.protocol.requests import Near, QueryFields
-    from graphkin.protocol.validation import refusing
+    from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
     require(output.suffix in _FORMATS, "file of items", str(output), f"a name that ends with {', '.join(_FORMATS)}")
@@ -75,7 +75,7 @@ def query(
         raise click.UsageError("--descending is of --sort")
     with open_generation(store_location, collection, generation) as opened:
         require_search_similarity(min_similarity)
-        with refusing():
+        with translate_validation_errors():
             request = QueryFields(
                 filters=[parse_filter(opened.manifest, condition) for condition in conditions],
                 name=name,
@@ -83,7 +83,7 @@ def query(
                 similar=None if similar is None else Near(structure=similar, min_similarity=min_similarity),
                 sort=None if sort is None else Sort(by=sort, descending=descending),
             )
-        open_collection = OpenCollection(opened, partial(in_process, stage=terminal_progress().stage))
+        open_collection = OpenCollection(opened, partial(local_ports, stage=terminal_progress().stage))
         selection, comparison = open_collection.query(request), open_collection.comparison(request)
         format = cast("ItemFormat", output.suffix[1:])
         blocks = export_items(opened, format, selection.first(limit).ids, comparison, columns or None)

@@ -62,9 +62,9 @@ def neighbors(
 
 
 def _hits(opened: "Generation", hits: "Hits | Neighbors") -> list[dict[str, Any]]:
-    from graphkin.store.records import shortest
+    from graphkin.store.records import to_decimal_floats
 
-    rows = zip(opened.items(hits.ids), shortest(hits.similarity), strict=True)
+    rows = zip(opened.items(hits.ids), to_decimal_floats(hits.similarity), strict=True)
     return [{"item": item, "similarity": similarity} for item, similarity in rows]
 
 
@@ -138,7 +138,7 @@ def search(
     from graphkin.cli.conditions import parse_measure, require_search_similarity
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.protocol.requests import SearchFields
-    from graphkin.protocol.validation import refusing
+    from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
     if (structure is None) == (file is None) or (file is None) != (output is None):
@@ -153,7 +153,7 @@ def search(
             _search_file(open_collection, file, read, measure, min_similarity, limit, output)
             return
         text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
-        with refusing():
+        with translate_validation_errors():
             request = SearchFields(
                 structure=None if fingerprint else text,
                 fingerprint=text if fingerprint else None,
@@ -231,18 +231,20 @@ def positives(
     """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
     import numpy as np
 
-    from graphkin.protocol.validation import policy_of
+    from graphkin.protocol.validation import parse_policy
     from graphkin.store import open_generation
-    from graphkin.store.records import shortest
+    from graphkin.store.records import to_decimal_floats
 
-    policy = policy_of(**drawing)
+    policy = parse_policy(**drawing)
     with open_generation(store_location, collection, generation) as opened:
         samples = opened.sampler(engine, threads=1).explain(anchor, policy, seed, epoch)
         items = opened.items([positive.id for positive in samples])
         rows = [
             {
                 "item": item,
-                "similarity": None if positive.similarity is None else shortest(np.array([positive.similarity]))[0],
+                "similarity": None
+                if positive.similarity is None
+                else to_decimal_floats(np.array([positive.similarity]))[0],
                 "direct": positive.direct,
                 "visits": positive.visits,
                 "path": list(positive.path),

@@ -8,7 +8,7 @@ from graphkin.client.asynchronous.connection import AsyncConnection
 from graphkin.client.asynchronous.reading import collection_path
 from graphkin.client.patience import PATIENCE
 from graphkin.protocol.errors import GenerationChanged
-from graphkin.protocol.generations import LENGTH, begun_with
+from graphkin.protocol.generations import LENGTH, expand_id
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
 
 
@@ -50,7 +50,7 @@ class AsyncGraphkin:
             InvalidInput: Several ids begin like this.
         """
         if generation is not None and len(generation) < LENGTH:
-            generation = begun_with(generation, (await self._detail(name, None)).generations)
+            generation = expand_id(generation, (await self._detail(name, None)).generations)
         return AsyncCollection(self._connection, await self._detail(name, generation))
 
     async def _detail(self, name: str, generation: str | None) -> CollectionDetail:

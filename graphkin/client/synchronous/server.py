@@ -10,7 +10,7 @@ from graphkin.client.synchronous.collection import Collection
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.reading import collection_path
 from graphkin.protocol.errors import GenerationChanged
-from graphkin.protocol.generations import LENGTH, begun_with
+from graphkin.protocol.generations import LENGTH, expand_id
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
 
 
@@ -52,7 +52,7 @@ class Graphkin:
             InvalidInput: Several ids begin like this.
         """
         if generation is not None and len(generation) < LENGTH:
-            generation = begun_with(generation, (self._detail(name, None)).generations)
+            generation = expand_id(generation, (self._detail(name, None)).generations)
         return Collection(self._connection, self._detail(name, generation))
 
     def _detail(self, name: str, generation: str | None) -> CollectionDetail:

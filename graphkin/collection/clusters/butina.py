@@ -14,7 +14,7 @@ from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
 
-def butina(
+def butina_clusters(
     generation: Generation,
     threshold: float,
     threads: int,
@@ -42,10 +42,10 @@ def butina(
     recipe = kind.recipe(generation.manifest.recipe).model_copy(update=settings)
     descriptors = kind.descriptors_of(generation, recipe, kind.digests(generation, recipe))
     pairs = descriptors.pairs(0, threads, advance)
-    return taylor_butina(pairs if most_pairs is None else _limit(pairs, most_pairs), descriptors.tie)
+    return clusters_from_pairs(pairs if most_pairs is None else _limit(pairs, most_pairs), descriptors.tie)
 
 
-def taylor_butina(pairs: Iterable[Pairs], tie: UInt64) -> Clusters:
+def clusters_from_pairs(pairs: Iterable[Pairs], tie: UInt64) -> Clusters:
     """Return the clusters of N items from their similar pairs, each once; `tie` (N,) breaks ties, the highest first."""
     left, right = (np.concatenate([np.empty(0, np.int32), *ends]) for ends in _ends(pairs))
     neighbors = np.bincount(left, minlength=len(tie)) + np.bincount(right, minlength=len(tie))

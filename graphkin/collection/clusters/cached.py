@@ -4,10 +4,10 @@ from importlib.metadata import version
 
 from rdkit import rdBase
 
-from graphkin.collection.clusters.butina import butina
+from graphkin.collection.clusters.butina import butina_clusters
 from graphkin.collection.clusters.linkage import LinkageThreshold, bounding_threshold, single_linkage
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.collection.clusters.scaffolds import by_scaffold
+from graphkin.collection.clusters.scaffolds import scaffold_clusters
 from graphkin.protocol.errors import Conflict, require
 from graphkin.protocol.values import ClusterMethod
 from graphkin.similarity.kind import Advance
@@ -54,7 +54,7 @@ def _default_linkage(generation: Generation) -> LinkageThreshold:
     return bounding_threshold(generation, max(int(_LARGEST_SHARE * generation.size), _LARGEST_SIZE))
 
 
-def clusters(
+def cached_clusters(
     generation: Generation,
     method: ClusterMethod,
     threshold: float | None,
@@ -81,9 +81,9 @@ def clusters(
             case "single":
                 return single_linkage(generation, threshold or 0.0)
             case "scaffold":
-                return by_scaffold(generation, threads, advance)
+                return scaffold_clusters(generation, threads, advance)
             case _:
-                return butina(generation, threshold or 0.0, threads, advance, most_pairs)
+                return butina_clusters(generation, threshold or 0.0, threads, advance, most_pairs)
 
     made_by = f"clusters {method} {threshold} {rdBase.rdkitVersion} {version('graphkin')}"
     return cached_index(generation, made_by, Clusters, lambda cached: cached.is_partition_of(generation.size), make)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.store.base import Generation, require_stored_threshold, rounded
-from graphkin.store.components import Components, outgrowing
+from graphkin.store.base import Generation, as_float32, require_stored_threshold
+from graphkin.store.components import Components, find_outgrowing_edge
 
 _GRAIN = 100  # thresholds are chosen in hundredths
 
@@ -18,7 +18,7 @@ def single_linkage(generation: Generation, threshold: float) -> Clusters:
     Raises `InvalidInput` for a threshold below the stored one.
     """
     require_stored_threshold(generation, threshold)
-    components = Components.at(generation.graph(), generation.forest(), rounded(threshold))
+    components = Components.from_forest(generation.graph(), generation.forest(), as_float32(threshold))
     named, label = np.unique(components.label, return_inverse=True)
     return Clusters.from_labels(label.astype(np.int32), components.medoids(named.astype(np.int32)))
 
@@ -38,7 +38,7 @@ class LinkageThreshold(NamedTuple):
 def bounding_threshold(generation: Generation, most: int) -> LinkageThreshold:
     """Return the threshold at which no cluster of single linkage has more than `most` items."""
     forest, stored = generation.forest(), generation.manifest.threshold
-    edge, largest = outgrowing(forest.source, forest.target, generation.size, most)
+    edge, largest = find_outgrowing_edge(forest.source, forest.target, generation.size, most)
     if edge == len(forest.source):
         return LinkageThreshold(stored, largest)
     hundredths = math.floor(float(forest.similarity[edge]) * _GRAIN)

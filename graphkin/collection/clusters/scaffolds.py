@@ -14,7 +14,7 @@ from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
 
 
-def by_scaffold(generation: Generation, processes: int, advance: Advance = lambda _: None) -> Clusters:
+def scaffold_clusters(generation: Generation, processes: int, advance: Advance = lambda _: None) -> Clusters:
     """Return one cluster for each scaffold, named by its first molecule; molecules without rings are one cluster.
 
     Raises `StoreError` if the system ends a worker process.

@@ -16,7 +16,7 @@ import numpy as np
 
 from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.structure import Graphs, Structure
-from graphkin.store.kernels import inlined, kernel
+from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
 _NEIGHBOR, _OWN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
@@ -120,7 +120,7 @@ def _label_numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
     return np.fromiter(hashed, np.int64, count=len(labels))
 
 
-@inlined
+@inline_kernel
 def _mixed(value: np.uint64) -> np.uint64:
     """Apply the finalizer of SplitMix64 (Steele et al., 2014).
 

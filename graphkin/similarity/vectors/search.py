@@ -8,7 +8,7 @@ from graphkin.similarity.stored_index import cached_index, stored_index
 from graphkin.similarity.vectors.cosine import Vectors, margin
 from graphkin.similarity.vectors.recipe import VectorRecipe
 from graphkin.similarity.vectors.recomputed import stored_vectors
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
 
@@ -22,12 +22,12 @@ class VectorSearch(Search):
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         vector: Float32 = query.arrays[0]
         products = self._products(vector)
-        threshold = rounded(min_similarity)
+        threshold = as_float32(min_similarity)
         if min_similarity is None and limit < len(products):
             threshold = np.partition(products, len(products) - limit)[len(products) - limit] - np.float32(self._margin)
         rows = np.flatnonzero(products >= threshold - np.float32(self._margin)).astype(np.int32)
         similarity = self._vectors.cosines_with(vector, rows).astype(np.float32)
-        mask = (similarity > 0) & (similarity >= rounded(min_similarity))
+        mask = (similarity > 0) & (similarity >= as_float32(min_similarity))
         hits = Hits(rows[mask], similarity[mask])
         return hits.best(limit, None if min_similarity is None else len(hits.ids))
 
@@ -58,6 +58,6 @@ def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
     def read() -> Vectors:
         return Vectors.from_rows(stored_vectors(generation, recipe))
 
-    is_complete = generation.indexed == generation.size
+    is_complete = generation.indexed_count == generation.size
     indexed = stored_index(generation, Vectors, fits) if is_complete else None
     return indexed or cached_index(generation, "vectors 1", Vectors, fits, read)

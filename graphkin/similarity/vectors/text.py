@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from graphkin.similarity.describer import Rejected
-from graphkin.store.records import Float32, shortest
+from graphkin.store.records import Float32, to_decimal_floats
 
 _SMALLEST, _LARGEST = 1e-30, 1e30  # range of lengths in which products neither overflow nor underflow float32
 
@@ -47,4 +47,4 @@ def length(vector: Float32) -> float:
 
 def format_vector(vector: Float32) -> str:
     """Return the shortest JSON that reads back as the same vector."""
-    return json.dumps(shortest(vector), separators=(",", ":"))
+    return json.dumps(to_decimal_floats(vector), separators=(",", ":"))

@@ -128,10 +128,10 @@ class ReadItems(Places):
         ],
     )
     def test_names_are_found_in_any_case(self, published: Generation, name: str, ids: list[int]) -> None:
-        assert published.named(name) == ids
-        assert published.named(name, limit=1) == ids[:1]
+        assert published.ids_by_name(name) == ids
+        assert published.ids_by_name(name, limit=1) == ids[:1]
         for after in ids:
-            assert published.named(name, after=after) == [id for id in ids if id > after]
+            assert published.ids_by_name(name, after=after) == [id for id in ids if id > after]
 
     @pytest.mark.parametrize(
         ("name", "first"),
@@ -143,8 +143,8 @@ class ReadItems(Places):
         ],
     )
     def test_similar_names_are_suggested(self, published: Generation, name: str, first: str | None) -> None:
-        assert [*published.names_like(name), None][0] == first
-        assert len(published.names_like(name, limit=1)) <= 1
+        assert [*published.similar_names(name), None][0] == first
+        assert len(published.similar_names(name, limit=1)) <= 1
 
     @pytest.mark.parametrize(
         ("names", "start", "stop"),
@@ -291,9 +291,9 @@ class KeepItems(Places):
             content.write(draft)
             draft.publish(content.provenance())
         with store.open("cases") as generation:
-            assert [generation.named(name) for name in ("Ab", "AB", "ab", "aB")] == [[0, 2], [1], [2], [0, 1, 2]]
-            assert generation.named("AB", after=1) == []
-            assert generation.named("aB", after=0, limit=1) == [1]
+            assert [generation.ids_by_name(name) for name in ("Ab", "AB", "ab", "aB")] == [[0, 2], [1], [2], [0, 1, 2]]
+            assert generation.ids_by_name("AB", after=1) == []
+            assert generation.ids_by_name("aB", after=0, limit=1) == [1]
 
     def test_find_by_inchikey_needs_inchikeys(self, store: Store, molecules: Any) -> None:
         replace(molecules, recipe={"threshold": 0.4, "inchikey": False}).publish(store, "without")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
-from graphkin.protocol.keys import Key, made
+from graphkin.protocol.keys import Key, create_key
 from graphkin.store.base import Store
 from graphkin.store.contract.places import Places
 
@@ -18,14 +18,14 @@ class KeepKeys(Places):
 
     @pytest.fixture
     def key(self) -> Key:
-        return made('a trainer\'s "key" \N{SNOWMAN}', ["read", "sample"], ["one", "two"], timedelta(days=3))[1]
+        return create_key('a trainer\'s "key" \N{SNOWMAN}', ["read", "sample"], ["one", "two"], timedelta(days=3))[1]
 
     def test_store_has_no_key_at_first(self, store: Store) -> None:
         assert store.keys().all() == []
         assert store.keys().version() == 0
 
     def test_every_store_object_has_the_keys(self, store_factory: Callable[[str], Store], place: str, key: Key) -> None:
-        other = made("another", ["admin"], for_proxy=True)[1]
+        other = create_key("another", ["admin"], for_proxy=True)[1]
         store = store_factory(place)
         store.keys().add(key)
         store.keys().add(other)
@@ -37,7 +37,7 @@ class KeepKeys(Places):
         keys, seen = store.keys(), [0]
         for change in (
             lambda: keys.add(key),
-            lambda: keys.add(made("another", ["read"])[1]),
+            lambda: keys.add(create_key("another", ["read"])[1]),
             lambda: keys.revoke(key.id, _LATER),
         ):
             change()

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from graphkin.protocol.errors import Damage, StoreDamaged, StoreError
-from graphkin.store.disk import disk
+from graphkin.store.disk import translate_disk_errors
 
-_CONTENT = {
+_DAMAGE_CODES = {
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
     sqlite3.SQLITE_FORMAT,
@@ -25,7 +25,7 @@ _DATABASE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 def _is_damage(error: Exception) -> bool:
     """Return whether an error is about the content of a database, not about access to it or about the call."""
     code = getattr(error, "sqlite_errorcode", None)  # None for text that is not UTF-8, which Python detects
-    return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _CONTENT)
+    return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _DAMAGE_CODES)
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def transaction(path: Path, mode: Literal["rw", "rwc"]) -> Iterator[sqlite3.Conn
         StoreDamaged: The database is damaged.
         StoreError: The database cannot be written.
     """
-    with disk(path), _connect(path, mode) as database, database:
+    with translate_disk_errors(path), _connect(path, mode) as database, database:
         database.execute("PRAGMA synchronous = EXTRA")  # with FULL, the commit itself may be synced later
         database.execute("BEGIN IMMEDIATE")
         yield database

@@ -19,11 +19,11 @@ from graphkin.protocol.manifest import FORMAT, Fragment, Manifest, Provenance
 from graphkin.runtime.files import ArrayWriter, settle, sha256_at, write_array
 from graphkin.store import csr
 from graphkin.store.base import Draft
-from graphkin.store.disk import disk
+from graphkin.store.disk import translate_disk_errors
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.items import ItemWriter
 from graphkin.store.embedded.whole import BLOCKS, DROPPED, INDEX, LINKS
-from graphkin.store.identity import DIGEST, BlockTree, generation_id
+from graphkin.store.identity import DIGEST_SIZE, BlockTree, generation_id
 from graphkin.store.records import Edges, Int32, Links, UInt64
 
 COLLECTIONS = "collections"
@@ -45,7 +45,7 @@ def sweep(folder: Path, catalog: Catalog) -> None:
 class FolderDraft(Draft):
     """A folder next to the generations, which becomes a fragment when it is complete."""
 
-    earlier: Sequence[Fragment] = ()
+    earlier_fragments: Sequence[Fragment] = ()
     """The fragments before this one."""
 
     def __init__(self, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock) -> None:
@@ -57,7 +57,7 @@ class FolderDraft(Draft):
         self._is_open = True
         self._closers: list[Callable[[], None]] = []
         try:
-            with disk(self._folder):
+            with translate_disk_errors(self._folder):
                 sweep(self._folder.parent, catalog)
                 self._folder.mkdir(parents=True)
                 self._begin()
@@ -88,21 +88,21 @@ class FolderDraft(Draft):
         is_published = generation in self._catalog.published_ids(self._collection)
         if is_published:
             manifest = self._catalog.manifest(self._collection, generation)
-            with disk(self._folder):
-                if len(manifest.fragments) > 1 and not self.earlier:
+            with translate_disk_errors(self._folder):
+                if len(manifest.fragments) > 1 and not self.earlier_fragments:
                     fragments = [self._settle(provenance, generation, blocks)]
                     manifest = manifest.model_copy(update={"fragments": fragments})
                     self._catalog.rewrite(self._collection, manifest)
                 else:
                     self._catalog.make_current(self._collection, manifest)
         else:
-            with disk(self._folder):
+            with translate_disk_errors(self._folder):
                 manifest = Manifest(
                     **provenance.model_dump(),
                     generation=generation,
                     format=FORMAT,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    fragments=[*self.earlier, self._settle(provenance, generation, blocks)],
+                    fragments=[*self.earlier_fragments, self._settle(provenance, generation, blocks)],
                 )
                 self._catalog.publish(self._collection, manifest)
         self.discard()
@@ -118,8 +118,8 @@ class FolderDraft(Draft):
         settle(self._folder, target)
         return Fragment(
             folder=target.name,
-            items=provenance.counts.kept - sum(each.items for each in self.earlier),
-            rejected=provenance.counts.rejected - sum(each.rejected for each in self.earlier),
+            items=provenance.counts.kept - sum(each.items for each in self.earlier_fragments),
+            rejected=provenance.counts.rejected - sum(each.rejected for each in self.earlier_fragments),
             edges=edges,
             properties=sorted(provenance.properties),
             files=files,
@@ -159,17 +159,17 @@ class EmbeddedDraft(FolderDraft):
         return self._folder / f"spool.{part}.npy"
 
     def append_items(self, items: pa.RecordBatch) -> None:
-        with disk(self._folder):
+        with translate_disk_errors(self._folder):
             self._items.append(items)
         self._tree.update(items)
         self._item_count += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
-        with disk(self._folder):
-            self._items.reject(rejections)
+        with translate_disk_errors(self._folder):
+            self._items.append_rejections(rejections)
 
     def append_fingerprints(self, words: UInt64) -> None:
-        with disk(self._folder):
+        with translate_disk_errors(self._folder):
             if self._words is None or self._popcounts is None:
                 self._words = self._writer("fingerprints.npy", np.uint64, words.shape[1])
                 self._popcounts = self._writer("popcounts.npy", np.int32)
@@ -177,7 +177,7 @@ class EmbeddedDraft(FolderDraft):
             self._popcounts.append(np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
     def append_edges(self, edges: Edges) -> None:
-        with disk(self._folder):
+        with translate_disk_errors(self._folder):
             for writer, array in zip(self._edges, (edges.source, edges.target, edges.similarity), strict=True):
                 writer.append(array)
 
@@ -198,7 +198,7 @@ class EmbeddedDraft(FolderDraft):
             self._write(f"{INDEX}{name}.npy", array)
 
     def _write(self, name: str, array: NDArray[Any]) -> None:
-        with disk(self._folder):
+        with translate_disk_errors(self._folder):
             write_array(self._folder / name, array)
 
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:  # noqa: ARG002
@@ -206,7 +206,7 @@ class EmbeddedDraft(FolderDraft):
 
     def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:  # noqa: ARG002
         self._items.finish()
-        self._write(BLOCKS, np.frombuffer(b"".join(blocks), np.uint8).reshape(-1, DIGEST))
+        self._write(BLOCKS, np.frombuffer(b"".join(blocks), np.uint8).reshape(-1, DIGEST_SIZE))
         if self._words is None:
             self.append_fingerprints(np.empty((self._item_count, 0), np.uint64))
         if not (self._folder / "forest.source.npy").exists():

@@ -32,7 +32,7 @@ class EmbeddedGeneration(MappedGeneration):
     arrays that kernels use as indices are checked for invalid values.
     """
 
-    local = True
+    is_local = True
 
     def __init__(self, collection: str, manifest: Manifest, folder: Path) -> None:
         """Open the files. `folder` is the folder of the collection."""
@@ -140,7 +140,7 @@ class EmbeddedGeneration(MappedGeneration):
         if names is not None:
             self._require_columns(names)
         if len(ids):
-            self._require(int(ids.min()), int(ids.max()))
+            self._require_ids(int(ids.min()), int(ids.max()))
         return self._items.take(ids, self._all_columns if names is None else names)
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
@@ -169,7 +169,7 @@ class EmbeddedGeneration(MappedGeneration):
         return self._base.index
 
     @property
-    def indexed(self) -> int:
+    def indexed_count(self) -> int:
         return self.manifest.fragments[0].items
 
     def check(self) -> list[str]:

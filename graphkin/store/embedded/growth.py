@@ -15,7 +15,7 @@ from graphkin.store.embedded.draft import FolderDraft
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.increment import INCREMENT, Increment
 from graphkin.store.growth import BufferedGrowth
-from graphkin.store.identity import BLOCK, BlockTree, blocks_of
+from graphkin.store.identity import BLOCK_SIZE, BlockTree, block_count
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 
@@ -28,7 +28,7 @@ class EmbeddedGrowth(BufferedGrowth, FolderDraft):
         self, base: EmbeddedGeneration, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock
     ) -> None:
         self.base = base
-        self.earlier = base.manifest.fragments
+        self.earlier_fragments = base.manifest.fragments
         super().__init__(collection, store, catalog, lock)
 
     def _begin(self) -> None:
@@ -38,9 +38,9 @@ class EmbeddedGrowth(BufferedGrowth, FolderDraft):
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
         """Return the hashes of the base, computed again for blocks with new items or new names."""
         full_blocks = self._full_blocks(provenance)
-        blocks = [*full_blocks, *[b""] * (blocks_of(provenance.counts.kept) - len(full_blocks))]
+        blocks = [*full_blocks, *[b""] * (block_count(provenance.counts.kept) - len(full_blocks))]
         stale = np.arange(len(blocks)) >= len(full_blocks)
-        stale[self._new_names()["id"].to_numpy() // BLOCK] = True
+        stale[self._new_names()["id"].to_numpy() // BLOCK_SIZE] = True
         numbers = np.flatnonzero(stale).tolist()
         for number, items in zip(numbers, self._item_blocks(provenance, numbers), strict=True):
             tree = BlockTree()
@@ -53,7 +53,7 @@ class EmbeddedGrowth(BufferedGrowth, FolderDraft):
         old_titles, new_titles = titles(self.base.manifest.properties), titles(provenance.properties)
         if any(new_titles[name] != title for name, title in old_titles.items()):
             return []
-        return self.base.blocks[: self.base.size // BLOCK]
+        return self.base.blocks[: self.base.size // BLOCK_SIZE]
 
     def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:
         change = self._change()

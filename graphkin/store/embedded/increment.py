@@ -15,14 +15,14 @@ import pyarrow as pa
 from graphkin.protocol.errors import StoreDamaged
 from graphkin.store import csr
 from graphkin.store.embedded.fragment import FragmentFiles
-from graphkin.store.identity import DIGEST, blocks_of
+from graphkin.store.identity import DIGEST_SIZE, block_count
 from graphkin.store.records import EDGE_SCHEMA, Change, Edges, Int32, UInt64
 
 INCREMENT = "increment.arrow"
 
 _DROPPED = pa.schema([("id", pa.int32()), ("dropped", pa.int32())])
 _WORDS = pa.schema([("word", pa.uint64())])
-_BLOCKS = pa.schema([("block", pa.binary(DIGEST))])
+_BLOCKS = pa.schema([("block", pa.binary(DIGEST_SIZE))])
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class IncrementFragment:
     def __init__(self, files: FragmentFiles, offset: int, width: int) -> None:
         self._files = files
         self.fragment = files.fragment
-        self.before = offset
+        self.offset = offset
         self._width = width
         files.require_names([INCREMENT])
 
@@ -137,12 +137,12 @@ class IncrementFragment:
         expected = (self.fragment.items, self.fragment.rejected, self.fragment.edges)
         if (increment.items.num_rows, increment.rejections.num_rows, len(increment.edges.added)) != expected:
             return "its rows are not as many as the manifest says"
-        named_ids, items = increment.names["id"].to_numpy(), self.before + self.fragment.items
-        if not ((named_ids >= 0) & (named_ids < self.before)).all():
+        named_ids, items = increment.names["id"].to_numpy(), self.offset + self.fragment.items
+        if not ((named_ids >= 0) & (named_ids < self.offset)).all():
             return "it names items that there are not"
         if not ((increment.ids >= 0) & (increment.ids < items)).all() or (increment.dropped < 0).any():
             return "it counts pairs of items that there are not, or less than none"
-        if len(increment.blocks) != blocks_of(items):
+        if len(increment.blocks) != block_count(items):
             return "it has not as many blocks of items as there are"
         for change in (increment.edges, increment.forest):
             for edges in (change.removed, change.added):

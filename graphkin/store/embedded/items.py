@@ -32,7 +32,7 @@ SEARCH_COLUMNS: dict[Field, tuple[str, str]] = {
 }
 """Field -> its column, and the file with the positions of its texts, (texts,) int32, ordered by text, then id."""
 _PAGE = 4096
-_FEW = 8  # up to this many items are read faster one by one than as columns
+_MAX_SINGLE_READS = 8  # up to this many items are read faster one by one than as columns
 
 
 class ItemWriter:
@@ -43,14 +43,14 @@ class ItemWriter:
         self._items = TableWriter(folder / ITEMS)
         self._rejections = TableWriter(folder / REJECTIONS)
         self.append = self._items.append
-        self.reject = self._rejections.append
+        self.append_rejections = self._rejections.append
 
     def finish(self) -> None:
         """Complete all files."""
         items = self._items.finish(ITEM_SCHEMA)
         self._rejections.finish(REJECTION_SCHEMA)
         for column, file in SEARCH_COLUMNS.values():
-            write_array(self._folder / file, _sorted_places(_texts(items, column)))
+            write_array(self._folder / file, _text_order(_texts(items, column)))
 
     def close(self) -> None:
         self._items.close()
@@ -106,7 +106,7 @@ class ItemReader:
 
     def page(self, ids: Sequence[int]) -> list[list[Any]]:
         """Return the values of some items in every column except `id`."""
-        if len(ids) <= _FEW:
+        if len(ids) <= _MAX_SINGLE_READS:
             return [[column[id].as_py() for id in ids] for column in self._columns]
         return [column.to_pylist() for column in self._items.take(pa.array(ids, pa.int32())).columns]
 
@@ -164,12 +164,12 @@ class _SortedTexts:
         for increment in increments:
             values = increment.content.items[column]
             texts.append(_texts(increment.content.items, column))
-            owners.append(_owners(values, np.arange(len(texts[-1]), dtype=np.int32)) + np.int32(increment.before))
+            owners.append(_owners(values, np.arange(len(texts[-1]), dtype=np.int32)) + np.int32(increment.offset))
             if column == "names":
                 texts.append(increment.content.names["names"].flatten())
                 owners.append(owner_ids(increment.content.names))
         all_texts, all_owners = pa.concat_arrays(texts), np.concatenate(owners)
-        return cls(all_texts, _sorted_places(all_texts), all_owners.take)
+        return cls(all_texts, _text_order(all_texts), all_owners.take)
 
     def owners_of(self, value: str) -> Int32:
         """Return the items with this text."""
@@ -184,7 +184,7 @@ class _SortedTexts:
         return str(self.texts[int(place)].as_py())
 
 
-def _sorted_places(texts: pa.Array) -> Int32:
+def _text_order(texts: pa.Array) -> Int32:
     """Return the positions of the texts, sorted by text, without nulls."""
     order = pc.sort_indices(texts).to_numpy()[: len(texts) - texts.null_count]  # nulls are last
     return order.astype(np.int32)

@@ -19,10 +19,10 @@ from graphkin.protocol.errors import Conflict, Damage, StoreDamaged
 from graphkin.protocol.keys import Key, digest_of
 from graphkin.runtime.files import partial
 from graphkin.store.base import require_schema_version
-from graphkin.store.disk import disk
+from graphkin.store.disk import translate_disk_errors
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.database import has_table, integrity_problem, read_transaction, transaction
-from graphkin.store.keys import Keys, oldest_first
+from graphkin.store.keys import Keys, sort_oldest_first
 
 _VERSION = 2
 _SCHEMA = (
@@ -68,7 +68,7 @@ class EmbeddedKeys(Keys):
             return []
         with read_transaction(self._path) as database:
             rows = self._rows(database)
-        return oldest_first([self._parse(row) for row in rows])
+        return sort_oldest_first([self._parse(row) for row in rows])
 
     def add(self, key: Key) -> None:
         if not self._path.exists() or not self._catalog.is_guarded():
@@ -102,7 +102,7 @@ class EmbeddedKeys(Keys):
         """
         if self._path.exists():
             return
-        with disk(self._path):
+        with translate_disk_errors(self._path):
             for leftover in self._path.parent.glob(f".{self._path.name}.*"):  # from processes that were killed here
                 leftover.unlink()
             with partial(self._path) as temporary:

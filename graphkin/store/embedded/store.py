@@ -12,14 +12,14 @@ from graphkin.protocol.manifest import Manifest, Rerun
 from graphkin.protocol.values import Kind
 from graphkin.runtime.files import whole
 from graphkin.store.base import Collection, Draft, Generation, Growth, Store, require_independent
-from graphkin.store.disk import disk
+from graphkin.store.disk import translate_disk_errors
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft, sweep
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.growth import EmbeddedGrowth
 from graphkin.store.embedded.keys import EmbeddedKeys
 from graphkin.store.keys import Keys
-from graphkin.store.reruns import KeptRerun, decode_rerun, encode_rerun
+from graphkin.store.reruns import RerunRecord, decode_rerun, encode_rerun
 
 _CATALOG, _KEYS = "catalog.sqlite", "keys.sqlite"
 
@@ -58,7 +58,7 @@ class EmbeddedStore(Store):
         self._catalog.check()
 
     def _create(self) -> None:
-        with disk(self._folder):
+        with translate_disk_errors(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             if self._catalog.exists():
                 return
@@ -149,7 +149,7 @@ class EmbeddedStore(Store):
 
     def _acquire_writer_lock(self, collection: str) -> FileLock:
         lock = FileLock(self._locks / collection, timeout=0)
-        with disk(self._folder):
+        with translate_disk_errors(self._folder):
             self._locks.mkdir(exist_ok=True)
             try:
                 lock.acquire()
@@ -166,7 +166,7 @@ class EmbeddedStore(Store):
         self._catalog.manifest(collection, generation)  # raises `NotFound` before a lock file is created
         lock = self._acquire_writer_lock(collection)
         try:
-            with disk(self._folder):
+            with translate_disk_errors(self._folder):
                 self._rerun_file(collection, generation).unlink(
                     missing_ok=True
                 )  # first: a crash must not leave it without its catalog row
@@ -184,7 +184,7 @@ class EmbeddedStore(Store):
             lock = self._acquire_writer_lock(collection)
             try:
                 folder = self._collections / collection
-                with disk(self._folder):
+                with translate_disk_errors(self._folder):
                     sweep(folder, self._catalog)
                     reader.copy_files(folder, advance)
                     self._catalog.publish(collection, reader.manifest)
@@ -197,12 +197,12 @@ class EmbeddedStore(Store):
 
     def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
         file = self._rerun_file(collection, generation)
-        with disk(self._folder):
+        with translate_disk_errors(self._folder):
             file.parent.mkdir(parents=True, exist_ok=True)
             with whole(file) as temporary:
                 temporary.write_bytes(encode_rerun(rerun, rejections))
 
-    def rerun(self, collection: str, generation: str) -> KeptRerun | None:
+    def rerun(self, collection: str, generation: str) -> RerunRecord | None:
         file = self._rerun_file(collection, generation)
         try:
             return decode_rerun(str(file.relative_to(self._folder)), file.read_bytes())

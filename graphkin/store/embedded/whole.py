@@ -10,7 +10,7 @@ from graphkin.protocol.errors import StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr
 from graphkin.store.embedded.fragment import FragmentFiles
-from graphkin.store.identity import DIGEST, blocks_of
+from graphkin.store.identity import DIGEST_SIZE, block_count
 from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
 INDEX = "index."
@@ -56,7 +56,7 @@ class WholeFragment:
             "forest.target.npy": (np.int32, forest_edges),
             "forest.similarity.npy": (np.float32, forest_edges),
             DROPPED: (np.int32, items),
-            BLOCKS: (np.uint8, blocks_of(items), DIGEST),
+            BLOCKS: (np.uint8, block_count(items), DIGEST_SIZE),
             indptr: (np.int64, items + 1),
             indices: (np.int32, link_ends),
         }

@@ -18,14 +18,14 @@ from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.disk import user_workspace
 from graphkin.store.identity import BlockTree, generation_id
-from graphkin.store.lake.layout import FOLDERS, MANIFEST, RUN, Group, Lake, Part, parse_manifest, seal_manifest
+from graphkin.store.lake.layout import FOLDERS, MANIFEST, RUN_DIGITS, Group, Lake, Part, parse_manifest, seal_manifest
 from graphkin.store.lake.parts import (
-    FOREST,
+    FOREST_ROWS,
     ROWS,
     PartBuffer,
+    add_ids,
     edge_table,
     table_buffer,
-    with_ids,
     write_array,
     write_table,
 )
@@ -53,7 +53,7 @@ class LakeDraft(Draft):
         self._blocks = BlockTree()
         self._item_count = 0
         self._edges: list[Edges] = []
-        self._run = token_hex(RUN // 2)
+        self._run = token_hex(RUN_DIGITS // 2)
         self._release = place.claim()
         self._is_open = True
         try:
@@ -69,7 +69,7 @@ class LakeDraft(Draft):
         self._items.add(pa.Table.from_batches([items]))
 
     def _write_items(self, rows: pa.Table) -> None:
-        self._table("items", with_ids(rows, self._item_count))
+        self._table("items", add_ids(rows, self._item_count))
         self._item_count += len(rows)
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
@@ -87,8 +87,8 @@ class LakeDraft(Draft):
             self._array("dropped", dropped[start : start + ROWS])
 
     def write_forest(self, forest: Edges) -> None:
-        for start in range(0, len(forest), FOREST):
-            self._table("forest", edge_table(forest.take(slice(start, start + FOREST))))
+        for start in range(0, len(forest), FOREST_ROWS):
+            self._table("forest", edge_table(forest.take(slice(start, start + FOREST_ROWS))))
 
     def write_links(self, links: Links) -> None:
         self._array("links.indptr", links.indptr)
@@ -196,7 +196,7 @@ def publish(
         published_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     if not place.create(MANIFEST, seal_manifest(Lake(collection=collection, manifest=manifest, parts=dict(parts)))):
-        raise place.lost()
+        raise place.overtaken_error()
     with suppress(StoreError):  # it is published, and readers ignore files that the manifest does not list
         sweep(place)
     return manifest

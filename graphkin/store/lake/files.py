@@ -133,7 +133,7 @@ class LakeFiles:
             self._warn(name, error)
             return np.concatenate(list(pieces()))
 
-    def derived(self, name: str, group: Group, write: Callable[[Path], object]) -> Arrays:
+    def computed_arrays(self, name: str, group: Group, write: Callable[[Path], object]) -> Arrays:
         """Return the mapped arrays that `write` computes from the parts of a group, by name.
 
         `write` receives a folder and writes .npy files into it.

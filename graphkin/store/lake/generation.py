@@ -84,7 +84,7 @@ class LakeGeneration(MappedGeneration):
         columns = self._all_columns if names is None else names
         self._require_columns(columns)
         if len(ids):
-            self._require(int(ids.min()), int(ids.max()))
+            self._require_ids(int(ids.min()), int(ids.max()))
         owners = np.searchsorted(self._starts, ids, side="right") - 1
         order = np.argsort(owners, kind="stable")
         tables = [pa.schema([self._schema.field(name) for name in columns]).empty_table()]
@@ -108,16 +108,16 @@ class LakeGeneration(MappedGeneration):
         self._require_field(field, value)
         with self._mutex:
             if field not in self._indexes:
-                self._indexes[field] = self._index_of(_COLUMNS[field])
+                self._indexes[field] = self._build_text_index(_COLUMNS[field])
         return self._indexes[field].find(value, after, limit)
 
-    def _index_of(self, column: str) -> TextIndex:
+    def _build_text_index(self, column: str) -> TextIndex:
         parts = (
             (first, self._rows(part, [column]).column(0).combine_chunks())
             for part, first in zip(self._files.parts("items"), self._starts.tolist(), strict=False)
         )
         return TextIndex(
-            **self._files.derived(f"texts of {column}", "items", lambda folder: write_index(folder, parts))
+            **self._files.computed_arrays(f"texts of {column}", "items", lambda folder: write_index(folder, parts))
         )
 
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
@@ -149,12 +149,12 @@ class LakeGeneration(MappedGeneration):
     def _dropped(self) -> Int32 | None:
         if self.manifest.dropped is None:
             return None
-        dropped = self._sized("dropped")
+        dropped = self._array_per_item("dropped")
         if (dropped < 0).any():
             raise self._files.damage_error("dropped", "it holds negative counts")
         return dropped
 
-    def _sized(self, group: Group) -> NDArray[Any]:
+    def _array_per_item(self, group: Group) -> NDArray[Any]:
         array = self._files.array(group)
         if len(array) != self.size:
             raise self._files.damage_error(group, f"{len(array)} rows do not fit the manifest")
@@ -192,7 +192,7 @@ class LakeGeneration(MappedGeneration):
     def _fingerprints(self) -> Fingerprints:
         if not self._files.parts("fingerprints"):
             return Fingerprints(np.empty((self.size, 0), np.uint64), np.zeros(self.size, np.int32))
-        words = self._sized("fingerprints")
+        words = self._array_per_item("fingerprints")
         return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
 
     def index(self) -> dict[str, NDArray[Any]]:

@@ -57,11 +57,11 @@ _NAMES: dict[Group, str] = {
 FOLDERS = {name.partition("/")[0] for name in _NAMES.values()}
 
 
-RUN = 16
+RUN_DIGITS = 16
 """The number of hexadecimal digits of the name of a run."""
 
 
-def name_of(group: Group, number: int, run: str) -> str:
+def part_name(group: Group, number: int, run: str) -> str:
     """Return the file name of a part that a run writes."""
     return _NAMES[group].format(number, run)
 
@@ -90,7 +90,7 @@ class Lake(Frozen):
 
 def seal_manifest(lake: Lake) -> bytes:
     """Return the bytes of `manifest.json`: the lake and the SHA-256 of its content."""
-    return seal.sealed("lake", lake.model_dump(mode="json", exclude={"manifest": {"fragments"}}))
+    return seal.seal_document("lake", lake.model_dump(mode="json", exclude={"manifest": {"fragments"}}))
 
 
 def parse_manifest(content: bytes) -> Lake:
@@ -101,7 +101,7 @@ def parse_manifest(content: bytes) -> Lake:
         StoreFormat: Another program, or a newer graphkin, wrote the manifest.
     """
     try:
-        values, is_intact = seal.unsealed("lake", content)
+        values, is_intact = seal.unseal_document("lake", content)
     except ValueError as error:
         raise StoreFormat(
             "this manifest.json is no lake's", given=f"{error}", expected="one that `graphkin export lake` wrote"

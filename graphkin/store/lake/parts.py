@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from graphkin.runtime.files import read_header
 from graphkin.store.columns import ID
-from graphkin.store.lake.layout import Group, Part, name_of
+from graphkin.store.lake.layout import Group, Part, part_name
 from graphkin.store.lake.place import Place
 from graphkin.store.records import EDGE_SCHEMA, Edges
 
 ROWS = 65_536
 """The number of items per part, and of owners per shard of the graph."""
 
-FOREST = 1 << 20
+FOREST_ROWS = 1 << 20
 """The number of edges per part of the forest."""
 
 Rows = TypeVar("Rows", bound=Sized)
@@ -32,14 +32,14 @@ def write_table(place: Place, run: str, group: Group, number: int, table: pa.Tab
     """Write a table as Parquet. The name follows from run and number, and the bytes depend only on the table."""
     sink = io.BytesIO()
     pq.write_table(table.combine_chunks(), sink, compression="zstd", row_group_size=_ROW_GROUP)
-    return _write_part(place, name_of(group, number, run), len(table), sink.getvalue())
+    return _write_part(place, part_name(group, number, run), len(table), sink.getvalue())
 
 
 def write_array(place: Place, run: str, group: Group, number: int, array: NDArray[Any]) -> Part:
     """Write an array as .npy. The name follows from run and number, and the bytes depend only on the array."""
     sink = io.BytesIO()
     npy.write_array(sink, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
-    return _write_part(place, name_of(group, number, run), len(array), sink.getvalue())
+    return _write_part(place, part_name(group, number, run), len(array), sink.getvalue())
 
 
 def _write_part(place: Place, name: str, rows: int, content: bytes) -> Part:
@@ -120,7 +120,7 @@ def table_buffer(write: Callable[[pa.Table], object]) -> PartBuffer[pa.Table]:
     return PartBuffer(pa.concat_tables, lambda table, start: table.slice(start, ROWS), write)
 
 
-def with_ids(items: pa.Table, first: int) -> pa.Table:
+def add_ids(items: pa.Table, first: int) -> pa.Table:
     """Return rows of the item table with a column of ids that starts at `first`."""
     return items.add_column(0, ID, pa.array(np.arange(first, first + len(items), dtype=np.int32)))
 

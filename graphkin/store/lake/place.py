@@ -33,7 +33,7 @@ class Place(Location):
         """
         return self.lock(LOCK)
 
-    def lost(self) -> StoreError:
+    def overtaken_error(self) -> StoreError:
         """Return the error of a writer that another one has overtaken."""
         return StoreError(
             "another writer has published this lake meanwhile",
@@ -48,7 +48,7 @@ class Place(Location):
             with super()._reached():
                 yield
         except PartialFileRemoved as error:
-            raise self.lost() from error
+            raise self.overtaken_error() from error
         except Locked as error:
             raise StoreBusy(
                 "another process is writing this lake",

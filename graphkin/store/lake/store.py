@@ -14,7 +14,7 @@ from graphkin.store.lake.generation import LakeGeneration
 from graphkin.store.lake.layout import MANIFEST, Lake, parse_manifest
 from graphkin.store.lake.place import Place
 
-_ROOM = 64 * 2**30  # bytes, the size limit of the cache
+_CACHE_BYTES = 64 * 2**30  # bytes, the size limit of the cache
 
 
 class LakeStore(Store):
@@ -49,10 +49,10 @@ class LakeStore(Store):
         return [Collection(lake.collection, lake.manifest.kind, id, (id,))]
 
     def open(self, collection: str, generation: str | None = None) -> Generation:
-        lake = self._published(collection, generation)
-        return LakeGeneration(lake, LakeFiles(self._place, lake, ArrayCache(self._cache, _ROOM)))
+        lake = self._read_published(collection, generation)
+        return LakeGeneration(lake, LakeFiles(self._place, lake, ArrayCache(self._cache, _CACHE_BYTES)))
 
-    def _published(self, collection: str, generation: str | None) -> Lake:
+    def _read_published(self, collection: str, generation: str | None) -> Lake:
         self.collection(collection)
         lake = self._lake()
         if lake is None or generation not in (None, lake.manifest.generation):
@@ -64,7 +64,7 @@ class LakeStore(Store):
         return LakeDraft(self._place, collection)
 
     def delete(self, collection: str, generation: str) -> None:
-        lake = self._published(collection, generation)
+        lake = self._read_published(collection, generation)
         self._place.remove(MANIFEST)
         for part in lake.all_parts():
             self._place.remove(part.name)

@@ -27,9 +27,9 @@ from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
-from graphkin.store.neo4j.items import Keys, caption
-from graphkin.store.records import Edges, UInt64, shortest
-from graphkin.store.transfer import Stage, silent
+from graphkin.store.neo4j.items import NodeProperties, caption
+from graphkin.store.records import Edges, UInt64, to_decimal_floats
+from graphkin.store.transfer import Stage, no_progress
 
 _STORE = "name,version:long,position:long"
 _COLLECTION = ":ID(Collection),name,kind,current"
@@ -69,7 +69,7 @@ class TaskRunner(Protocol):
         """Return the result of a task for each part number, in order. Raises the errors of the tasks."""
 
 
-def in_turn(generation: Generation, stage: Stage = silent) -> TaskRunner:
+def serial_runner(generation: Generation, stage: Stage = no_progress) -> TaskRunner:
     """Return a runner that runs tasks in this process, one after the other."""
 
     def run(name: str, task: PartTask[T], tasks: int) -> list[T]:
@@ -106,7 +106,7 @@ def write_import(generation: Generation, folder: Path, run_tasks: TaskRunner, ro
     files.longest = max(files.longest, *run_tasks("parts", parts.write, tasks))
     sweep(folder)  # remove partial files of tasks that died
     with files.relationships("SPANS", _EDGE) as write:
-        write(_ends(generation.forest()))
+        write(_edge_columns(generation.forest()))
     links = generation.links()
     if links is not None:
         with files.relationships("LINKED", _LINK) as write:
@@ -256,7 +256,7 @@ class Parts:
             )
             ids = _part_ids(self.rows, generation, number)
             self._write_items(generation, ids, items, names)
-            edges.write(_ends(csr.shard_edges(csr.shard(generation.graph(), ids), ids.start)))
+            edges.write(_edge_columns(csr.shard_edges(csr.shard(generation.graph(), ids), ids.start)))
         return max(items.longest, names.longest)
 
     def _write_items(self, generation: Generation, part: range, items: _Table, names: _Table) -> None:
@@ -287,7 +287,7 @@ def _property_columns(schema: pa.Schema) -> list[str]:
 
 def _property_header(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     """Return the header of the columns of properties: the name and type of each node property."""
-    keys = Keys(schema)
+    keys = NodeProperties(schema)
     typed_keys = (
         pair for name in columns for pair in zip(keys.for_column(name), _types(schema.field(name)), strict=True)
     )
@@ -310,7 +310,7 @@ def _types(field: pa.Field) -> list[str]:
 
 
 def _node_values(column: pa.Array) -> list[pa.Array]:
-    """Return the values of the node properties of a column, in the order of `Keys.for_column`."""
+    """Return the values of the node properties of a column, in the order of `NodeProperties.for_column`."""
     return [numbers(column), texts(column)] if pa.types.is_struct(column.type) else [column]
 
 
@@ -350,5 +350,5 @@ def _write_rejections(generation: Generation, files: _Files, token: str) -> None
             offset += batch.num_rows
 
 
-def _ends(edges: Edges) -> list[Any]:
-    return [edges.source, edges.target, shortest(edges.similarity)]
+def _edge_columns(edges: Edges) -> list[Any]:
+    return [edges.source, edges.target, to_decimal_floats(edges.similarity)]

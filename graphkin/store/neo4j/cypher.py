@@ -219,7 +219,7 @@ RETURN g.graph AS graph, g.manifest AS manifest
 FORGET = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection, graph: $graph}}) WHERE g.deleted_at IS NOT NULL REMOVE g.graph
 """
-BELONGINGS: dict[str, str] = {Label.NAME: "digest", Label.REJECTION: "n", Label.BATCH: "n"}
+OTHER_NODES: dict[str, str] = {Label.NAME: "digest", Label.REJECTION: "n", Label.BATCH: "n"}
 
 # Reading a generation
 
@@ -233,7 +233,7 @@ SCAN = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
 RETURN i.id AS id, [key IN $keys | i[key]] AS row ORDER BY id
 """
-PICK = """
+TAKE = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids RETURN i.id AS id, [key IN $keys | i[key]] AS row
 """
 FIND_SMILES = """
@@ -252,7 +252,7 @@ FIND_NAME_IN_ANY_CASE = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id > $after AND any(n IN i.names WHERE toLower(n) = toLower($value))
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
-NAMES_ABOUT = """
+SIMILAR_NAMES = """
 MATCH (i:{label}) WHERE i.graph = $graph UNWIND i.names AS name
 WITH name, toLower(name) AS lower WHERE lower STARTS WITH $beginning OR lower ENDS WITH $ending
 RETURN name LIMIT $limit

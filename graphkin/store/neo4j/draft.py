@@ -22,9 +22,9 @@ from graphkin.store.identity import BlockTree, generation_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
-from graphkin.store.neo4j.items import Keys, caption
-from graphkin.store.neo4j.removal import remove
-from graphkin.store.records import Edges, Int32, Int64, Links, UInt64, shortest
+from graphkin.store.neo4j.items import NodeProperties, caption
+from graphkin.store.neo4j.removal import delete_graph
+from graphkin.store.records import Edges, Int32, Int64, Links, UInt64, to_decimal_floats
 
 _LEASE = 60.0  # seconds without a renewal after which a writer counts as dead
 _ROWS = 5_000
@@ -45,12 +45,12 @@ class Neo4jDraft(Draft):
         self._cached_nodes: Int64 = np.empty(0, np.int64)
         self._lease = _Lease(connection, collection, self._graph)
         for token in self._lease.take():
-            remove(connection, self._label, token)
+            delete_graph(connection, self._label, token)
         connection.run(cypher.CLEAR_LEFTOVERS, collection=collection, graph=self._graph)
 
     def append_items(self, items: pa.RecordBatch) -> None:
         rows: list[dict[str, Any]] = []
-        for id, properties in enumerate(Keys(items.schema).nodes(items), self._items):
+        for id, properties in enumerate(NodeProperties(items.schema).nodes(items), self._items):
             if "smiles" in properties:
                 properties["digest"] = digest(properties["smiles"])
             properties["name"] = caption(properties["names"], properties.get("smiles") or properties.get("structure"))
@@ -109,7 +109,7 @@ class Neo4jDraft(Draft):
         for start in range(0, len(edges), _ROWS):
             part = by_source[start : start + _ROWS]
             grouped = _group_by_source(
-                nodes[edges.source[part]], nodes[edges.target[part]], shortest(edges.similarity[part])
+                nodes[edges.source[part]], nodes[edges.target[part]], to_decimal_floats(edges.similarity[part])
             )
             self._write((statement, grouped))
 
@@ -173,7 +173,7 @@ class Neo4jDraft(Draft):
 
     def discard(self) -> None:
         if self._lease.release() and self._lease.renew():  # otherwise it is published, even if no confirmation arrived
-            remove(self._connection, self._label, self._graph)
+            delete_graph(self._connection, self._label, self._graph)
             self._connection.run(cypher.END_DRAFT, collection=self._collection, graph=self._graph)
 
 

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.protocol.policy import Policy
-from graphkin.store.neo4j.projection import Projectable, Vertices
+from graphkin.store.neo4j.projection import ProjectableGeneration, Vertices
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling import first_order, walks
 from graphkin.store.sampling.base import Engine, Positive, PositiveSets, Sampler, require_ids
 from graphkin.store.sampling.philox import PAD, SERVER, block, replay_key, uniforms
-from graphkin.store.sampling.race import arrival
+from graphkin.store.sampling.race import arrival_time
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 _NODES = 1 << 20  # node ids per call: a few seconds, far below the 100 s after which GDS ends a stalled stream
@@ -41,7 +41,7 @@ class GdsSampler(Sampler):
 
     engine: Engine = "gds"
 
-    def __init__(self, generation: Projectable, *, max_bytes: int | None = None) -> None:
+    def __init__(self, generation: ProjectableGeneration, *, max_bytes: int | None = None) -> None:
         self._generation = generation
         self._projection = generation.projection()
         self._max_bytes = max_bytes
@@ -49,7 +49,7 @@ class GdsSampler(Sampler):
         self._cached_vertices: Vertices | None = None
         self._snapshot: SnapshotSampler | None = None
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         return self._projection.exists()
 
     def prepare(self) -> None:
@@ -60,8 +60,8 @@ class GdsSampler(Sampler):
         self._projection.drop()
 
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
-        if not _is_walked_by_gds(policy):
-            return self._in_process().positives(anchors, policy, seed, epoch)
+        if not _is_sampled_by_gds(policy):
+            return self._snapshot_sampler().positives(anchors, policy, seed, epoch)
         item_ids = require_ids(anchors, self._generation.size)
         key = replay_key(seed, self._generation.id, policy.canonical(), epoch)
         # GDS would return the walks of a repeated source twice.
@@ -81,24 +81,26 @@ class GdsSampler(Sampler):
 
         The path of a positive is the path with the fewest edges, because the walks themselves are not stored.
         """
-        if not _is_walked_by_gds(policy):
-            return self._in_process().explain(anchor, policy, seed, epoch)
+        if not _is_sampled_by_gds(policy):
+            return self._snapshot_sampler().explain(anchor, policy, seed, epoch)
         sets = self.positives(np.array([anchor]), policy, seed, epoch)
         pairs = zip(sets.positives[0].tolist(), sets.visits[0].tolist(), strict=True)
         return [self._explain_one(anchor, id, visits, policy) for id, visits in pairs if id >= 0]
 
     def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
-        return self._in_process().negatives(seed, epoch, first, batches, count)
+        return self._snapshot_sampler().negatives(seed, epoch, first, batches, count)
 
     def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
-        return self._in_process().connecting_path(source, target, edges)
+        return self._snapshot_sampler().connecting_path(source, target, edges)
 
     def _random_walk(self, policy: Policy, key: np.uint64, anchors: Int32) -> tuple[Int32, NDArray[np.uint16]]:
         positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
         visits = np.zeros(positives.shape, dtype=np.uint16)
         for rows in _chunks(len(anchors), policy.walks * (policy.length + 1)):
             trails = self._trails(anchors[rows], policy.length, policy.walks, key, 0, policy.p, policy.q)
-            walks.draw_from(trails, anchors[rows], key, walks.from_policy(policy), positives[rows], visits[rows])
+            walks.sample_from_trails(
+                trails, anchors[rows], key, walks.from_policy(policy), positives[rows], visits[rows]
+            )
         return positives, visits
 
     def _first_order(self, policy: Policy, key: np.uint64, anchors: Int32) -> Int32:
@@ -108,7 +110,7 @@ class GdsSampler(Sampler):
 
         def take(ends: Int32, rows: Int64) -> None:
             chunk = positives[rows]
-            first_order.take(ends, degrees[rows], anchors[rows], policy.pad == "self", chunk)
+            first_order.fill_from_samples(ends, degrees[rows], anchors[rows], policy.pad == "self", chunk)
             positives[rows] = chunk
 
         short = np.arange(len(anchors))
@@ -132,7 +134,7 @@ class GdsSampler(Sampler):
         levels = [uniforms(key, anchor, slot, 0, PAD)[0] * sums[-1] for slot in range(k)]
         is_open = ~np.isin(neighbors.ids, positives)
         weights = zip(neighbors.ids[is_open].tolist(), neighbors.similarity[is_open].tolist(), strict=True)
-        times = [arrival(key, anchor, id, similarity) for id, similarity in weights]
+        times = [arrival_time(key, anchor, id, similarity) for id, similarity in weights]
         return np.concatenate(
             [neighbors.ids[is_open][np.argsort(times)], neighbors.ids[np.searchsorted(sums, levels, "right")]]
         )
@@ -157,7 +159,7 @@ class GdsSampler(Sampler):
                 self._cached_vertices = self._generation.vertices()
             return self._cached_vertices
 
-    def _in_process(self) -> SnapshotSampler:
+    def _snapshot_sampler(self) -> SnapshotSampler:
         with self._lock:
             if self._snapshot is None:
                 self._snapshot = SnapshotSampler(self._generation.graph(), self._generation.id)
@@ -177,7 +179,7 @@ class GdsSampler(Sampler):
         )
 
 
-def _is_walked_by_gds(policy: Policy) -> bool:
+def _is_sampled_by_gds(policy: Policy) -> bool:
     if policy.name != "random_walk":
         return policy.name == "first_order"
     if policy.restart:  # GDS does not support restarts

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Deleted
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
-from graphkin.store.base import MAX_CANDIDATES, Field, Neighbors, Path, Subgraph, rounded
+from graphkin.store.base import MAX_CANDIDATES, Field, Neighbors, Path, Subgraph, as_float32
 from graphkin.store.columns import item_schema
 from graphkin.store.identity import links_digest
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
 from graphkin.store.neo4j.gds import GdsSampler
-from graphkin.store.neo4j.items import Keys
-from graphkin.store.neo4j.projection import Projectable, Projection, Vertices
+from graphkin.store.neo4j.items import NodeProperties
+from graphkin.store.neo4j.projection import ProjectableGeneration, Projection, Vertices
 from graphkin.store.records import (
     REJECTION_SCHEMA,
     Edges,
@@ -29,7 +29,7 @@ from graphkin.store.records import (
     Graph,
     Int32,
     Links,
-    shortest,
+    to_decimal_floats,
 )
 from graphkin.store.sampling.base import Engine, Sampler
 
@@ -38,7 +38,7 @@ _ENDS = ("source", "target")
 _EDGE_PAGE = 20_000  # items per query for edges
 
 
-class Neo4jGeneration(Projectable):
+class Neo4jGeneration(ProjectableGeneration):
     """A generation that is read from the server.
 
     The whole graph, the fingerprints, the forest and the links are read once, when first needed, and kept in memory. A
@@ -51,7 +51,7 @@ class Neo4jGeneration(Projectable):
         self._connection = connection
         self._label = cypher.item_label(manifest.kind)
         self._token = graph
-        self._keys = Keys(item_schema(manifest))
+        self._keys = NodeProperties(item_schema(manifest))
         self._lock = threading.RLock()
         self._graph: Graph | None = None
         self._fingerprints: Fingerprints | None = None
@@ -69,7 +69,7 @@ class Neo4jGeneration(Projectable):
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        rows_by_id = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._stored(None))}
+        rows_by_id = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._node_keys(None))}
         rows = [rows_by_id[id] for id in ids]
         columns = self._table(rows, self._all_columns[1:]).columns
         counts = ([row[name] for row in rows] for name in ("degree", "dropped"))
@@ -77,7 +77,7 @@ class Neo4jGeneration(Projectable):
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)
-        ids, keys = self._require_range(start, stop), self._stored(names)
+        ids, keys = self._require_range(start, stop), self._node_keys(names)
         return (
             self._table(self._read(cypher.SCAN, start=page, stop=min(page + _PAGE, ids.stop), keys=keys), names)
             for page in range(ids.start, ids.stop, _PAGE)
@@ -86,11 +86,13 @@ class Neo4jGeneration(Projectable):
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
         columns = self._all_columns if names is None else names
         self._require_columns(columns)
-        self._require(*ids.tolist())
-        rows_by_id = {row["id"]: row for row in self._read(cypher.PICK, ids=ids.tolist(), keys=self._stored(columns))}
+        self._require_ids(*ids.tolist())
+        rows_by_id = {
+            row["id"]: row for row in self._read(cypher.TAKE, ids=ids.tolist(), keys=self._node_keys(columns))
+        }
         return self._table([rows_by_id[id] for id in ids.tolist()], columns)
 
-    def _stored(self, names: Sequence[str] | None) -> list[str]:
+    def _node_keys(self, names: Sequence[str] | None) -> list[str]:
         """Return the node properties that hold some columns, by default all columns."""
         return self._keys.for_columns(self._all_columns if names is None else names)
 
@@ -108,7 +110,7 @@ class Neo4jGeneration(Projectable):
         return [row["id"] for row in rows]
 
     def _candidate_names(self, prefix: str, suffix: str) -> list[str]:
-        rows = self._read(cypher.NAMES_ABOUT, beginning=prefix, ending=suffix, limit=MAX_CANDIDATES)
+        rows = self._read(cypher.SIMILAR_NAMES, beginning=prefix, ending=suffix, limit=MAX_CANDIDATES)
         return [row["name"] for row in rows]
 
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
@@ -119,10 +121,10 @@ class Neo4jGeneration(Projectable):
     def neighbors(
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
     ) -> Neighbors:
-        self._require(id)
+        self._require_ids(id)
         offset = min(offset, self.size)  # Cypher accepts no list position beyond 2^31
         stop = self.size if limit is None else offset + limit
-        threshold = _threshold(rounded(min_similarity))
+        threshold = _threshold(as_float32(min_similarity))
         (row,) = self._connection.read(
             cypher.NEIGHBORS.format(label=self._label),
             graph=self._token,
@@ -137,8 +139,8 @@ class Neo4jGeneration(Projectable):
     def subgraph(
         self, id: int, hops: int, max_items: int, max_edges: int, min_similarity: float | None = None
     ) -> Subgraph:
-        self._require(id)
-        return traverse.subgraph(self._rows, id, hops, max_items, max_edges, rounded(min_similarity))
+        self._require_ids(id)
+        return traverse.subgraph(self._rows, id, hops, max_items, max_edges, as_float32(min_similarity))
 
     def _rows(self, ids: Int32, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
         (row,) = self._read(cypher.ROWS, ids=ids.tolist(), threshold=_threshold(threshold))
@@ -146,16 +148,16 @@ class Neo4jGeneration(Projectable):
         return directed.source, directed.target, directed.similarity
 
     def path(self, source: int, target: int, max_hops: int, min_similarity: float | None = None) -> Path | None:
-        self._require(source, target)
-        return traverse.path(self.graph(), source, target, max_hops, rounded(min_similarity))
+        self._require_ids(source, target)
+        return traverse.path(self.graph(), source, target, max_hops, as_float32(min_similarity))
 
     def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
-        threshold = _threshold(rounded(min_similarity))
+        threshold = _threshold(as_float32(min_similarity))
         if ids is None:
             starts = range(0, self.size, _EDGE_PAGE)
             pages = (self._read(cypher.EDGES, start=s, stop=s + _EDGE_PAGE, threshold=threshold)[0] for s in starts)
             return (edges for page in pages if len(edges := _sort_edges(_edges(page))))
-        self._require(*ids.tolist())
+        self._require_ids(*ids.tolist())
         selected = np.unique(ids)
         (row,) = self._read(cypher.EDGES_FROM, ids=selected.tolist(), threshold=threshold)
         edges = _sort_edges(_edges(row))
@@ -249,7 +251,7 @@ def _threshold(threshold: np.float32) -> float:
 
     The server stores similarities as the shortest doubles, which keep the order.
     """
-    return shortest(np.array([threshold]))[0]
+    return to_decimal_floats(np.array([threshold]))[0]
 
 
 def _sort_edges(edges: Edges) -> Edges:

@@ -17,10 +17,10 @@ RESERVED = ("graph", "id", *ITEM_SCHEMA.names, "digest", "fingerprint", "dropped
 
 _CAPTION = 1000  # characters of a caption that is not a name
 
-_LONGEST = 1000  # characters of a property name; the server accepts at most 16,383 bytes
+_MAX_NAME = 1000  # characters of a property name; the server accepts at most 16,383 bytes
 
 
-class Keys:
+class NodeProperties:
     """The node properties that hold the columns of a schema.
 
     A name that is taken gets the prefix `property.`. Of a long name the first characters are kept, followed by a hash.
@@ -92,4 +92,4 @@ def _column(field: pa.Field, values: list[Any]) -> pa.Array:
 
 
 def _shorten(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…{content_digest(name, 0).hex()}"
+    return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…{content_digest(name, 0).hex()}"

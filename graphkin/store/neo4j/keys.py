@@ -4,7 +4,7 @@ from pydantic import ValidationError
 
 from graphkin.protocol.errors import Conflict, Damage, StoreDamaged
 from graphkin.protocol.keys import Key
-from graphkin.store.keys import Keys, oldest_first
+from graphkin.store.keys import Keys, sort_oldest_first
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 
@@ -18,7 +18,7 @@ class Neo4jKeys(Keys):
         return int(row["version"])
 
     def all(self) -> list[Key]:
-        return oldest_first([_read(row["id"], row["key"]) for row in self._connection.read(cypher.KEYS)])
+        return sort_oldest_first([_read(row["id"], row["key"]) for row in self._connection.read(cypher.KEYS)])
 
     def add(self, key: Key) -> None:
         self._connection.run(cypher.KEY_SCHEMA)

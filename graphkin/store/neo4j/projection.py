@@ -138,7 +138,7 @@ class Projection:
         drop_projection(self._connection, self._graph)
 
 
-class Projectable(Generation):
+class ProjectableGeneration(Generation):
     """A generation whose graph a server can project and walk on."""
 
     @abstractmethod

@@ -3,17 +3,17 @@
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 
-_AT_ONCE = 20_000
+_ROWS_PER_TRANSACTION = 20_000
 
 
-def remove(connection: Connection, label: str, graph: str) -> None:
+def delete_graph(connection: Connection, label: str, graph: str) -> None:
     """Delete the items, edges, names, rejections and batch markers of a draft or a deleted generation."""
     _drain(connection, cypher.DELETE_RELATIONSHIPS.format(label=label), graph)
-    keys = {label: "id", **cypher.BELONGINGS}
+    keys = {label: "id", **cypher.OTHER_NODES}
     for node_label, key in keys.items():
         _drain(connection, cypher.DELETE_NODES.format(label=node_label, key=key), graph)
 
 
 def _drain(connection: Connection, statement: str, graph: str) -> None:
-    while connection.run(statement, graph=graph, limit=_AT_ONCE)[0]["deleted"]:
+    while connection.run(statement, graph=graph, limit=_ROWS_PER_TRANSACTION)[0]["deleted"]:
         pass

@@ -26,8 +26,8 @@ from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.keys import Neo4jKeys
 from graphkin.store.neo4j.projection import drop_projection, is_projected
-from graphkin.store.neo4j.removal import remove
-from graphkin.store.reruns import KeptRerun, decode_rerun, encode_rerun
+from graphkin.store.neo4j.removal import delete_graph
+from graphkin.store.reruns import RerunRecord, decode_rerun, encode_rerun
 from graphkin.store.sampling.base import Engine
 
 _IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
@@ -124,14 +124,14 @@ class Neo4jStore(Store):
         for row in self._connection.read(cypher.DELETED, collection=collection):
             manifest = Manifest.model_validate_json(row["manifest"])
             drop_projection(self._connection, row["graph"])
-            remove(self._connection, cypher.item_label(manifest.kind), row["graph"])
+            delete_graph(self._connection, cypher.item_label(manifest.kind), row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
 
     def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
         key = {"collection": collection, "generation": generation}
         self._connection.run(cypher.KEEP_RERUN, **key, content=encode_rerun(rerun, rejections))
 
-    def rerun(self, collection: str, generation: str) -> KeptRerun | None:
+    def rerun(self, collection: str, generation: str) -> RerunRecord | None:
         rows = self._connection.read(cypher.RERUN, collection=collection, generation=generation)
         return decode_rerun(f"the repeated run of generation {generation[:12]}", rows[0]["content"]) if rows else None
 

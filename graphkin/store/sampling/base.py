@@ -78,7 +78,7 @@ class Sampler(ABC):
     engine: Engine
 
     @abstractmethod
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Return whether the sampler can respond at once. If it cannot, the first request calls `prepare`."""
 
     @abstractmethod

@@ -5,12 +5,12 @@ import numpy as np
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32
 from graphkin.store.sampling.philox import PAD, uniforms
-from graphkin.store.sampling.race import arrival, enter
-from graphkin.store.sampling.transitions import Transitions, pick
+from graphkin.store.sampling.race import arrival_time, insert_arrival
+from graphkin.store.sampling.transitions import Transitions, pick_edge
 
 
 @kernel
-def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
+def sample(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
     """Fill `positives`, (B, k) int32, with the first-order positives of each anchor.
 
     All entries are -1 before the call. The rows of isolated anchors keep -1. An anchor with fewer than k neighbors gets
@@ -25,18 +25,18 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
         entered = 0
         for edge in range(begin, end):
             neighbor = transitions.indices[edge]
-            time = arrival(key, anchor, neighbor, transitions.similarity[edge])
-            entered = enter(time, neighbor, times, positives[row], entered)
+            time = arrival_time(key, anchor, neighbor, transitions.similarity[edge])
+            entered = insert_arrival(time, neighbor, times, positives[row], entered)
         for slot in range(entered, len(times)):
             if pad_self:
                 positives[row, slot] = anchor
             else:
-                edge = pick(transitions, anchor, uniforms(key, anchor, slot, 0, PAD)[0])
+                edge = pick_edge(transitions, anchor, uniforms(key, anchor, slot, 0, PAD)[0])
                 positives[row, slot] = transitions.indices[edge]
 
 
 @kernel
-def take(ends: Int32, degrees: Int32, anchors: Int32, pad_self: bool, positives: Int32) -> None:
+def fill_from_samples(ends: Int32, degrees: Int32, anchors: Int32, pad_self: bool, positives: Int32) -> None:
     """Fill the open entries of `positives`, (B, k), which are -1, from independent samples: `ends`, (B, any number).
 
     The distinct samples, in order of first appearance, are distributed as successive samples without replacement. When

@@ -7,15 +7,15 @@ import numpy as np
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float64, Graph, Int32
 from graphkin.store.sampling.philox import NEGATIVE, uniforms
-from graphkin.store.sampling.race import arrival, enter
+from graphkin.store.sampling.race import arrival_time, insert_arrival
 from graphkin.store.sampling.transitions import bisect
-from graphkin.store.sampling.vertex_table import empty_table, slot
+from graphkin.store.sampling.vertex_table import empty_table, find_slot
 
 _POWER = 0.75
 _TRIES = 4  # samples per requested negative before a race decides the rest
 
 
-class Popularity(NamedTuple):
+class EligibleVertices(NamedTuple):
     """The vertices that have neighbors.
 
     Attributes:
@@ -29,23 +29,23 @@ class Popularity(NamedTuple):
     cumulative: Float64
 
 
-def from_graph(graph: Graph) -> Popularity:
+def from_graph(graph: Graph) -> EligibleVertices:
     """Return the sampling weights of the vertices of a graph."""
     degrees = graph.degrees()
     ids = np.flatnonzero(degrees).astype(np.int32)
     weights = degrees[ids].astype(np.float64) ** _POWER
-    return Popularity(ids, weights, np.cumsum(weights))
+    return EligibleVertices(ids, weights, np.cumsum(weights))
 
 
 @kernel
-def draw(popularity: Popularity, key: np.uint64, first: int, negatives: Int32) -> None:
+def sample(vertices: EligibleVertices, key: np.uint64, first: int, negatives: Int32) -> None:
     """Fill `negatives`, (batches, count) int32, each row by successive sampling without replacement.
 
     `count` must not exceed the number of vertices with neighbors. Repeated vertices are sampled again. If that takes
     too many attempts, because most of the weight is already taken, a race among the remaining vertices fills the row.
     Successive sampling has no memory, so the distribution is the same and the work is bounded.
     """
-    cumulative, count = popularity.cumulative, negatives.shape[1]
+    cumulative, count = vertices.cumulative, negatives.shape[1]
     table = empty_table(count)
     times = np.empty(count, np.float64)
     for row in range(len(negatives)):
@@ -54,22 +54,22 @@ def draw(popularity: Popularity, key: np.uint64, first: int, negatives: Int32) -
         size = 0
         for attempt in range(_TRIES * count):
             level = uniforms(key, batch, attempt, 0, NEGATIVE)[0] * cumulative[-1]
-            vertex = popularity.ids[bisect(cumulative, 0, len(cumulative), level)]
-            place = slot(table, vertex)
+            vertex = vertices.ids[bisect(cumulative, 0, len(cumulative), level)]
+            place = find_slot(table, vertex)
             if table[place] < 0:
                 table[place] = negatives[row, size] = vertex
                 size += 1
                 if size == count:
                     break
         if size < count:
-            _race(popularity, key, batch, table, times[size:], negatives[row, size:])
+            _race(vertices, key, batch, table, times[size:], negatives[row, size:])
 
 
 @kernel
-def _race(popularity: Popularity, key: np.uint64, batch: int, table: Int32, times: Float64, winners: Int32) -> None:
+def _race(vertices: EligibleVertices, key: np.uint64, batch: int, table: Int32, times: Float64, winners: Int32) -> None:
     entered = 0
-    for candidate in range(len(popularity.ids)):
-        vertex = popularity.ids[candidate]
-        if table[slot(table, vertex)] < 0:
-            time = arrival(key, batch, vertex, popularity.weights[candidate])
-            entered = enter(time, vertex, times, winners, entered)
+    for candidate in range(len(vertices.ids)):
+        vertex = vertices.ids[candidate]
+        if table[find_slot(table, vertex)] < 0:
+            time = arrival_time(key, batch, vertex, vertices.weights[candidate])
+            entered = insert_arrival(time, vertex, times, winners, entered)

@@ -11,15 +11,15 @@ import numpy as np
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float64
 from graphkin.store.sampling.philox import STEP, uniforms
-from graphkin.store.sampling.transitions import Transitions, bisect, find, pick
+from graphkin.store.sampling.transitions import Transitions, bisect, find_edge, pick_edge
 
 _ATTEMPTS = 16
-DRAWS = _ATTEMPTS + 1
+NUMBERS_PER_STEP = _ATTEMPTS + 1
 """The number of random draws that one step may use."""
 
 
 @kernel
-def step(
+def sample_step(
     transitions: Transitions,
     previous: int,
     here: int,
@@ -33,12 +33,12 @@ def step(
     """Sample the edge by which step `number` of a walk leaves `here`. Returns its position in the CSR arrays."""
     least = min(p, 1.0, q)
     for attempt in range(_ATTEMPTS):
-        proposal, thinning = uniforms(key, anchor, walk, number * DRAWS + attempt, STEP)
-        edge = pick(transitions, here, proposal)
+        proposal, thinning = uniforms(key, anchor, walk, number * NUMBERS_PER_STEP + attempt, STEP)
+        edge = pick_edge(transitions, here, proposal)
         if thinning < least / _divisor(transitions, previous, transitions.indices[edge], p, q):
             return edge
-    uniform, _ = uniforms(key, anchor, walk, number * DRAWS + _ATTEMPTS, STEP)
-    sums = _weighed(transitions, previous, here, p, q)
+    uniform, _ = uniforms(key, anchor, walk, number * NUMBERS_PER_STEP + _ATTEMPTS, STEP)
+    sums = _weighted_sums(transitions, previous, here, p, q)
     return transitions.indptr[here] + bisect(sums, 0, len(sums), uniform * sums[-1])
 
 
@@ -46,13 +46,13 @@ def step(
 def _divisor(transitions: Transitions, previous: int, candidate: int, p: float, q: float) -> float:
     if candidate == previous:
         return p
-    if find(transitions, previous, candidate) >= 0:
+    if find_edge(transitions, previous, candidate) >= 0:
         return 1.0
     return q
 
 
 @kernel
-def _weighed(transitions: Transitions, previous: int, here: int, p: float, q: float) -> Float64:
+def _weighted_sums(transitions: Transitions, previous: int, here: int, p: float, q: float) -> Float64:
     """Return the running sums of the weighted row.
 
     The weights are scaled by the smallest divisor, so that they neither vanish nor overflow.

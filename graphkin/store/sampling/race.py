@@ -14,14 +14,14 @@ from graphkin.store.sampling.philox import RACE, uniforms
 
 
 @kernel
-def arrival(key: np.uint64, subject: int, candidate: int, weight: float) -> float:
+def arrival_time(key: np.uint64, subject: int, candidate: int, weight: float) -> float:
     """Return the arrival time of a candidate: exponential with rate `weight`, keyed by (subject, candidate)."""
     uniform, _ = uniforms(key, subject, candidate, 0, RACE)
     return -math.log1p(-uniform) / weight
 
 
 @kernel
-def enter(time: float, candidate: int, times: Float64, winners: Int32, entered: int) -> int:
+def insert_arrival(time: float, candidate: int, times: Float64, winners: Int32, entered: int) -> int:
     """Insert a candidate into the first places, which are sorted by arrival time. Returns the number of taken places.
 
     `times` and `winners`, (k,) each, hold `entered` arrivals. If all k places are taken, the last one is dropped.

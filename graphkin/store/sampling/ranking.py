@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32
 from graphkin.store.sampling.philox import RANK, TIE, uniforms
-from graphkin.store.sampling.race import enter
+from graphkin.store.sampling.race import insert_arrival
 from graphkin.store.sampling.transitions import bisect
 
 TOP, COUNT, EXP = range(3)
 
 
 @kernel
-def choose(
+def select_positives(
     key: np.uint64,
     anchor: int,
     rank: int,
@@ -29,15 +29,15 @@ def choose(
     At least one vertex other than the anchor must have been visited.
     """
     ids, counts = np.empty(trails.size, np.int32), np.empty(trails.size, np.int32)
-    distinct = tally(trails, anchor, ids, counts)
+    distinct = count_visits(trails, anchor, ids, counts)
     if rank == TOP:
-        most_visited(key, anchor, pad_self, ids[:distinct], counts[:distinct], positives, visits)
+        take_most_visited(key, anchor, pad_self, ids[:distinct], counts[:distinct], positives, visits)
     else:
-        by_visits(key, anchor, rank == EXP, ids[:distinct], counts[:distinct], positives, visits)
+        sample_by_visits(key, anchor, rank == EXP, ids[:distinct], counts[:distinct], positives, visits)
 
 
 @kernel
-def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
+def count_visits(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
     """Count the visits of all walks, without the anchor. An entry of -1 in `trails` is no visit.
 
     `ids` (filled in ascending order) and `counts` have room for every visit. Returns the number of distinct vertices.
@@ -59,7 +59,7 @@ def tally(trails: Int32, anchor: int, ids: Int32, counts: Int32) -> int:
 
 
 @kernel
-def most_visited(
+def take_most_visited(
     key: np.uint64, anchor: int, pad_self: bool, ids: Int32, counts: Int32, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
     """Fill a row with the k most visited vertices, each once (rank=top).
@@ -71,7 +71,7 @@ def most_visited(
     entered = 0
     for candidate in range(len(ids)):
         tie, _ = uniforms(key, anchor, ids[candidate], 0, TIE)
-        entered = enter(tie - counts[candidate], candidate, keys, best, entered)
+        entered = insert_arrival(tie - counts[candidate], candidate, keys, best, entered)
     for slot in range(len(positives)):
         if slot < entered or not pad_self:
             index = best[slot % entered]
@@ -81,7 +81,7 @@ def most_visited(
 
 
 @kernel
-def by_visits(
+def sample_by_visits(
     key: np.uint64,
     anchor: int,
     exponential: bool,

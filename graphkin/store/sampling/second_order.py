@@ -5,13 +5,13 @@ import numpy as np
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float64, Int32, Int64
 from graphkin.store.sampling.philox import PAD, uniforms
-from graphkin.store.sampling.race import arrival, enter
-from graphkin.store.sampling.transitions import Transitions, find, total
-from graphkin.store.sampling.vertex_table import empty_table, slot
+from graphkin.store.sampling.race import arrival_time, insert_arrival
+from graphkin.store.sampling.transitions import Transitions, find_edge, total_similarity
+from graphkin.store.sampling.vertex_table import empty_table, find_slot
 
 
 @kernel
-def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
+def sample(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: bool, positives: Int32) -> None:
     """Fill `positives`, (B, k) int32, with the second-order positives of each anchor.
 
     All entries are -1 before the call. The rows of isolated anchors keep -1. Padding works as for first order, with P2
@@ -31,8 +31,8 @@ def draw(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: boo
             continue
         entered = 0
         for place in places[:reached]:
-            time = arrival(key, anchor, table[place], mass[place])
-            entered = enter(time, table[place], times, positives[row], entered)
+            time = arrival_time(key, anchor, table[place], mass[place])
+            entered = insert_arrival(time, table[place], times, positives[row], entered)
         for rank in range(entered, len(times)):
             if pad_self:
                 positives[row, rank] = anchor
@@ -63,9 +63,9 @@ def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, 
     reached = 0
     for first_edge in range(indptr[anchor], indptr[anchor + 1]):
         middle = indices[first_edge]
-        share = similarity[first_edge] / total(transitions, anchor)
+        share = similarity[first_edge] / total_similarity(transitions, anchor)
         reached = _add(middle, share, table, mass, places, reached)
-        share /= total(transitions, middle)
+        share /= total_similarity(transitions, middle)
         for second_edge in range(indptr[middle], indptr[middle + 1]):
             if indices[second_edge] != anchor:
                 reached = _add(indices[second_edge], share * similarity[second_edge], table, mass, places, reached)
@@ -74,7 +74,7 @@ def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, 
 
 @kernel
 def _add(vertex: int, share: float, table: Int32, mass: Float64, places: Int64, reached: int) -> int:
-    place = slot(table, vertex)
+    place = find_slot(table, vertex)
     if table[place] < 0:
         table[place] = vertex
         places[reached] = place
@@ -95,7 +95,7 @@ def _pick(mass: Float64, places: Int64, uniform: float) -> int:
 
 
 @kernel
-def between(transitions: Transitions, source: int, target: int) -> int:
+def find_middle(transitions: Transitions, source: int, target: int) -> int:
     """Return the best vertex with edges to both ends, or -1 if there is none.
 
     The best vertex has the largest similarity on the weaker of its two edges, then the lowest id.
@@ -103,7 +103,7 @@ def between(transitions: Transitions, source: int, target: int) -> int:
     best, strength = -1, np.float32(0.0)
     for edge in range(transitions.indptr[source], transitions.indptr[source + 1]):
         middle = transitions.indices[edge]
-        onward = find(transitions, middle, target)
+        onward = find_edge(transitions, middle, target)
         if onward >= 0 and min(transitions.similarity[edge], transitions.similarity[onward]) > strength:
             best, strength = middle, min(transitions.similarity[edge], transitions.similarity[onward])
     return best

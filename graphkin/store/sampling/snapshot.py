@@ -15,7 +15,7 @@ from graphkin.store.sampling.philox import replay_key
 
 _CHUNK = 1024  # rows per task of a thread; the caller's own thread serves a request of at most that many
 _MAX_CONNECTING_EDGES = 8
-_BATCHES = 2**32  # batch numbers are one word of the counter
+_MAX_BATCHES = 2**32  # batch numbers are one word of the counter
 
 
 class SnapshotSampler(Sampler):
@@ -36,10 +36,10 @@ class SnapshotSampler(Sampler):
         self._graph = graph
         self._generation = generation
         self._transitions = transitions.from_graph(graph)
-        self._popularity = negatives.from_graph(graph)
+        self._eligible_vertices = negatives.from_graph(graph)
         self._pool = ThreadPoolExecutor(threads or os.cpu_count(), thread_name_prefix="sampler")
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         return True
 
     def prepare(self) -> None:
@@ -54,11 +54,11 @@ class SnapshotSampler(Sampler):
         def draw(begin: int, end: int) -> None:
             rows = slice(begin, end)
             if policy.name == "random_walk":
-                walks.draw(
+                walks.sample(
                     self._transitions, item_ids[rows], key, walks.from_policy(policy), positives[rows], visits[rows]
                 )
             else:
-                kernel = first_order.draw if policy.name == "first_order" else second_order.draw
+                kernel = first_order.sample if policy.name == "first_order" else second_order.sample
                 kernel(self._transitions, item_ids[rows], key, policy.pad == "self", positives[rows])
 
         self._run_in_chunks(len(item_ids), draw)
@@ -76,19 +76,19 @@ class SnapshotSampler(Sampler):
         ]
 
     def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
-        eligible = len(self._popularity.ids)
+        eligible = len(self._eligible_vertices.ids)
         if count > eligible:
             raise InvalidInput(
                 "more negatives asked for than there are items with a neighbour",
                 given=count,
                 expected=f"at most {eligible}",
             )
-        if not 0 <= first <= first + batches <= _BATCHES:
-            raise InvalidInput("batch out of range", given=first, expected=f"0 to {_BATCHES - batches}")
+        if not 0 <= first <= first + batches <= _MAX_BATCHES:
+            raise InvalidInput("batch out of range", given=first, expected=f"0 to {_MAX_BATCHES - batches}")
         key = replay_key(seed, self._generation, "negatives", epoch)
         sample = np.empty((batches, count), dtype=np.int32)
         self._run_in_chunks(
-            batches, lambda begin, end: negatives.draw(self._popularity, key, first + begin, sample[begin:end])
+            batches, lambda begin, end: negatives.sample(self._eligible_vertices, key, first + begin, sample[begin:end])
         )
         return sample
 
@@ -113,11 +113,11 @@ class SnapshotSampler(Sampler):
             return None
         key = replay_key(seed, self._generation, policy.canonical(), epoch)
         trails = np.empty((policy.walks, policy.length), dtype=np.int32)
-        walks.wander(self._transitions, anchor, key, walks.from_policy(policy), trails)
+        walks.take_walks(self._transitions, anchor, key, walks.from_policy(policy), trails)
         return trails
 
     def _explain_one(self, anchor: int, id: int, visits: int, trails: Int32 | None) -> Positive:
-        edge = transitions.find(self._transitions, anchor, id)
+        edge = transitions.find_edge(self._transitions, anchor, id)
         return Positive(
             id=id,
             similarity=self._graph.similarity[edge] if edge >= 0 else None,
@@ -135,4 +135,4 @@ class SnapshotSampler(Sampler):
             return (anchor, *trails[walk, visits.max(initial=-1) + 1 : step + 1].tolist())
         if direct:
             return (anchor, id)
-        return (anchor, second_order.between(self._transitions, anchor, id), id)
+        return (anchor, second_order.find_middle(self._transitions, anchor, id), id)

@@ -66,20 +66,20 @@ def bisect(cumulative: Float64, begin: int, end: int, level: float) -> int:
 
 
 @kernel
-def total(transitions: Transitions, vertex: int) -> float:
+def total_similarity(transitions: Transitions, vertex: int) -> float:
     """Return Σ_k sim_ik of a vertex that has neighbors."""
     return transitions.cumulative[transitions.indptr[vertex + 1] - 1]
 
 
 @kernel
-def pick(transitions: Transitions, vertex: int, uniform: float) -> int:
+def pick_edge(transitions: Transitions, vertex: int, uniform: float) -> int:
     """Return the position of the edge by which a uniform number in [0, 1) leaves a vertex that has neighbors."""
     begin, end = transitions.indptr[vertex], transitions.indptr[vertex + 1]
     return bisect(transitions.cumulative, begin, end, uniform * transitions.cumulative[end - 1])
 
 
 @kernel
-def find(transitions: Transitions, source: int, target: int) -> int:
+def find_edge(transitions: Transitions, source: int, target: int) -> int:
     """Return the position of the edge from source to target, or -1 if there is none."""
     begin, end = transitions.indptr[source], transitions.indptr[source + 1]
     while begin < end:

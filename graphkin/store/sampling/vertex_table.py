@@ -22,7 +22,7 @@ def empty_table(capacity: int) -> Int32:
 
 
 @kernel
-def slot(table: Int32, vertex: int) -> np.int64:
+def find_slot(table: Int32, vertex: int) -> np.int64:
     """Return the place of `vertex`, or the free place where it belongs."""
     last = len(table) - 1
     place = np.int64((np.uint64(vertex) * _GOLDEN) >> _HIGH) & last

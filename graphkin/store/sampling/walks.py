@@ -10,12 +10,12 @@ from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32
 from graphkin.store.sampling import node2vec, ranking
 from graphkin.store.sampling.philox import END, RESTART, STEP, uniforms
-from graphkin.store.sampling.transitions import Transitions, pick
+from graphkin.store.sampling.transitions import Transitions, pick_edge
 
 _RANKS: Final = {"top": ranking.TOP, "count": ranking.COUNT, "exp": ranking.EXP}
 
 
-class Walk(NamedTuple):
+class WalkParameters(NamedTuple):
     """A random-walk policy in the form that kernels read. The fields are those of `Policy`."""
 
     walks: int
@@ -28,15 +28,20 @@ class Walk(NamedTuple):
     pad_self: bool
 
 
-def from_policy(policy: Policy) -> Walk:
+def from_policy(policy: Policy) -> WalkParameters:
     """Return a random-walk policy in the form that kernels read."""
     rank, pad_self = _RANKS[policy.rank], policy.pad == "self"
-    return Walk(policy.walks, policy.length, policy.p, policy.q, policy.p_end, policy.restart, rank, pad_self)
+    return WalkParameters(policy.walks, policy.length, policy.p, policy.q, policy.p_end, policy.restart, rank, pad_self)
 
 
 @kernel
-def draw(
-    transitions: Transitions, anchors: Int32, key: np.uint64, walk: Walk, positives: Int32, visits: NDArray[np.uint16]
+def sample(
+    transitions: Transitions,
+    anchors: Int32,
+    key: np.uint64,
+    walk: WalkParameters,
+    positives: Int32,
+    visits: NDArray[np.uint16],
 ) -> None:
     """Fill `positives` and `visits`, (B, k) each, with the random-walk positives of each anchor.
 
@@ -47,13 +52,13 @@ def draw(
         anchor = anchors[row]
         if transitions.indptr[anchor] == transitions.indptr[anchor + 1]:
             continue
-        wander(transitions, anchor, key, walk, trails)
-        ranking.choose(key, anchor, walk.rank, walk.pad_self, trails, positives[row], visits[row])
+        take_walks(transitions, anchor, key, walk, trails)
+        ranking.select_positives(key, anchor, walk.rank, walk.pad_self, trails, positives[row], visits[row])
 
 
 @kernel
-def draw_from(
-    trails: Int32, anchors: Int32, key: np.uint64, walk: Walk, positives: Int32, visits: NDArray[np.uint16]
+def sample_from_trails(
+    trails: Int32, anchors: Int32, key: np.uint64, walk: WalkParameters, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
     """Fill `positives` and `visits` from walks that a server took: `trails`, (B, walks, length).
 
@@ -66,7 +71,7 @@ def draw_from(
                 if _happens(key, anchors[row], number, step, walk.p_end, END):
                     trails[row, number, step:] = -1
                     break
-        ranking.choose(key, anchors[row], walk.rank, walk.pad_self, trails[row], positives[row], visits[row])
+        ranking.select_positives(key, anchors[row], walk.rank, walk.pad_self, trails[row], positives[row], visits[row])
 
 
 @kernel
@@ -76,7 +81,7 @@ def _happens(key: np.uint64, anchor: int, number: int, step: int, probability: f
 
 
 @kernel
-def wander(transitions: Transitions, anchor: int, key: np.uint64, walk: Walk, trails: Int32) -> None:
+def take_walks(transitions: Transitions, anchor: int, key: np.uint64, walk: WalkParameters, trails: Int32) -> None:
     """Take all walks of an anchor that has neighbors. Fills `trails`, (walks, length), with -1 after the end of a walk.
 
     A walk may end after each step, but never before the first one. A walk that restarts is back at the anchor with that
@@ -94,8 +99,10 @@ def wander(transitions: Transitions, anchor: int, key: np.uint64, walk: Walk, tr
                 trails[number, step] = anchor
                 continue
             if biased and previous != here:  # the first step of a walk has no previous vertex
-                edge = node2vec.step(transitions, previous, here, walk.p, walk.q, key, anchor, number, step)
+                edge = node2vec.sample_step(transitions, previous, here, walk.p, walk.q, key, anchor, number, step)
             else:
-                edge = pick(transitions, here, uniforms(key, anchor, number, step * node2vec.DRAWS, STEP)[0])
+                edge = pick_edge(
+                    transitions, here, uniforms(key, anchor, number, step * node2vec.NUMBERS_PER_STEP, STEP)[0]
+                )
             previous, here = here, transitions.indices[edge]
             trails[number, step] = here

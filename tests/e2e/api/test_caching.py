@@ -6,7 +6,7 @@ import pytest
 import requests
 from cachecontrol import CacheControl
 
-from graphkin.protocol.keys import made
+from graphkin.protocol.keys import create_key
 from graphkin.store import open_store
 
 URL = "/v1/collections/nci"
@@ -181,7 +181,7 @@ def test_a_post_is_answered_whatever_the_client_has(client: httpx.Client) -> Non
 
 
 def test_no_shared_cache_keeps_a_reply_to_a_key(own_folder: Path, serve: Callable) -> None:
-    secret, key = made("all", ["admin"])
+    secret, key = create_key("all", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder) as client:

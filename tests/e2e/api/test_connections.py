@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from graphkin.protocol.keys import made
+from graphkin.protocol.keys import create_key
 from graphkin.protocol.values import MAX_FIELD, MAX_HEAD, MAX_REQUEST_LINE
 from graphkin.store import open_store
 from tests.until import until
@@ -123,7 +123,7 @@ def quick(store_folder: Path, log: Path, serve: Serve) -> Iterator[httpx.Client]
 @pytest.fixture
 def guarded(own_folder: Path, serve: Serve) -> Iterator[httpx.Client]:
     """Talks to a server that asks for a key, with the key."""
-    secret, key = made("all", ["admin"])
+    secret, key = create_key("all", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder, **{**SHORT, "body_seconds": 3600}) as client:
@@ -260,7 +260,7 @@ def test_a_key_is_checked_before_the_body_comes(guarded: httpx.Client) -> None:
 def test_the_rest_of_a_refused_body_leaves_the_connection_idle(own_folder: Path, serve: Serve) -> None:
     """A refusal may come before the end of the body; after it the connection is closed like any idle one."""
     with open_store(own_folder) as store:
-        store.keys().add(made("all", ["admin"])[1])
+        store.keys().add(create_key("all", ["admin"])[1])
     with serve(own_folder, **{**SHORT, "idle_seconds": 0.2}) as client, connect(client) as connection:
         connection.sendall(post("search", "Content-Length: 4") + b"ab")
         first = connection.recv(65536)
@@ -271,7 +271,7 @@ def test_the_rest_of_a_refused_body_leaves_the_connection_idle(own_folder: Path,
 
 def test_refused_bodies_that_trickle_make_room_for_others(own_folder: Path, serve: Serve) -> None:
     with open_store(own_folder) as store:
-        store.keys().add(made("all", ["admin"])[1])
+        store.keys().add(create_key("all", ["admin"])[1])
     with serve(own_folder, connections=3) as client, ExitStack() as held:
         for _ in range(3):
             connection = held.enter_context(connect(client))

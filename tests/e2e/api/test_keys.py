@@ -20,7 +20,7 @@ from graphkin.api.http.route import Route
 from graphkin.api.settings import Settings
 from graphkin.cli import run
 from graphkin.protocol.errors import StoreDamaged, TooManyRequests
-from graphkin.protocol.keys import Quota, made
+from graphkin.protocol.keys import Quota, create_key
 from graphkin.protocol.values import Access
 from graphkin.store import open_store
 from tests.until import once_ready, until
@@ -98,7 +98,7 @@ def make_keys(place: str | Path) -> Keys:
     secrets = {}
     with open_store(place) as store:
         for name, (access, collections, lifetime) in given.items():
-            secrets[name], key = made(name, access, collections, lifetime)
+            secrets[name], key = create_key(name, access, collections, lifetime)
             store.keys().add(key)
             if name == "revoked":
                 store.keys().revoke(key.id, key.created_at)
@@ -261,7 +261,7 @@ def test_running_server_obeys_within_a_second(
 
 
 def test_damaged_keys_open_nothing(own_folder: Path, serve: Callable) -> None:
-    secret, key = made("a", ["admin"])
+    secret, key = create_key("a", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder) as client:
@@ -293,7 +293,7 @@ def test_quotas_hold_over_two_servers(own_folder: Path, serve: Callable, tmp_pat
             "heavy": Quota(heavy=1),
             "free": Quota(),
         }.items():
-            secrets[name], key = made(name, ["admin"], quota=quota)
+            secrets[name], key = create_key(name, ["admin"], quota=quota)
             store.keys().add(key)
     cache = tmp_path / "shared"
     nci = "/v1/collections/nci"

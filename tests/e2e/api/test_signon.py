@@ -14,7 +14,7 @@ import pytest
 
 from graphkin.api.http.access import Caller
 from graphkin.api.http.quotas import Quotas
-from graphkin.protocol.keys import Key, Quota, made
+from graphkin.protocol.keys import Key, Quota, create_key
 from graphkin.store import open_store
 from tests.signon import proxied
 from tests.until import until
@@ -60,8 +60,10 @@ class Lab:
 @pytest.fixture(scope="module")
 def lab(store_folder: Path, tmp_path_factory: pytest.TempPathFactory, serve: Callable) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("signon")
-    secret, key = made("proxy", ["read", "export"], ["nci"], quota=Quota(requests=REQUESTS, heavy=1), for_proxy=True)
-    other, plain = made("plain", ["read"], quota=Quota(requests=10**6))
+    secret, key = create_key(
+        "proxy", ["read", "export"], ["nci"], quota=Quota(requests=REQUESTS, heavy=1), for_proxy=True
+    )
+    other, plain = create_key("plain", ["read"], quota=Quota(requests=10**6))
     with open_store(shutil.copytree(store_folder, folder / "store")) as store:
         store.keys().add(key)
         store.keys().add(plain)

@@ -21,7 +21,7 @@ from graphkin.api.serve import bind
 from graphkin.api.servers import Servers
 from graphkin.api.settings import Settings
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.keys import Quota, made
+from graphkin.protocol.keys import Quota, create_key
 from graphkin.store import open_store
 
 URL = "/v1/collections/nci"
@@ -90,7 +90,7 @@ def started(store: Path, folder: Path) -> Iterator[Running]:
     keys = {}
     with open_store(store) as opened:
         for name, quota in (("all", Quota()), ("few", Quota(requests=REQUESTS))):
-            keys[name], key = made(name, ("admin",), quota=quota)
+            keys[name], key = create_key(name, ("admin",), quota=quota)
             opened.keys().add(key)
     command = [sys.executable, "-m", "graphkin", "serve", "--store", str(store), "--port", "0", "--workers", "2"]
     own = {"GRAPHKIN_CACHE_DIR": str(folder / "cache"), "TMPDIR": str(folder / "tmp")}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from graphkin.protocol.keys import made
+from graphkin.protocol.keys import create_key
 from graphkin.store import open_store
 from studies.report import main as make_report
 from tests.signon import proxied
@@ -16,8 +16,8 @@ Look = Callable[..., None]
 def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
     page: Page, own_folder: Path, serve: Callable, look: Look, tmp_path: Path
 ) -> None:
-    secret, key = made("a", ["read"], ["nci"])
-    proxys, of_proxy = made("proxy", ["read"], ["chembl"], for_proxy=True)
+    secret, key = create_key("a", ["read"], ["nci"])
+    proxys, of_proxy = create_key("proxy", ["read"], ["chembl"], for_proxy=True)
     assert make_report(["hops", "--store", str(own_folder), "--collection", "nci", "--targets", "5",
                 "--output", str(tmp_path / "reports")]) == 0  # fmt: skip
     with open_store(own_folder) as store:

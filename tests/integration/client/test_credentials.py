@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from graphkin.protocol.errors import Forbidden, GraphkinError, InvalidInput, Unauthorized, Unavailable
-from graphkin.protocol.keys import made
+from graphkin.protocol.keys import create_key
 from graphkin.store import open_store
 
 USER, PASSWORD = "ann", "only-for-this-test"
@@ -78,7 +78,7 @@ def test_nor_of_what_is_no_address(connect: Any, url: str) -> None:
 @pytest.fixture
 def guarded(tmp_path: Path, serve: Any) -> Iterator[tuple[str, str]]:
     """A server that asks for keys, and one to read with."""
-    secret, key = made("a", ["read"], ["one"])
+    secret, key = create_key("a", ["read"], ["one"])
     with open_store(tmp_path / "store", create=True) as store:
         store.keys().add(key)
     with serve(tmp_path / "store") as url:

@@ -161,7 +161,7 @@ def _altered(folder: Path, name: str, value: object) -> None:
     """A manifest that says something else, and whose digest does not."""
     file = folder / "manifest.json"
     said = json.loads(file.read_text())
-    assert Epochs.opened(file.read_bytes())
+    assert Epochs.from_bytes(file.read_bytes())
     said["epochs"][name] = value
     file.write_text(json.dumps(said))
 

@@ -8,7 +8,7 @@ import pytest
 
 from graphkin.api.http.access import CALLER, AccessControl, Caller
 from graphkin.protocol.errors import Forbidden, Unauthorized
-from graphkin.protocol.keys import Key, made
+from graphkin.protocol.keys import Key, create_key
 from graphkin.store.embedded.store import EmbeddedStore
 from graphkin.store.keys import Keys
 
@@ -21,7 +21,7 @@ def keys(tmp_path: Path) -> Keys:
 
 
 def kept(keys: Keys, access: str = "read", *, for_proxy: bool = True) -> tuple[str, Key]:
-    secret, key = made("a", [access], for_proxy=for_proxy)  # type: ignore[list-item]
+    secret, key = create_key("a", [access], for_proxy=for_proxy)  # type: ignore[list-item]
     keys.add(key)
     return secret, key
 

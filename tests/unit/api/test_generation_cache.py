@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from graphkin.api.generations.cache import GenerationCache
-from graphkin.collection.ports import Ports, in_process
+from graphkin.collection.ports import Ports, local_ports
 from graphkin.collection.selection import Selector
 from graphkin.protocol.errors import Deleted, NotFound, StoreDamaged
 from graphkin.store import open_store
@@ -25,7 +25,7 @@ MOST_OPEN = 8
 
 
 def in_this_process(sampler: Callable[[], Sampler], generation: Generation, selector: Selector) -> Ports:
-    return replace(in_process(generation, selector), sampler=sampler)
+    return replace(local_ports(generation, selector), sampler=sampler)
 
 
 @pytest.fixture

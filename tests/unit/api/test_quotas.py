@@ -11,7 +11,7 @@ import pytest
 from graphkin.api.http.access import Caller
 from graphkin.api.http.quotas import QUOTA_HEADERS, Quotas
 from graphkin.protocol.errors import TooManyRequests
-from graphkin.protocol.keys import Quota, made
+from graphkin.protocol.keys import Quota, create_key
 from tests.modes import open_to_others
 
 BEGIN = 60 * 30_000_000.0  # a full minute
@@ -37,7 +37,7 @@ def two(tmp_path: Path, clock: Clock) -> Iterator[tuple[Quotas, Quotas]]:
 
 
 def key(**quota: int) -> Caller:
-    return Caller(made("a", ["read"], quota=Quota(**quota))[1])
+    return Caller(create_key("a", ["read"], quota=Quota(**quota))[1])
 
 
 def asked(quotas: Quotas, key: Caller, heavy: bool = False) -> dict[bytes, bytes]:

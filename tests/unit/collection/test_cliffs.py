@@ -9,7 +9,7 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
-from graphkin.collection.cliffs import Cliffs, cliffs
+from graphkin.collection.cliffs import Cliffs, rank_cliffs
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import CliffRanking
 from graphkin.similarity.molecules.recipe import resolve
@@ -58,26 +58,26 @@ def test_ranking_equals_brute_force(
     identical = every_pair["similarity"] == 1
     within = every_pair["similarity"].between(np.float32(least), np.float32(most))
     passing = every_pair[within & ~identical] if exclude_identical else every_pair[within]
-    result = cliffs(chains, ranking)
+    result = rank_cliffs(chains, ranking)
     assert ends(result) == [*expected(passing, by)]
     assert (result.total, result.identical) == (len(passing), identical.sum())
     assert result.identical > 20
-    few = cliffs(chains, ranking, limit=7)
+    few = rank_cliffs(chains, ranking, limit=7)
     assert ends(few) == ends(result)[:7]
     assert (few.total, few.identical) == (result.total, result.identical)
 
 
 def test_default_ranking_has_no_infinite_sali(chains: Generation, every_pair: pd.DataFrame) -> None:
     similar = every_pair[every_pair["similarity"].between(np.float32(0.7), 1, inclusive="left")]
-    result = cliffs(chains, CliffRanking(property="molwt"))
+    result = rank_cliffs(chains, CliffRanking(property="molwt"))
     assert ends(result) == [*expected(similar, "difference")]
-    assert np.isfinite(cliffs(chains, CliffRanking(property="molwt", by="sali")).sali).all()
+    assert np.isfinite(rank_cliffs(chains, CliffRanking(property="molwt", by="sali")).sali).all()
 
 
 def test_pairs_of_equal_sali_are_ranked_by_difference(chains: Generation) -> None:
     """All identical pairs have infinite SALI."""
     ranking = CliffRanking(property="molwt", by="sali", min_similarity=1, exclude_identical=False)
-    result = cliffs(chains, ranking, limit=15)
+    result = rank_cliffs(chains, ranking, limit=15)
     assert np.isinf(result.sali).all()
     assert result.difference.tolist() == sorted(result.difference.tolist(), reverse=True)
     assert result.difference[0] > result.difference[-1]
@@ -85,14 +85,14 @@ def test_pairs_of_equal_sali_are_ranked_by_difference(chains: Generation) -> Non
 
 def test_default_min_similarity_is_at_least_the_stored_threshold(generation: Callable[..., Generation]) -> None:
     molecules = [Chem.MolFromSmiles(smiles) for smiles in MOLECULES]
-    result = cliffs(generation(molecules, resolve(threshold=0.9)), CliffRanking(property="molwt"))
+    result = rank_cliffs(generation(molecules, resolve(threshold=0.9)), CliffRanking(property="molwt"))
     assert len(result.a)
     assert (result.similarity >= np.float32(0.9)).all()
 
 
 def test_similarity_bounds_without_possible_pairs_are_refused(chains: Generation) -> None:
     with pytest.raises(InvalidInput, match="no pair can have such a similarity") as error:
-        cliffs(chains, CliffRanking(property="molwt", max_similarity=0.6))
+        rank_cliffs(chains, CliffRanking(property="molwt", max_similarity=0.6))
     assert "0.7" in cast(str, error.value.hint)
     with pytest.raises(InvalidInput):
-        cliffs(chains, CliffRanking(property="molwt", min_similarity=0.8, max_similarity=0.5))
+        rank_cliffs(chains, CliffRanking(property="molwt", min_similarity=0.8, max_similarity=0.5))

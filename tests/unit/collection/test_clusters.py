@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.ML.Cluster import Butina
 
-from graphkin.collection.clusters.butina import butina, taylor_butina
+from graphkin.collection.clusters.butina import butina_clusters, clusters_from_pairs
 from graphkin.collection.clusters.linkage import single_linkage
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.errors import InvalidInput
@@ -18,7 +18,7 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_of
+from graphkin.store.identity import tie_ranks
 
 
 def as_sets(clusters: Clusters) -> list[tuple[int, frozenset[int]]]:
@@ -47,7 +47,7 @@ def test_taylor_butina_of_random_graphs_equals_rdkit(items: int, density: float,
     left, right = (each.astype(np.int32) for each in np.nonzero(similar))
     tie = random.permutation(items).astype(np.uint64)
     parts = [Pairs(left[part::3], right[part::3], np.ones(len(left[part::3]))) for part in range(3)]
-    clusters = taylor_butina(iter(parts), tie)
+    clusters = clusters_from_pairs(iter(parts), tie)
     assert set(as_sets(clusters)) == rdkit_clusters(similar | similar.T, tie)
     assert clusters.sizes.tolist() == sorted(clusters.sizes.tolist(), reverse=True)
     for number, center in enumerate(clusters.centre.tolist()):
@@ -68,8 +68,8 @@ def test_butina_below_and_above_the_stored_threshold_equals_rdkit(
     molecules = nci_molecules[:300]
     similar = similarities([generators["morgan"](each) for each in molecules]) >= threshold
     opened = generation(molecules)
-    tie = tie_of(MoleculeKind().digests(opened, resolve()))
-    assert set(as_sets(butina(opened, threshold, 2))) == rdkit_clusters(similar, tie)
+    tie = tie_ranks(MoleculeKind().digests(opened, resolve()))
+    assert set(as_sets(butina_clusters(opened, threshold, 2))) == rdkit_clusters(similar, tie)
 
 
 def test_butina_refuses_more_pairs_than_the_limit(
@@ -79,9 +79,9 @@ def test_butina_refuses_more_pairs_than_the_limit(
     similar = similarities([generators["morgan"](each) for each in molecules]) >= 0.2
     pairs = int(np.triu(similar, 1).sum())
     opened = generation(molecules)
-    assert len(butina(opened, 0.2, 1, most_pairs=pairs).label) == 60
+    assert len(butina_clusters(opened, 0.2, 1, most_pairs=pairs).label) == 60
     with pytest.raises(InvalidInput, match="too many pairs"):
-        butina(opened, 0.2, 1, most_pairs=pairs - 1)
+        butina_clusters(opened, 0.2, 1, most_pairs=pairs - 1)
 
 
 def test_thresholds_out_of_range_are_refused(
@@ -89,6 +89,6 @@ def test_thresholds_out_of_range_are_refused(
 ) -> None:
     opened = generation(nci_molecules[:5])
     with pytest.raises(InvalidInput, match="threshold"):
-        butina(opened, 0.0, 1)
+        butina_clusters(opened, 0.0, 1)
     with pytest.raises(InvalidInput, match="similarity"):
         single_linkage(opened, 0.1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from graphkin.collection.hops import by_hop
+from graphkin.collection.hops import similarity_by_hop
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.base import Generation
@@ -36,7 +36,7 @@ def test_statistics_of_each_hop_equal_networkx(whole: Generation, exact: np.ndar
     """Every molecule is a target, and few enough are at each hop that all are compared."""
     graph = nx.empty_graph(COUNT)
     graph.add_edges_from(zip(*np.nonzero(np.triu(exact, 1) >= (threshold or 0.3)), strict=True))
-    hops = by_hop(whole, kind_of(whole).search(whole), threshold, COUNT, 4)
+    hops = similarity_by_hop(whole, kind_of(whole).search(whole), threshold, COUNT, 4)
     values: dict[int, list[float]] = {}
     for source, distances in nx.all_pairs_shortest_path_length(graph, 4):
         for target, hop in distances.items():
@@ -60,12 +60,12 @@ def _layers(graph: nx.Graph, hop: int) -> list[list[int]]:
 
 def test_seed_fixes_the_sample_of_at_most_fifty_items_per_hop(whole: Generation) -> None:
     search = kind_of(whole).search(whole)
-    once = by_hop(whole, search, None, 20, 3, seed=1)
-    assert once == by_hop(whole, search, None, 20, 3, seed=1)
-    assert once != by_hop(whole, search, None, 20, 3, seed=2)
+    once = similarity_by_hop(whole, search, None, 20, 3, seed=1)
+    assert once == similarity_by_hop(whole, search, None, 20, 3, seed=1)
+    assert once != similarity_by_hop(whole, search, None, 20, 3, seed=2)
     assert all(hop.pairs <= 20 * 50 for hop in once)
 
 
 def test_graph_without_edges_has_no_hops(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
     alone = generation(molecules[:3], resolve(threshold=1.0))
-    assert by_hop(alone, kind_of(alone).search(alone), None, 3, 4) == []
+    assert similarity_by_hop(alone, kind_of(alone).search(alone), None, 3, 4) == []

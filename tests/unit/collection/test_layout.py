@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial import KDTree
 
-from graphkin.collection.layout import Layout, lay_out
+from graphkin.collection.layout import Layout, compute_layout
 from graphkin.store import csr
 from graphkin.store.records import Edges
 
@@ -13,7 +13,7 @@ from graphkin.store.records import Edges
 def layout_of(forest: nx.Graph, done: list[int] | None = None) -> Layout:
     source, target = np.array(forest.edges, np.int32).reshape(-1, 2).T
     edges = Edges(source.copy(), target.copy(), np.full(len(source), 0.5, np.float32))
-    return lay_out(csr.build(edges, len(forest)), (lambda _: None) if done is None else done.append)
+    return compute_layout(csr.build(edges, len(forest)), (lambda _: None) if done is None else done.append)
 
 
 def coordinates(layout: Layout) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from rdkit import RDConfig
 
 from graphkin.collection.open_collection import OpenCollection
-from graphkin.collection.ports import in_process
+from graphkin.collection.ports import local_ports
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.requests import ClusteringFields, PickFields, QueryFields
@@ -77,7 +77,7 @@ def cancelled_after_one(*_: object) -> Iterator[Callable[[int], object]]:
 def test_cancelled_pick_computes_no_more_similarities(
     molecules: OpenCollection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stoppable = OpenCollection(molecules.generation, partial(in_process, stage=cancelled_after_one))
+    stoppable = OpenCollection(molecules.generation, partial(local_ports, stage=cancelled_after_one))
     similarities, compared = stoppable.index.similarities, list[object]()
 
     def counted(of: int | Query, *others: Any) -> Any:

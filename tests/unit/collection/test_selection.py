@@ -18,7 +18,7 @@ from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.manifest import Counts, Provenance
 from graphkin.store import open_lake, open_store
 from graphkin.store.base import Generation
-from graphkin.store.columns import WRITTEN_NUMBER, item_schema
+from graphkin.store.columns import NUMBER_WITH_TEXT, item_schema
 from graphkin.store.transfer import copy_generation
 
 ITEMS = 500
@@ -38,7 +38,7 @@ def _items() -> pa.RecordBatch:
         "names": names,
         "class": [WORDS[n] for n in random.integers(0, len(WORDS), ITEMS)],
         "mass": mass,
-        "price": pa.array(prices, WRITTEN_NUMBER),
+        "price": pa.array(prices, NUMBER_WITH_TEXT),
         "property.names": [WORDS[n] for n in random.integers(0, len(WORDS), ITEMS)],
     }
     return pa.RecordBatch.from_pydict(columns, schema=item_schema(PROVENANCE))
@@ -171,7 +171,7 @@ def test_selection_equals_pandas(
         order = key.sort_values(kind="stable", ascending=not descending, na_position="last").index
         expected = expected.loc[order]
 
-    result = selector.selected(filters, name, sort=None if by is None else Sort(by=by, descending=descending))
+    result = selector.select(filters, name, sort=None if by is None else Sort(by=by, descending=descending))
 
     assert result.ids.tolist() == expected["id"].tolist()
     assert result.similarity is None
@@ -187,15 +187,15 @@ def test_selection_from_a_lake_equals_selection_from_a_folder(
     with open_lake(str(tmp_path / "lake"), create=True) as lake:
         copy_generation(generation, lake)
         with lake.open("c") as opened:
-            result = Selector(opened).selected(**request)
+            result = Selector(opened).select(**request)
     assert len(result.ids) > 20
-    assert result.ids.tolist() == selector.selected(**request).ids.tolist()
+    assert result.ids.tolist() == selector.select(**request).ids.tolist()
 
 
 def test_repeated_selection_is_read_from_the_cache(selector: Selector) -> None:
     request = [Filter(property="mass", max=2)]
-    assert selector.selected(request) is selector.selected([*request])
-    assert selector.selected(request) is not selector.selected(request, sort=Sort(by="mass"))
+    assert selector.select(request) is selector.select([*request])
+    assert selector.select(request) is not selector.select(request, sort=Sort(by="mass"))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_invalid_filter_error_lists_valid_filters(
     selector: Selector, filter: Filter, detail: str, expected: str
 ) -> None:
     with pytest.raises(InvalidInput, match=detail) as error:
-        selector.selected([filter])
+        selector.select([filter])
     assert expected in str(error.value.expected)
     assert error.value.given
 
@@ -222,5 +222,5 @@ def test_invalid_filter_error_lists_valid_filters(
 @pytest.mark.parametrize("by", ["similarity", "inchikey", "structure", "weight"])
 def test_invalid_sort_error_lists_valid_columns(selector: Selector, by: str) -> None:
     with pytest.raises(InvalidInput, match="sorted by") as error:
-        selector.selected(sort=Sort(by=by))
+        selector.select(sort=Sort(by=by))
     assert error.value.expected == "one of id, smiles, names, degree, class, mass, property.names, price"

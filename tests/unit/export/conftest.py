@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from graphkin.protocol.manifest import Counts, Manifest
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.columns import ID, item_schema, titles
 from graphkin.store.records import Edges, Int32
 
@@ -62,7 +62,7 @@ class MemoryGeneration(Generation):
     def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
         members = set(range(self.size) if ids is None else ids.tolist())
         selection = [
-            e for e in self._edges if np.float32(e[2]) >= rounded(min_similarity) and members.issuperset(e[:2])
+            e for e in self._edges if np.float32(e[2]) >= as_float32(min_similarity) and members.issuperset(e[:2])
         ]
         for start in range(0, len(selection), 2):
             source, target, similarity = zip(*selection[start : start + 2], strict=True)

@@ -19,7 +19,7 @@ from graphkin.protocol.errors import (
     StoreFormat,
     Unavailable,
 )
-from graphkin.protocol.problems import TABLE, error_of, problem_type_of
+from graphkin.protocol.problems import TABLE, error_type_of, problem_type_of
 
 DAMAGE = Damage("indptr.npy", "cut short", "nci", "0" * 64)
 
@@ -27,7 +27,7 @@ DAMAGE = Damage("indptr.npy", "cut short", "nci", "0" * 64)
 @pytest.mark.parametrize("kind", TABLE)
 def test_client_recognizes_an_error_by_its_urn(kind: type[GraphkinError]) -> None:
     problem = problem_type_of(kind("what happened"))
-    assert error_of(problem.status, problem.urn) is kind
+    assert error_type_of(problem.status, problem.urn) is kind
 
 
 def test_urns_and_statuses_are_frozen() -> None:
@@ -67,7 +67,7 @@ def test_store_errors_reach_the_client_as_their_base_class(
     error: GraphkinError, understood: type[GraphkinError]
 ) -> None:
     problem = problem_type_of(error)
-    assert error_of(problem.status, problem.urn) is understood
+    assert error_type_of(problem.status, problem.urn) is understood
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_store_errors_reach_the_client_as_their_base_class(
     + [(status, ServerFault) for status in (302, 405, 418)],
 )
 def test_replies_of_proxies_are_classified_by_status(status: int, understood: type[GraphkinError]) -> None:
-    assert issubclass(error_of(status, None), understood)
-    assert issubclass(error_of(status, "about:blank"), understood)
+    assert issubclass(error_type_of(status, None), understood)
+    assert issubclass(error_type_of(status, "about:blank"), understood)
 
 
 def test_damage_is_not_retried() -> None:

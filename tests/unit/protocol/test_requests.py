@@ -299,8 +299,8 @@ def test_policy_follows_from_the_parameters() -> None:
         "pad": "self",
     }
     for model, more in ((PositivesQuery, {}), (EpochQuery, {}), (BatchBody, {"ids": [0]})):
-        policy = model.model_validate({**parameters, **more, "seed": 3}).resolved()
+        policy = model.model_validate({**parameters, **more, "seed": 3}).to_policy()
         assert policy == Policy.from_name(
             "random_walk", **{name: parameters[name] for name in parameters if name != "policy"}
         )
-    assert PositivesQuery.model_validate({"policy": "first_order"}).resolved() == Policy.from_name("first_order")
+    assert PositivesQuery.model_validate({"policy": "first_order"}).to_policy() == Policy.from_name("first_order")

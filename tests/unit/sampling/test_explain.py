@@ -85,7 +85,7 @@ def test_walk_path_starts_at_the_last_visit_of_the_anchor(sampler, random_graph,
         if positive.id == anchor:
             assert positive.path == (anchor,)
             continue
-        walks.wander(transitions.from_graph(random_graph), anchor, key, walks.from_policy(policy), trails)
+        walks.take_walks(transitions.from_graph(random_graph), anchor, key, walks.from_policy(policy), trails)
         first = next(trail for trail in trails.tolist() if positive.id in trail)
         prefix = [anchor, *first[: first.index(positive.id) + 1]]
         assert positive.path == tuple(prefix[max(index for index, id in enumerate(prefix) if id == anchor) :])

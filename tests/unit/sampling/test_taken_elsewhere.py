@@ -20,9 +20,9 @@ def test_truncated_walks_give_the_positives_of_walks_that_end(random_graph, para
     key, walk = philox.replay_key(1, "g", policy.canonical(), 2), walks.from_policy(policy)
     trails = np.empty((len(anchors), policy.walks, policy.length), np.int32)
     for row, anchor in enumerate(anchors.tolist()):
-        walks.wander(transitions.from_graph(random_graph), anchor, key, walk._replace(p_end=0.0), trails[row])
+        walks.take_walks(transitions.from_graph(random_graph), anchor, key, walk._replace(p_end=0.0), trails[row])
     positives, visits = np.full_like(expected.positives, -1), np.zeros_like(expected.visits)
-    walks.draw_from(trails, anchors, key, walk, positives, visits)
+    walks.sample_from_trails(trails, anchors, key, walk, positives, visits)
     assert np.array_equal(positives, expected.positives)
     assert np.array_equal(visits, expected.visits)
 
@@ -45,5 +45,5 @@ def test_truncated_walks_give_the_positives_of_walks_that_end(random_graph, para
 def test_first_distinct_samples_become_positives(degree, pad_self, start, draws, expected):
     positives = np.array([start + [-1] * (3 - len(start))], np.int32)
     ends, degrees, anchors = np.array([draws], np.int32), np.array([degree], np.int32), np.ones(1, np.int32)
-    first_order.take(ends, degrees, anchors, pad_self, positives)
+    first_order.fill_from_samples(ends, degrees, anchors, pad_self, positives)
     assert positives[0].tolist() == expected

@@ -85,7 +85,7 @@ def sample_walks(graph, anchor, number, **parameters):
     """Return (number, length) walks from one anchor, many more than a policy allows."""
     walk = walks.from_policy(Policy.from_name("random_walk", **parameters))._replace(walks=number)
     trails = np.empty((number, walk.length), np.int32)
-    walks.wander(transitions.from_graph(graph), anchor, np.uint64(2026), walk, trails)
+    walks.take_walks(transitions.from_graph(graph), anchor, np.uint64(2026), walk, trails)
     return trails
 
 
@@ -177,7 +177,7 @@ def test_visits_count_all_walks_and_not_the_anchor(random_graph, rank):
     key = philox.replay_key(3, "g", policy.canonical(), 4)
     trails = np.empty((40, 8), np.int32)
     for row, anchor in enumerate(anchors.tolist()):
-        walks.wander(transitions.from_graph(random_graph), anchor, key, walks.from_policy(policy), trails)
+        walks.take_walks(transitions.from_graph(random_graph), anchor, key, walks.from_policy(policy), trails)
         counts = Counter(vertex for vertex in trails.ravel().tolist() if vertex not in (-1, anchor))
         assert [counts[vertex] for vertex in sets.positives[row].tolist()] == sets.visits[row].tolist()
         if rank == "top":

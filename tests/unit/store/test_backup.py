@@ -10,9 +10,9 @@ import pytest
 
 from graphkin.cli import run
 from graphkin.protocol.errors import StoreDamaged
-from graphkin.protocol.keys import made
+from graphkin.protocol.keys import create_key
 from graphkin.store import open_store
-from graphkin.store.backup import Copied, copy_all, prune
+from graphkin.store.backup import CopyResult, copy_all, prune
 from graphkin.store.base import Store
 from graphkin.store.contract.hierarchies import Hierarchy
 
@@ -49,7 +49,7 @@ def test_backup_copies_all_generations_unchanged(
 ) -> None:
     first, second = publish(store).generation, publish(store, items=4).generation
     other = graphs.publish(store, "g").generation
-    assert copy_all(store, target) == Copied([("c", first), ("c", second), ("g", other)], [], [])
+    assert copy_all(store, target) == CopyResult([("c", first), ("c", second), ("g", other)], [], [])
     assert catalog(target) == catalog(store)
     assert files(folder.with_name("target")) == files(folder)
     with target.open("c", first) as copy:
@@ -61,16 +61,16 @@ def test_backup_copies_only_new_generations(store: Store, target: Store, publish
     copy_all(store, target)
     second = publish(store, items=4).generation
     store.delete("c", first)
-    assert copy_all(store, target) == Copied([("c", second)], [], [])
+    assert copy_all(store, target) == CopyResult([("c", second)], [], [])
     assert target.collection("c").generations == (first, second)
-    assert copy_all(store, target) == Copied([], [("c", second)], [])
+    assert copy_all(store, target) == CopyResult([], [("c", second)], [])
 
 
 def test_backup_has_the_current_generation_of_the_store(store: Store, target: Store, publish: Any) -> None:
     first, second = publish(store).generation, publish(store, items=4).generation
     copy_all(store, target)
     publish(store)
-    assert copy_all(store, target) == Copied([], [("c", second), ("c", first)], [])
+    assert copy_all(store, target) == CopyResult([], [("c", second), ("c", first)], [])
     assert target.collection("c").current == store.collection("c").current == first
 
 
@@ -89,7 +89,7 @@ def test_shared_fragments_are_copied_once(store: Store, folder: Path, target: St
 
 
 def test_keys_are_copied_and_revocations_are_kept(store: Store, target: Store) -> None:
-    keys = [made(name, ["read"])[1] for name in ("first", "second", "third")]
+    keys = [create_key(name, ["read"])[1] for name in ("first", "second", "third")]
     for key in keys[:2]:
         store.keys().add(key)
     copy_all(store, target)
@@ -111,7 +111,7 @@ def test_generation_deleted_during_a_backup_is_reported(store: Store, target: St
             store.delete("c", first)
         yield lambda _: None
 
-    assert copy_all(store, target, stage) == Copied([("c", second)], [], [("c", first)])
+    assert copy_all(store, target, stage) == CopyResult([("c", second)], [], [("c", first)])
 
 
 def test_damaged_file_is_not_copied(store: Store, folder: Path, target: Store, publish: Any) -> None:

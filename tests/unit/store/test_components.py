@@ -30,7 +30,7 @@ def _edges(rows: list[tuple[int, int, float]]) -> Edges:
 def _at(network: nx.Graph, threshold: float) -> Components:
     forest = [(a, b, data["weight"]) for a, b, data in nx.maximum_spanning_edges(network)]
     graph = csr.build(_edges(list(network.edges(data="weight"))), NODES)
-    return Components.at(graph, _edges(sorted(forest, key=lambda edge: -edge[2])), np.float32(threshold))
+    return Components.from_forest(graph, _edges(sorted(forest, key=lambda edge: -edge[2])), np.float32(threshold))
 
 
 def _thresholded(network: nx.Graph, threshold: float) -> nx.Graph:
@@ -51,7 +51,7 @@ def test_components_equal_networkx(network: nx.Graph, threshold: float) -> None:
     assert set(np.unique(components.label).tolist()) == set(expected)
     ranked = sorted(expected, key=lambda each: (-len(expected[each]), each))
     for least in (1, 2, 5):
-        assert components.ranked(least).tolist() == [id for id in ranked if len(expected[id]) >= least]
+        assert components.ids_by_size(least).tolist() == [id for id in ranked if len(expected[id]) >= least]
     assert components.singletons == sum(len(each) == 1 for each in expected.values())
     for id, members in expected.items():
         assert components.members(id).tolist() == members
@@ -66,7 +66,7 @@ def test_components_equal_networkx(network: nx.Graph, threshold: float) -> None:
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 0.9])
 def test_component_splits_above_its_weakest_similarity(network: nx.Graph, threshold: float) -> None:
     components = _at(network, threshold)
-    for id in components.ranked(1).tolist():
+    for id in components.ids_by_size(1).tolist():
         members = components.members(id).tolist()
         parts, ids = components.children(id)
         if len(members) == 1:
@@ -93,12 +93,12 @@ def test_component_splits_above_its_weakest_similarity(network: nx.Graph, thresh
 
 def test_graph_without_edges_has_only_singletons() -> None:
     graph = csr.build(Edges.concatenate([]), 3)
-    components = Components.at(graph, Edges.concatenate([]), np.float32(0.5))
-    assert components.ranked(2).tolist() == []
+    components = Components.from_forest(graph, Edges.concatenate([]), np.float32(0.5))
+    assert components.ids_by_size(2).tolist() == []
     assert (
-        components.ranked(1).tolist(),
+        components.ids_by_size(1).tolist(),
         components.singletons,
-        components.medoids(components.ranked(1)).tolist(),
+        components.medoids(components.ids_by_size(1)).tolist(),
     ) == (
         [0, 1, 2],
         3,

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphkin.protocol.manifest import Counts, Provenance
-from graphkin.store.columns import ITEM_SCHEMA, WRITTEN_NUMBER
-from graphkin.store.identity import BLOCK, BlockTree, content_digest, generation_id
+from graphkin.store.columns import ITEM_SCHEMA, NUMBER_WITH_TEXT
+from graphkin.store.identity import BLOCK_SIZE, BlockTree, content_digest, generation_id
 
 Row = dict[str, Any]
 
-SCHEMA = pa.schema([*ITEM_SCHEMA, ("x", WRITTEN_NUMBER), ("note", pa.string())])
+SCHEMA = pa.schema([*ITEM_SCHEMA, ("x", NUMBER_WITH_TEXT), ("note", pa.string())])
 
 texts = st.text(st.sampled_from("aé東\0 "), max_size=3)
 rows = st.lists(
@@ -134,12 +134,12 @@ def test_generation_id_does_not_depend_on_batches(rows: list[Row], cuts: list[in
 
 
 def test_blocks_are_hashed_separately() -> None:
-    rows = [_row(f"C{n}", (f"n{n}",) * (n % 3)) for n in range(2 * BLOCK + 5)]
-    noted = [_row(f"N{n}", note=f"{n}") for n in range(BLOCK)]
+    rows = [_row(f"C{n}", (f"n{n}",) * (n % 3)) for n in range(2 * BLOCK_SIZE + 5)]
+    noted = [_row(f"N{n}", note=f"{n}") for n in range(BLOCK_SIZE)]
     table = _table(rows)
     whole = _blocks(table)
-    assert whole == [_block(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK)]
-    assert _blocks(table.slice(0, BLOCK)) + _blocks(table.slice(BLOCK)) == whole
+    assert whole == [_block(rows[start : start + BLOCK_SIZE]) for start in range(0, len(rows), BLOCK_SIZE)]
+    assert _blocks(table.slice(0, BLOCK_SIZE)) + _blocks(table.slice(BLOCK_SIZE)) == whole
     assert _blocks(table.drop_columns(["x", "note"])) == whole  # columns without values
     assert _blocks(table, _table(noted))[:2] == whole[:2]
 

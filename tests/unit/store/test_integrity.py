@@ -209,7 +209,7 @@ def walk(generation):
         sampler.positives(np.arange(generation.size), Policy.from_name(name), 0, 0)
 
 def join(generation):
-    Components.at(generation.graph(), generation.forest(), np.float32(0.4)).medoids(np.array([0], np.int32))
+    Components.from_forest(generation.graph(), generation.forest(), np.float32(0.4)).medoids(np.array([0], np.int32))
 
 for name in sys.argv[1:]:
     path = Path({str(whole)!r}, name)

@@ -32,17 +32,17 @@ def drawn(sampler, epoch=0):
 
 
 def test_the_first_request_makes_it_and_others_find_it(connect, generation, sampler, projections):
-    assert not sampler.ready()
+    assert not sampler.is_ready()
     before = projections()
     sets = drawn(sampler)
-    assert sampler.ready()
+    assert sampler.is_ready()
     assert len(projections()) == len(before) + 1
     elsewhere = GdsSampler(connect().open(generation.collection))
-    assert elsewhere.ready()
+    assert elsewhere.is_ready()
     assert np.array_equal(drawn(elsewhere).positives, sets.positives)
     assert len(projections()) == len(before) + 1
     sampler.drop()
-    assert not elsewhere.ready()
+    assert not elsewhere.is_ready()
     assert sorted(projections()) == sorted(before)
     sampler.drop()
     assert np.array_equal(drawn(elsewhere).isolated, sets.isolated)
@@ -74,7 +74,7 @@ def test_one_that_does_not_fit_is_refused_with_its_numbers(generation, sampler):
     small = GdsSampler(generation, max_bytes=1000)
     with pytest.raises(StoreError, match=r"bytes for 4 items and 2 edges\n.*at most 1000 bytes"):
         drawn(small)
-    assert not small.ready()
+    assert not small.is_ready()
     drawn(sampler)
     assert drawn(small).isolated.tolist() == [False, False, False, True]  # it is there already
 
@@ -135,14 +135,14 @@ def test_a_server_that_was_killed_projects_again_once_it_has_gds(connect, gds_se
     assert error.retry_after is not None
     assert error.retry_after > 0
     with gds_server.without_gds():
-        for request in (sampler.ready, lambda: drawn(sampler)):
+        for request in (sampler.is_ready, lambda: drawn(sampler)):
             with pytest.raises(StoreError, match=r"no Graph Data Science\n(.*\n)*.*hint: install") as lacking:
                 request()
             assert not isinstance(lacking.value, StoreBusy)
         assert other.negatives(0, 0, 0, 1, 3).shape == (1, 3)
         connect().delete(generation.collection, generation.id)
-    assert not sampler.ready()
+    assert not sampler.is_ready()
     sets = sampler.positives(anchors, WALK, 0, 0)
-    assert sampler.ready()
+    assert sampler.is_ready()
     assert np.array_equal(sets.isolated, anchors % 6 == 5)
     assert (sets.positives[~sets.isolated] >= 0).all()

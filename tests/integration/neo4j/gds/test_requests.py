@@ -181,4 +181,4 @@ def test_gds_needs_a_neo4j_store(publish_embedded, generation):
             sampler = each.sampler("snapshot")
             assert isinstance(sampler, SnapshotSampler)
             sampler.prepare()
-            assert sampler.ready()
+            assert sampler.is_ready()

@@ -15,7 +15,7 @@ from graphkin.store import open_generation, open_store
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.bulk import write_import
 from graphkin.store.neo4j.connection import Connection
-from graphkin.store.transfer import silent
+from graphkin.store.transfer import no_progress
 
 ODD_NAMES = [
     ["a\x1fb", "between units"],
@@ -151,7 +151,7 @@ def test_parts_are_imported_as_one(
 def _in_parts(store: Path, folder: Path) -> list[str]:
     folder.mkdir()
     with open_generation(store, "nci", None) as generation, Processes(2) as processes:
-        return write_import(generation, folder, by_tasks(processes, str(store), generation, silent), rows=100)
+        return write_import(generation, folder, by_tasks(processes, str(store), generation, no_progress), rows=100)
 
 
 def _joined(folder: Path) -> dict[str, str]:

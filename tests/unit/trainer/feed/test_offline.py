@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.memory import MemorySource
 from graphkin.protocol.errors import Conflict, Damaged
-from graphkin.protocol.seal import sealed
+from graphkin.protocol.seal import seal_document
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.feed.manifest import FolderManifest
@@ -96,7 +96,7 @@ def test_a_folder_of_the_format_before_is_refused(folder: Path) -> None:
 )
 def test_a_sealed_manifest_that_says_something_else_is_refused(folder: Path, changes: dict[str, Any]) -> None:
     sealed_values = json.loads((folder / "manifest.json").read_text())["offline"]
-    (folder / "manifest.json").write_bytes(sealed("offline", {**sealed_values, **changes}))
+    (folder / "manifest.json").write_bytes(seal_document("offline", {**sealed_values, **changes}))
     with (
         pytest.raises(Damaged, match=r"(manifest\.json|corpus\.npz) is damaged"),
         OfflineSource(folder, Draws.from_strategy("adam")) as source,
