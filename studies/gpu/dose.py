@@ -12,7 +12,7 @@ from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.strategy import Positives
 from studies.gpu.molecules import molecules_file
 from studies.gpu.setting import Parts, Piece, Setting
-from studies.gpu.sources import ingest_collections, open_source
+from studies.gpu.sources import ingest_collection, open_source
 from studies.gpu.tiny import shrunk
 from studies.gpu.training import train
 
@@ -30,11 +30,11 @@ _RECIPES = {
 
 def pieces(setting: Setting) -> Sequence[Piece]:
     seeds = SEEDS[:1] if setting.tiny else SEEDS
-    return [Piece(f"{arm}-{seed}", ("train",)) for seed, arm in product(seeds, ARMS)]
+    return [Piece(f"{arm}-{seed}", ("train",), inputs=tuple(_RECIPES)) for seed, arm in product(seeds, ARMS)]
 
 
-def prepare(setting: Setting) -> None:
-    ingest_collections(setting, molecules_file(setting, "two-million.smi"), _RECIPES)
+def prepare(setting: Setting, name: str) -> None:
+    ingest_collection(setting, molecules_file(setting, "two-million.smi"), name, _RECIPES[name])
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:

@@ -13,12 +13,12 @@ class Program(Protocol):
 
     Attributes:
         pieces: returns all pieces, including finished ones, the most urgent first.
-        prepare: prepares what all pieces need, once per machine.
+        prepare: makes one input, unless this machine has it already.
         measure: measures one piece, whose `parts` are the missing ones.
     """
 
     pieces: Callable[[Setting], Sequence[Piece]]
-    prepare: Callable[[Setting], None]
+    prepare: Callable[[Setting, str], None]
     measure: Callable[[Setting, Piece], Parts]
 
 

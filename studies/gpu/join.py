@@ -19,10 +19,10 @@ THRESHOLDS = ("0.4", "0.5", "0.6", "0.7")
 
 
 def pieces(setting: Setting) -> Sequence[Piece]:  # noqa: ARG001  (the same for all settings)
-    return [Piece(threshold, ("join",)) for threshold in THRESHOLDS]
+    return [Piece(threshold, ("join",), inputs=("fingerprints",)) for threshold in THRESHOLDS]
 
 
-def prepare(setting: Setting) -> None:
+def prepare(setting: Setting, name: str) -> None:  # noqa: ARG001  (it has one input)
     lines = molecules_file(setting, "zinc.smi").read_text().splitlines()
     write_fingerprints(fingerprint_file(setting, "zinc"), [line.split()[0] for line in lines], setting.workers)
 

@@ -123,7 +123,7 @@ def moses(shared: Path, part: str) -> list[str]:
 def unpack(setting: Setting, folder: Path = PAYLOAD) -> None:
     """Make the payload's data readable, and its wheels importable unless RDKit is installed.
 
-    Both apply to this process and to its child processes.
+    A tiny run generates its data. Both apply to this process and to its child processes.
     """
     site = setting.work.parent / "site"
     if not setting.tiny or find_spec("rdkit") is None:
@@ -135,7 +135,12 @@ def unpack(setting: Setting, folder: Path = PAYLOAD) -> None:
     inherited = filter(None, [os.environ.get("PYTHONPATH")])
     os.environ["PYTHONPATH"] = os.pathsep.join([str(site), str(_ROOT), *inherited])
     os.environ["GRAPHKIN_SHARED"] = str(setting.data)
-    if setting.tiny or (setting.data / "complete").exists():
+    if (setting.data / "complete").exists():
+        return
+    if setting.tiny:
+        from studies.gpu.tiny import write_data  # it imports RDKit
+
+        write_data(setting)
         return
     setting.data.mkdir(parents=True, exist_ok=True)
     with tarfile.open(folder / "tables.tar.xz") as tar:

@@ -29,12 +29,13 @@ from studies.downstream.results import untrained_encoder
 from studies.gpu.molecules import molecules_file
 from studies.gpu.results import Cells, read_results
 from studies.gpu.setting import Parts, Piece, Setting
-from studies.gpu.sources import ingest_collections, open_source
-from studies.gpu.tiny import shrunk, write_data
+from studies.gpu.sources import ingest_collection, open_source
+from studies.gpu.tiny import shrunk
 from studies.gpu.training import read_encoder, train
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 STEPS = 3000
+_ANCHORS = ("zinc-exact", "zinc-window")
 _SEEDS = (0, 1, 2)
 _SPLITS = 10
 _TINY_ARMS = ("untrained", "exact", "window", "augmented", "adam", "exact-ho")
@@ -71,20 +72,27 @@ def units(setting: Setting) -> list[Unit]:
 def pieces(setting: Setting) -> Sequence[Piece]:
     """Return training before scores on a GPU, and scores before training on a CPU."""
     selection = units(setting)
-    training = [Piece(unit.name, ("train",)) for unit in selection if unit.arm in TRAINED]
+    training = [Piece(unit.name, ("train",), inputs=_collections(unit)) for unit in selection if unit.arm in TRAINED]
     scores = [
-        Piece(unit.name, (part,), (unit.name, "train") if unit.arm in TRAINED else None, core=True)
+        Piece(
+            unit.name,
+            (part,),
+            (unit.name, "train") if unit.arm in TRAINED else None,
+            core=True,
+            inputs=_ANCHORS if part == "heldout" else (),
+        )
         for unit, part in product(selection, ("heldout", *_sets(setting)))
     ]
     return [*training, *scores] if setting.device == "cuda" else [*scores, *training]
 
 
-def prepare(setting: Setting) -> None:
-    if setting.tiny:
-        write_data(setting)
-    trained = [TRAINED[unit.arm] for unit in units(setting) if unit.arm in TRAINED]
-    names = dict.fromkeys(["zinc-exact", "zinc-window", *(arm.collection for arm in trained)])
-    ingest_collections(setting, molecules_file(setting, "zinc.smi"), {name: recipe_of(name) for name in names})
+def prepare(setting: Setting, name: str) -> None:
+    ingest_collection(setting, molecules_file(setting, "zinc.smi"), name, recipe_of(name))
+
+
+def _collections(unit: Unit) -> tuple[str, ...]:
+    """Return the collections that the training of a unit reads."""
+    return tuple(dict.fromkeys((*_ANCHORS, TRAINED[unit.arm].collection)))
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:

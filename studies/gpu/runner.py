@@ -19,7 +19,6 @@ from studies.gpu.setting import Piece, Setting
 
 _GRACE = 5.0  # seconds after the deadline until remaining pieces are terminated
 _EXPORT_EVERY, _TINY_EXPORT_EVERY = 20.0, 0.5  # seconds
-_PREPARATION = Piece("preparation", ())
 
 
 class Runner:
@@ -34,41 +33,49 @@ class Runner:
         self._context.set_forkserver_preload([*(each.module for each in JOBS.values()), "torch.utils.tensorboard"])
         self._running: dict[Piece, BaseProcess] = {}
         self._tried: set[Piece] = set()
+        self._ready: set[str] = set()
         self._failed: list[str] = []
 
     def run(self) -> bool:
         """Run as many pieces as the time allows. Return False if a piece failed."""
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         restore(self._job.name, self._setting, self._output, self._results)
-        self._start(_PREPARATION)
-        self._wait()
-        if not self._failed:
-            pieces = self._job.program().pieces(self._setting)
-            while not self._setting.is_over and (self._start_next(pieces) or self._running):
-                self._wait_for_one()
-            self._wait()
+        pieces = self._job.program().pieces(self._setting)
+        while not self._setting.is_over and (self._start_next(pieces) or self._running):
+            self._wait_for_one()
+        while self._running:
+            self._wait_for_one()
         export(self._job.name, self._setting, self._output, self._results)
         for name in self._failed:
             print(f"failed: {name}", flush=True)
         return not self._failed
 
     def _start_next(self, pieces: Sequence[Piece]) -> bool:
-        """Start all pieces that can be started now, and return whether there was one."""
+        """Start all pieces that can be started now, and the next preparation. Return whether there was one."""
         done = self._done()
         is_started = False
         for piece in pieces:
             missing = tuple(part for part in piece.parts if (piece.unit, part) not in done)
-            if (
-                not missing
-                or piece in self._tried
-                or (piece.after and piece.after not in done)
-                or not self._room(piece)
-            ):
+            if not missing or piece in self._tried:
                 continue
-            self._tried.add(piece)
-            self._start(piece._replace(parts=missing))
-            is_started = True
+            for name in piece.inputs:
+                is_started |= self._start_preparation(name)
+            if (piece.after and piece.after not in done) or not self._ready.issuperset(piece.inputs):
+                continue
+            if self._room(piece):
+                self._tried.add(piece)
+                self._start(piece._replace(parts=missing))
+                is_started = True
         return is_started
+
+    def _start_preparation(self, name: str) -> bool:
+        """Start to make an input, one at a time because each uses all cores. Return whether it was started."""
+        preparation = _preparation(name)
+        if preparation in self._tried or any(_is_preparation(each) for each in self._running):
+            return False
+        self._tried.add(preparation)
+        self._start(preparation)
+        return True
 
     def _done(self) -> set[tuple[str, str]]:
         kept_cells = {} if self._setting.tiny else read_results(self._job.name, self._results)
@@ -76,9 +83,10 @@ class Runner:
 
     def _room(self, piece: Piece) -> bool:
         lanes = min(self._job.lanes, self._setting.workers)
-        busy = [each for each in self._running if each.core == piece.core]
+        running = [each for each in self._running if not _is_preparation(each)]
+        busy = [each for each in running if each.core == piece.core]
         if self._setting.device == "cpu":
-            return len(self._running) < (self._setting.workers if piece.core else lanes)
+            return len(running) < (self._setting.workers if piece.core else lanes)
         return len(busy) < (max(1, self._setting.workers - lanes) if piece.core else lanes)
 
     def _start(self, piece: Piece) -> None:
@@ -90,10 +98,6 @@ class Runner:
 
     def _threads(self, piece: Piece) -> int:
         return 1 if piece.core else max(1, self._setting.workers // self._job.lanes)
-
-    def _wait(self) -> None:
-        while self._running:
-            self._wait_for_one()
 
     def _wait_for_one(self) -> None:
         """Wait until a piece ends, the next export is due, or the deadline has passed."""
@@ -108,14 +112,25 @@ class Runner:
                 process.join()
                 if process.exitcode:
                     self._failed.append(f"{piece.unit} {' '.join(piece.parts)}".strip())
+                elif _is_preparation(piece):
+                    self._ready.add(piece.unit)
             else:
                 continue
             del self._running[piece]
         export(self._job.name, self._setting, self._output, self._results)
 
 
+def _preparation(name: str) -> Piece:
+    """Return the piece that makes an input and produces no cells."""
+    return Piece(name, ())
+
+
+def _is_preparation(piece: Piece) -> bool:
+    return not piece.parts
+
+
 def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
-    """Measure one piece in this process."""
+    """Measure one piece, or make one input, in this process."""
     from threadpoolctl import threadpool_limits
 
     from studies.gpu.training import set_threads
@@ -124,10 +139,11 @@ def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
         set_threads(threads)
         program = JOBS[job].program()
         with threadpool_limits(threads):
-            if piece == _PREPARATION:
-                program.prepare(setting)
-                return
             begin = time.perf_counter()
+            if _is_preparation(piece):
+                program.prepare(setting, piece.unit)
+                print(f"prepared {piece.unit} in {time.perf_counter() - begin:.0f} s", flush=True)
+                return
             for part, cell in program.measure(setting, piece):
                 seconds = time.perf_counter() - begin
                 stamped = {**_stamp(job, setting, seconds), **cell}

@@ -21,12 +21,14 @@ class Piece(NamedTuple):
         parts: names of the cells that it produces.
         after: a part that must be finished before, as (unit, part).
         core: whether it needs one core and no GPU.
+        inputs: names of the inputs that it reads. `prepare` of its program makes them, once per machine.
     """
 
     unit: str
     parts: tuple[str, ...]
     after: tuple[str, str] | None = None
     core: bool = False
+    inputs: tuple[str, ...] = ()
 
 
 Parts = Iterator[tuple[str, Cell]]

@@ -1,6 +1,5 @@
 """Training sources over the run's store, with cached results that all processes share."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +21,13 @@ from studies.gpu.setting import Setting
 _CACHE_BYTES = 100 * 2**30
 
 
-def ingest_collections(setting: Setting, file: Path, recipes: Mapping[str, MoleculeRecipe]) -> None:
-    """Ingest the file with every recipe that is not in the store yet, and compute the features of its molecules."""
+def ingest_collection(setting: Setting, file: Path, name: str, recipe: MoleculeRecipe) -> None:
+    """Ingest the file, unless the store has the collection, and compute the features of its molecules."""
     with open_store(_store(setting), create=True) as store:
-        present = {each.name for each in store.collections()}
-        for name, recipe in recipes.items():
-            if name not in present:
-                print(f"ingesting {file.name} as {name}", flush=True)
-                ingest(store, name, [str(file)], recipe, IngestOptions(workers=setting.workers))
-            with CachedSource(setting, name, Draws(None)) as source:
-                source.corpus()
+        if name not in {each.name for each in store.collections()}:
+            ingest(store, name, [str(file)], recipe, IngestOptions(workers=setting.workers))
+    with CachedSource(setting, name, Draws(None)) as source:
+        source.corpus()
 
 
 def open_source(setting: Setting, collection: str, draws: Draws, second_collection: str | None = None) -> Source:

@@ -26,11 +26,11 @@ from studies.cells import Cell
 from studies.gpu.molecules import molecules_file
 from studies.gpu.results import cells_of
 from studies.gpu.setting import Parts, Piece, Setting
-from studies.gpu.sources import ingest_collections, open_source
+from studies.gpu.sources import ingest_collection, open_source
 from studies.gpu.tiny import shrunk
 
 _COLLECTION = "step"
-_RECIPE = {_COLLECTION: resolve(fingerprint={"name": "rdkit"}, threshold=0.5)}
+_RECIPE = resolve(fingerprint={"name": "rdkit"}, threshold=0.5)
 
 
 class Lengths(NamedTuple):
@@ -50,12 +50,12 @@ _PARITY_BATCH = 64
 def pieces(setting: Setting) -> Sequence[Piece]:
     strategies = TINY_STRATEGIES if setting.tiny else LEARNED_BY["molecule"]
     last = (strategies[-1], "step")
-    steps = [Piece(name, ("step", "losses")) for name in strategies]
-    return [*steps, *(Piece(name, ("parity",), last, core=True) for name in strategies)]
+    steps = [Piece(name, ("step", "losses"), inputs=(_COLLECTION,)) for name in strategies]
+    return [*steps, *(Piece(name, ("parity",), last, core=True, inputs=(_COLLECTION,)) for name in strategies)]
 
 
-def prepare(setting: Setting) -> None:
-    ingest_collections(setting, molecules_file(setting, "zinc.smi"), _RECIPE)
+def prepare(setting: Setting, name: str) -> None:
+    ingest_collection(setting, molecules_file(setting, "zinc.smi"), name, _RECIPE)
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:

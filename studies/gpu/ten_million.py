@@ -25,10 +25,10 @@ _UNIT = "ten-million"
 
 def pieces(setting: Setting) -> Sequence[Piece]:
     strips = tuple(f"strip-{number:02}" for number in range(2 if setting.tiny else _STRIPS))
-    return [Piece(threshold, strips) for threshold in THRESHOLDS]
+    return [Piece(threshold, strips, inputs=("fingerprints",)) for threshold in THRESHOLDS]
 
 
-def prepare(setting: Setting) -> None:
+def prepare(setting: Setting, name: str) -> None:  # noqa: ARG001  (it has one input)
     """Compute the fingerprints block by block, and save the time of each block."""
     for number, smiles in enumerate(_blocks(setting)):
         path = fingerprint_file(setting, f"{_UNIT}-{number:02}")

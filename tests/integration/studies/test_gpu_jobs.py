@@ -69,7 +69,7 @@ def environment() -> Mapping[str, str]:
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST"))},
         "ALLOWED_PACKAGES": json.dumps(allowed),
-        "PYTHONPATH": str(HOOK),
+        "PYTHONPATH": os.pathsep.join([str(HOOK), str(ROOT)]),
     }
 
 
