@@ -70,7 +70,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         label, path = smiles_file(Path(folder), options.molecules)
-        chunks = list(open_source(str(path), MoleculeKind.files, ReadOptions()))
+        chunks = list(open_source(str(path), MoleculeKind.file_formats, ReadOptions()))
         records = sum(chunk.num_rows for chunk in chunks)
         timed_pool(parse_and_fingerprint, chunks[:1], options.workers)  # starts the fork server
         runs = []

@@ -60,13 +60,13 @@ def batch(generation: Generation, queries: list[str], alone: int) -> None:
     begin = time.perf_counter()
     parsed = [read_structure(recipe, smiles=smiles) for smiles in queries]
     reading = (time.perf_counter() - begin) / len(parsed)
-    Matches.gathered(searched.search_all(parsed[:1], None, limit, 1))
+    Matches.concatenate(searched.search_all(parsed[:1], None, limit, 1))
     begin = time.perf_counter()
     hits = [searched.search(query, None, limit) for query in parsed[:alone]]
     single = (time.perf_counter() - begin) / len(hits)
     for threads in sorted({1, os.cpu_count() or 1}):
         begin = time.perf_counter()
-        matches = Matches.gathered(searched.search_all(parsed, None, limit, threads))
+        matches = Matches.concatenate(searched.search_all(parsed, None, limit, threads))
         together = (time.perf_counter() - begin) / len(parsed)
         for number, single_hits in enumerate(hits):
             mine = matches.query == number

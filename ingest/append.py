@@ -78,12 +78,12 @@ def append(
         workspace.prepare()
         pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
         with clock.stage("compile"), compiling(clock.progress):
-            specimen = kind.specimen(recipe)
+            warmup_descriptors = kind.warmup_descriptors(recipe)
             with ThreadPoolExecutor(1) as executor:
                 if base.is_local:
                     executor.submit(base.graph)  # read and check the graph while kernels compile
-                compile_kernels(specimen, recipe.top_k)
-            compile_growth(specimen, base.graph(), base.forest(), recipe.top_k)
+                compile_kernels(warmup_descriptors, recipe.top_k)
+            compile_growth(warmup_descriptors, base.graph(), base.forest(), recipe.top_k)
         pool.begin(chunks(sources))
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
@@ -101,12 +101,12 @@ def append(
                 return AppendResult(manifest, 0, 0, counts)
             write_items(items, newer.words, draft)
             draft.append_names(table.added_names)
-            descriptors = older.followed_by(newer)
+            descriptors = older.concatenate(newer)
         lists = OlderLists(graph, dropped, descriptors.tie, recipe.top_k, descriptors.similarities, options.workers)
         with clock.stage("join", len(descriptors), kind.plural) as advance:
             made_from = (recipe.model_dump_json().encode(), base.id.encode(), *newer.content)
             collected = collector(descriptors.tie, recipe.top_k, workspace, *made_from, older=lists)
-            for pairs in descriptors.newer_pairs(base.size, collected.begin, options.workers, advance):
+            for pairs in descriptors.new_pairs(base.size, collected.begin, options.workers, advance):
                 collected.add(pairs)
         with clock.stage("cap"):
             changes = collected.changes(lists)
@@ -130,10 +130,10 @@ def _older_items(base: Generation, kind: Kind[Recipe], digests: bytes) -> OlderI
 
     def source_texts(ids: Int32) -> dict[str, pa.Array]:
         source_titles = {
-            name: title for name, title in titles(base.manifest.properties).items() if name not in kind.computed
+            name: title for name, title in titles(base.manifest.properties).items() if name not in kind.computed_columns
         }
         rows = base.take(ids, [*source_titles.values()])
         return {name: texts(rows[title]) for name, title in source_titles.items()}
 
-    properties = Properties.from_manifest(kind.computed, base.manifest)
+    properties = Properties.from_manifest(kind.computed_columns, base.manifest)
     return OlderItems(digests, properties, names, source_texts, lambda: base.fingerprints().words)

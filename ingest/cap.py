@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.similarity.join import Pairs
-from graphkin.similarity.threads import in_order
+from graphkin.similarity.threads import run_in_order
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float32, Float64, Graph, Int32, Int64, UInt64
 
@@ -289,7 +289,7 @@ def last_kept(graph: Graph, top_k: int, threads: int = 1) -> Float32:
     """Return (N,) the stored similarity of each item's K-th pair, minus infinity for items with fewer."""
     rows = (graph.indptr[start : start + _ROWS + 1] for start in range(0, graph.nodes, _ROWS))
     calls = (partial(_last_kept, indptr, graph.similarity, top_k) for indptr in rows)
-    return np.concatenate([np.empty(0, np.float32), *in_order(calls, threads)])
+    return np.concatenate([np.empty(0, np.float32), *run_in_order(calls, threads)])
 
 
 def least_rounded_to(similarity: Float32) -> Float64:

@@ -53,7 +53,7 @@ class Collector(ABC):
         """Return the edges in blocks, and (N,) how many pairs of each item the top-k limit truncated."""
 
     def _save(self, name: str, arrays: Arrays) -> None:
-        with self._workspace.writing(self._piece(name)) as path, path.open("wb") as file:
+        with self._workspace.write_atomically(self._piece(name)) as path, path.open("wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
 
     def _load(self, name: str) -> Arrays | None:

@@ -16,7 +16,7 @@ from graphkin.ingest.values import ReadColumn
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
 from graphkin.protocol.values import MAX_ID
-from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.columns import fixed_width_array
 from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, texts, titles
 from graphkin.store.records import ADDED_NAMES, Int32, Int64, UInt64
@@ -340,7 +340,7 @@ def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64
     Returns:
         The item id of each record, and the first record of each item that is not an older one.
     """
-    halves = fixed_width(digests, "<u8").reshape(-1, 2)
+    halves = fixed_width_array(digests, "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
     ordered = halves[order]
     starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])

@@ -68,7 +68,7 @@ def resolve_list(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], 
         InvalidInput: the file cannot be read.
         Conflict: the lines are SMILES, but the items have none.
     """
-    if by == "smiles" and kind.structure != "smiles":
+    if by == "smiles" and kind.structure_column != "smiles":
         raise Conflict(f"{kind.plural} have no SMILES", given=by, expected="a list of names")
     stored, source = _read_list(file)
     lines = [_parse_line(line, by, kind, recipe) for line in stored if line[1].strip()]

@@ -19,11 +19,11 @@ class Chunk:
     """Records of one source, as the readers yield them (`ingest.readers.RECORD_SCHEMA`)."""
 
     source: str
-    writing: str
+    notation: str
     records: pa.RecordBatch
 
     def slice(self, start: int, length: int | None = None) -> "Chunk":
-        return Chunk(self.source, self.writing, self.records.slice(start, length))
+        return Chunk(self.source, self.notation, self.records.slice(start, length))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ChunkParser:
             try:
                 if fault is not None:
                     raise Rejected(fault)
-                described.append(self._describer.describe(text or "", chunk.writing, name))
+                described.append(self._describer.describe(text or "", chunk.notation, name))
                 item_rows.append(row)
             except Rejected as reason:
                 rejected.append((row, str(reason)))

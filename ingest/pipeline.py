@@ -56,15 +56,17 @@ def ingest(
         workspace.prepare()
         pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
         with clock.stage("compile"), compiling(clock.progress):
-            compile_kernels(kind.specimen(recipe), recipe.top_k)
+            compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
         pool.begin(chunks(sources))
-        table = parse_sources(kind, sources, recipe, options, draft, pool, clock, OlderItems.none(kind.computed))
+        table = parse_sources(
+            kind, sources, recipe, options, draft, pool, clock, OlderItems.none(kind.computed_columns)
+        )
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
             write_items(items, descriptors.words, draft)
             if descriptors.links is not None:
                 draft.write_links(descriptors.links)
-        if not table.names and "csv" in kind.files:
+        if not table.names and "csv" in kind.file_formats:
             clock.progress.note(missing_names_note(table.properties))
         with clock.stage("index"):
             draft.write_index(descriptors.index())

@@ -146,7 +146,7 @@ class ParserPool:
                 reason = f"took longer than {self._patience:g} s" if stuck else "the parser process died on this record"
                 describer = self._describer(*self._describer_arguments)
                 parsed = Parsed.rejected(record, reason, describer.schema)
-                with self._workspace.writing(_piece(self._workspace, describer.key, record)) as path:
+                with self._workspace.write_atomically(_piece(self._workspace, describer.key, record)) as path:
                     parsed.write(path)
         _Mark.collect(self._workspace)
 
@@ -246,7 +246,7 @@ class _Worker:
                 mark.set(number, row)
                 timer.next()
 
-            with self._workspace.writing(piece) as path:
+            with self._workspace.write_atomically(piece) as path:
                 try:
                     parsed = self._parser.parse(chunk, at)
                 finally:
@@ -257,7 +257,7 @@ class _Worker:
 
 
 def _piece(workspace: Workspace, key: bytes, chunk: Chunk) -> Path:
-    text = f"{chunk.source}\0{chunk.writing}".encode()
+    text = f"{chunk.source}\0{chunk.notation}".encode()
     return workspace.piece(key, text, chunk.records.schema.serialize(), chunk.records.serialize())
 
 

@@ -112,7 +112,7 @@ def provenance(
     kind = kind_of_recipe(recipe)
     return Provenance(
         kind=kind.name,
-        structure=kind.structure,
+        structure=kind.structure_column,
         recipe=recipe.model_dump(mode="json"),
         versions=versions(recipe),
         libraries=sorted(kind.versions(recipe)),

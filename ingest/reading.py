@@ -36,11 +36,11 @@ def open_sources(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, optio
         label_files = pair_files(files, options.labels, "labels")
         return (open_network(file, recipe, options.read, labels) for file, labels in label_files)
     if isinstance(recipe, BitsRecipe):
-        require_type(files, recipe.type, kind.files, options.read)
+        require_type(files, recipe.type, kind.file_formats, options.read)
     if isinstance(recipe, MoleculeRecipe):
         require_fingerprint_column(options.read.fingerprint_column, given=recipe.fingerprint.given)
     name_files = pair_files(files, options.names, "names")
-    return (open_source(file, kind.files, options.read, names=names) for file, names in name_files)
+    return (open_source(file, kind.file_formats, options.read, names=names) for file, names in name_files)
 
 
 def require_fingerprint_column(column: str | None, *, given: bool) -> None:
@@ -78,7 +78,7 @@ def chunks(sources: Sequence[Source]) -> Iterator[Chunk]:
     """Yield the records of all sources."""
     for source in sources:
         for records in source:
-            yield Chunk(source.name, source.writing, records)
+            yield Chunk(source.name, source.notation, records)
 
 
 def parse_sources(
@@ -99,7 +99,7 @@ def parse_sources(
         InvalidInput: too many records were rejected.
     """
     table = ItemTable(older)
-    column = kind.agreeing(recipe)
+    column = kind.consistent_column(recipe)
     review = {} if column is None else {"reviewed": Agreement(column, older.fingerprints_by_digest()).review}
     total = sum(source.bytes_total or 0 for source in sources) or None
     with clock.stage("parse", total, "B") as advance:

@@ -14,7 +14,7 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve_flat
 from graphkin.similarity.vectors.kind import VectorKind
 from graphkin.similarity.vectors.recipe import VectorRecipe, resolve_vectors
 
-_WITH_FINGERPRINTS = {each: "fingerprint" for each in MoleculeKind.files if each in ("csv", "tsv", "parquet")}
+_WITH_FINGERPRINTS = {each: "fingerprint" for each in MoleculeKind.file_formats if each in ("csv", "tsv", "parquet")}
 
 
 def read_options(
@@ -62,7 +62,7 @@ def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None
     """
     if bits is not None:
         return resolve_bits(bits=bits, **settings)
-    fingerprint = fingerprint_type(files, FingerprintKind.files, read)
+    fingerprint = fingerprint_type(files, FingerprintKind.file_formats, read)
     return resolve_bits(bits=fingerprint.bits, type=fingerprint.name, **settings)
 
 
@@ -74,5 +74,5 @@ def vector_recipe(
     Raises:
         InvalidInput: the files do not show the dimension.
     """
-    length = dimension_of(files, VectorKind.files, read) if dimension is None else dimension
+    length = dimension_of(files, VectorKind.file_formats, read) if dimension is None else dimension
     return resolve_vectors(dimension=length, **settings)

@@ -80,12 +80,12 @@ def remove(
             return RemovalResult(base.manifest, 0, selection.missing)
         stay = _remaining_ids(base.size, selection)
         with clock.stage("compile"), compiling(clock.progress):
-            compile_kernels(kind.specimen(recipe), recipe.top_k)
+            compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
         with clock.stage("older items", base.size, kind.plural):
             all_descriptors = kind.descriptors_of(base, recipe, kind.digests(base, recipe))
             rest = all_descriptors.take(stay)
         with clock.stage("items"):
-            items = RemainingItems.from_generation(base, stay, kind.computed)
+            items = RemainingItems.from_generation(base, stay, kind.computed_columns)
             for rejections in base.rejections():
                 draft.append_rejections(rejections)
             write_items(items.batches(), rest.words, draft)

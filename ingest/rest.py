@@ -60,7 +60,7 @@ class RemainingEdges:
             least[self._searched] = least_kept(self.graph, self._top_k)[self._searched]
         selection = TopKSelection(rest.tie, self._top_k or 1, least=least)
         base_count = len(self.order) - self._target_count
-        for pairs in compared.newer_pairs(base_count, 0, threads, advance) if self._target_count else ():
+        for pairs in compared.new_pairs(base_count, 0, threads, advance) if self._target_count else ():
             a, b = self._number[pairs.left], self._number[pairs.right]
             left, right = np.minimum(a, b), np.maximum(a, b)
             stays = left >= 0

@@ -7,7 +7,7 @@ import numpy as np
 
 from graphkin.ingest.cap import Bool
 from graphkin.similarity.join import Pairs
-from graphkin.similarity.threads import in_order
+from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.window import Similarity
 from graphkin.store import csr
 from graphkin.store.records import Float64, Graph, Int32
@@ -40,4 +40,4 @@ def recompute_similarities(similarities: Similarity, left: Int32, right: Int32, 
     """Return (P,) float64 similarities of some pairs, computed by several threads."""
     blocks = (slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK))
     calls = (partial(similarities, left[block], right[block]) for block in blocks)
-    return np.concatenate([np.empty(0), *in_order(calls, threads)])
+    return np.concatenate([np.empty(0), *run_in_order(calls, threads)])

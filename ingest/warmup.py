@@ -16,11 +16,11 @@ from graphkin.store.records import Edges, Graph
 T = TypeVar("T", bound=np.generic)
 
 
-def compile_kernels(specimen: Descriptors, top_k: int) -> None:
+def compile_kernels(warmup_descriptors: Descriptors, top_k: int) -> None:
     """Run the compiled stages once on two items."""
-    specimen.index()
-    for pairs in specimen.pairs(0, 1, lambda _: None):
-        selection = TopKSelection(specimen.tie, top_k or 1)
+    warmup_descriptors.index()
+    for pairs in warmup_descriptors.pairs(0, 1, lambda _: None):
+        selection = TopKSelection(warmup_descriptors.tie, top_k or 1)
         selection.add(pairs)
         kept_pairs, _ = selection.finish()
         edges = Edges(kept_pairs.left, kept_pairs.right, kept_pairs.similarity.astype(np.float32))
@@ -30,10 +30,10 @@ def compile_kernels(specimen: Descriptors, top_k: int) -> None:
         csr.build(edges, 2)
 
 
-def compile_growth(specimen: Descriptors, graph: Graph, forest: Edges, top_k: int) -> None:
+def compile_growth(warmup_descriptors: Descriptors, graph: Graph, forest: Edges, top_k: int) -> None:
     """Run the compiled stages that only an append uses.
 
-    Numba compiles a kernel separately for writable and read-only arrays. The specimen's arrays are therefore writable
+    Numba compiles a kernel separately for writable and read-only arrays. The arrays of the warmup descriptors are therefore writable
     exactly where those of the graph and of the forest are.
     """
 
@@ -43,9 +43,11 @@ def compile_growth(specimen: Descriptors, graph: Graph, forest: Edges, top_k: in
         return copy
 
     alone = Graph(like([0, 0], graph.indptr), like([], graph.indices), like([], graph.similarity))
-    lists = OlderLists(alone, np.zeros(1, np.int32), specimen.tie, top_k or 1, specimen.similarities, 1)
-    selection = TopKSelection(specimen.tie, top_k or 1, least=lists.least)
-    for pairs in specimen.newer_pairs(1, 0, 1, lambda _: None):
+    lists = OlderLists(
+        alone, np.zeros(1, np.int32), warmup_descriptors.tie, top_k or 1, warmup_descriptors.similarities, 1
+    )
+    selection = TopKSelection(warmup_descriptors.tie, top_k or 1, least=lists.least)
+    for pairs in warmup_descriptors.new_pairs(1, 0, 1, lambda _: None):
         selection.add(pairs)
     changes = lists.changes(selection)
     before = Edges(*(like([], array) for array in vars(forest).values()))

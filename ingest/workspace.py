@@ -51,7 +51,7 @@ class Workspace:
         return list(self.folder.glob(pattern + PARTIAL))
 
     @contextmanager
-    def writing(self, piece: Path) -> Iterator[Path]:
+    def write_atomically(self, piece: Path) -> Iterator[Path]:
         """Yield a temporary path, and rename it to the piece at the end.
 
         Raises:

@@ -50,7 +50,7 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
         """
         pattern = await self._substructures.read(generation, text, writing)
         digest = await run_in_threadpool(lambda: blake2b(ids.tobytes(), digest_size=32).digest())
-        key = (generation.collection, generation.id, pattern.writing, pattern.text, digest)
+        key = (generation.collection, generation.id, pattern.notation, pattern.text, digest)
         job = self.job(key)
         if job is None:
             matches = selector.matches(pattern)

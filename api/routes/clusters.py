@@ -16,7 +16,7 @@ from graphkin.api.work.classes import SearchRoute
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
-from graphkin.similarity.columns import numeric
+from graphkin.similarity.columns import numeric_property
 from graphkin.store.records import Int64
 from graphkin.store.sampling.base import require_ids
 
@@ -106,7 +106,10 @@ def _summaries(
     numbers = range(first, last)
     ranges: list[dict[str, Any] | None] = [None] * len(numbers)
     if query.property is not None:
-        columns = [each.tolist() for each in partition.ranges(numeric(context.generation, query.property), first, last)]
+        columns = [
+            each.tolist()
+            for each in partition.ranges(numeric_property(context.generation, query.property), first, last)
+        ]
         ranges = [dict(zip(Ranges._fields, map(_or_null, row), strict=True)) for row in zip(*columns, strict=True)]
     rows = zip(
         numbers, partition.sizes[first:last].tolist(), partition.centre[first:last].tolist(), ranges, strict=True

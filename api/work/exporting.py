@@ -79,4 +79,4 @@ def _comparison(generation: Generation, packed_query: dict[str, Any]) -> Compari
     def similarity(ids: Int32) -> Float32:
         return search.similarities(query, ids).astype(np.float32)
 
-    return Comparison(query.text, search.identical(query), similarity)
+    return Comparison(query.text, search.find_identical(query), similarity)

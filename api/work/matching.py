@@ -21,7 +21,7 @@ def read_pattern(kind: str, recipe: dict[str, Any], text: str, writing: str) -> 
 
 def pack_pattern(pattern: Pattern) -> dict[str, str]:
     """Return a pattern as a JSON-serializable dict."""
-    return {"writing": pattern.writing, "text": pattern.text, "screen": pattern.screen.hex()}
+    return {"writing": pattern.notation, "text": pattern.text, "screen": pattern.screen.hex()}
 
 
 def unpack_pattern(message: dict[str, str]) -> Pattern:
@@ -62,7 +62,7 @@ def match(
     yield b""
     for part in parts:
         with at_most(seconds):
-            matches = substructures.having(unpack_pattern(pattern), np.frombuffer(b64decode(part), np.int32))
+            matches = substructures.match(unpack_pattern(pattern), np.frombuffer(b64decode(part), np.int32))
         yield matches.tobytes()
 
 

@@ -42,7 +42,7 @@ class Warmup:
             compile_kernels()
             # A worker that reads a graph is killed after 2 s, before it could compile and cache the kernel that
             # describes it.
-            GraphKind().specimen(resolve_graphs())
+            GraphKind().warmup_descriptors(resolve_graphs())
         except Exception as error:
             _log.exception("a kernel cannot be compiled or run")
             self._failure = error

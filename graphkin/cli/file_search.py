@@ -79,7 +79,7 @@ class FileSearch:
             yield pa.Table.from_batches(block)
 
     def _structure(self, text: pa.Scalar, fault: pa.Scalar) -> StructureText | Unreadable:
-        return InvalidInput(fault.as_py()) if fault.is_valid else {self.source.writing: text.as_py()}
+        return InvalidInput(fault.as_py()) if fault.is_valid else {self.source.notation: text.as_py()}
 
     def _count(self, results: Answers) -> None:
         self.searched += len(results.errors)

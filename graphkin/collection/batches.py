@@ -90,9 +90,9 @@ class Queries:
 
     def answers(self, parts: Iterable[Matches]) -> "Answers":
         """Return the hits of all parts by the positions of the structures in the batch."""
-        hits = Matches.gathered(parts)
+        hits = Matches.concatenate(parts)
         stored = np.full(len(self.errors), -1, np.int32)
-        same = self.search.identical_all(self.readable, hits)
+        same = self.search.find_identical_all(self.readable, hits)
         stored[self.numbers] = [-1 if id is None else id for id in same]
         return Answers(self.errors, stored, Matches(self.numbers[hits.query], hits.ids, hits.similarity))
 

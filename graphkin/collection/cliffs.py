@@ -10,7 +10,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import CliffRanking
 from graphkin.protocol.values import CLIFF_SIMILARITY, By
-from graphkin.similarity.columns import numeric
+from graphkin.similarity.columns import numeric_property
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.columns import visible_columns
 from graphkin.store.records import Float32, Float64, Int32, Int64
@@ -74,7 +74,7 @@ def rank_cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000
     """
     require_stored_threshold(generation, ranking.min_similarity)
     smallest, largest = _bounds(generation.manifest.threshold, ranking)
-    values = numeric(generation, ranking.property)
+    values = numeric_property(generation, ranking.property)
     if among is not None:
         selection = np.full(len(values), np.nan)
         selection[among] = values[among]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.similarity.kind import Advance
-from graphkin.similarity.stored_index import cached_index
+from graphkin.similarity.stored_index import load_or_compute_index
 from graphkin.store import csr
 from graphkin.store.base import Generation
 from graphkin.store.kernels import inline_kernel, kernel
@@ -82,7 +82,7 @@ def cached_layout(generation: Generation, advance: Advance = lambda _: None) -> 
         return compute_layout(csr.build(forest, generation.size), advance)
 
     made_by = f"layout {version('graphkin')}"
-    return cached_index(generation, made_by, Layout, lambda cached: len(cached.x) == generation.size, make)
+    return load_or_compute_index(generation, made_by, Layout, lambda cached: len(cached.x) == generation.size, make)
 
 
 def compute_layout(forest: Graph, advance: Advance) -> Layout:

@@ -52,7 +52,7 @@ from graphkin.protocol.requests import (
     SubgraphQuery,
     Substructure,
 )
-from graphkin.similarity.columns import numeric
+from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of
@@ -111,7 +111,7 @@ class OpenCollection:
 
     def measured(self, measure: Measure | None) -> Search:
         """Return the search index, by another measure than the collection's own if one is named."""
-        return self.index if measure is None else self.index.measured(measure)
+        return self.index if measure is None else self.index.with_measure(measure)
 
     # Items and structures
 
@@ -199,7 +199,7 @@ class OpenCollection:
         matches = self._matches(request.substructure, lambda: self._selector.select(filters).ids)
         index = self.measured(request.measure)
         hits = self._selector.hits(index, query, request.min_similarity, limit, filters, matches)
-        return SearchResult(query, index.identical(query), hits)
+        return SearchResult(query, index.find_identical(query), hits)
 
     def search_batch(self, request: SearchBatchBody) -> Answers:
         """Return the hits of each structure, or why it could not be read."""
@@ -238,7 +238,7 @@ class OpenCollection:
             return None
         index, query = near.search(), near.query
         return Comparison(
-            query.text, index.identical(query), lambda ids: index.similarities(query, ids).astype(np.float32)
+            query.text, index.find_identical(query), lambda ids: index.similarities(query, ids).astype(np.float32)
         )
 
     def pick(self, request: PickFields, count: int) -> DiverseSubset:
@@ -283,7 +283,7 @@ class OpenCollection:
 
     def map(self, request: MapQuery) -> Map:
         """Return the map of the collection, computed once on a machine, with a property and clusters if named."""
-        values = None if request.property is None else numeric(self.generation, request.property)
+        values = None if request.property is None else numeric_property(self.generation, request.property)
         clustering = request.clustering()
         label = None if clustering is None else self.clusters(clustering).clusters.label
         return Map(self._ports.builder.layout(), values, label)

@@ -95,9 +95,9 @@ class SimilarItems:
         return ["near", self.query.text, arrays, self.min_similarity, self.measure, self.itself]
 
     def items(self, generation: Generation) -> Selection:  # noqa: ARG002 - the search is of it
-        search = self.search() if self.measure is None else self.search().measured(self.measure)
+        search = self.search() if self.measure is None else self.search().with_measure(self.measure)
         hits = search.search(self.query, self.min_similarity, sys.maxsize)
-        own = None if self.itself else search.identical(self.query)
+        own = None if self.itself else search.find_identical(self.query)
         selection = slice(None) if own is None else hits.ids != own
         return Selection(hits.ids[selection], hits.similarity[selection])
 
@@ -159,7 +159,7 @@ class Selector:
     def matches(self, pattern: Pattern) -> SubstructureMatches:
         """Return the matches of a substructure, as far as they are known."""
         return self._cached(
-            [pattern.writing, pattern.text], lambda: SubstructureMatches(pattern, self._generation.size)
+            [pattern.notation, pattern.text], lambda: SubstructureMatches(pattern, self._generation.size)
         )
 
     def select(

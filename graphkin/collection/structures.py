@@ -32,16 +32,16 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
         raise InvalidInput(
             "a structure is given in one way",
             given=[writing for _, writing in texts],
-            expected=f"exactly one of {', '.join(kind.writings)}",
+            expected=f"exactly one of {', '.join(kind.notations)}",
         )
     ((text, writing),) = texts
     if writing == "structure":
-        writing = kind.writings[0]
-    if writing not in kind.writings:
+        writing = kind.notations[0]
+    if writing not in kind.notations:
         raise Conflict(
             f"collections of {kind.plural} have no such structures",
             given=writing,
-            expected=f"one of {', '.join(kind.writings)}",
+            expected=f"one of {', '.join(kind.notations)}",
         )
     return kind.read(recipe, text, writing)
 

@@ -47,7 +47,7 @@ class SubstructureMatches:
         left = len(ids)
         for parts in self.unmatched_parts(ids).values():
             for part in parts:
-                self.learn(part, substructures.having(self.pattern, part, threads))
+                self.learn(part, substructures.match(self.pattern, part, threads))
                 advance(len(part))
                 left -= len(part)
         advance(left)  # the items that were matched before

@@ -26,7 +26,7 @@ from graphkin.protocol.requests import (
 )
 from graphkin.protocol.validation import parse_policy
 from graphkin.protocol.values import PolicyName
-from graphkin.similarity.columns import numeric
+from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.hits import Matches
 from graphkin.store.base import Generation, Store
 from graphkin.store.records import Int32, Int64
@@ -100,7 +100,7 @@ class StoredCollection(Collection):
         }
         ranges = {}
         if request.property is not None:
-            ranges = clusters.ranges(numeric(self._generation, request.property), 0, last)._asdict()
+            ranges = clusters.ranges(numeric_property(self._generation, request.property), 0, last)._asdict()
         return pa.table({name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()})
 
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:

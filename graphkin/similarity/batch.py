@@ -9,7 +9,7 @@ import numpy as np
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
-from graphkin.similarity.threads import in_order
+from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.base import as_float32
 from graphkin.store.records import Float32, Int32, Int64, UInt64
@@ -24,7 +24,7 @@ _THRESHOLD_GROUPS = 20  # number of threshold groups in [0, 1]
 _FLOORS = (0.3, 0.15)  # starting thresholds; a query with too few hits starts again at the next one
 
 
-class BatchPlan:
+class BatchSearch:
     """Exact search for Q query fingerprints, the rows, among the items of `planes`, the columns.
 
     Queries are sorted by popcount and cut into blocks; each block is one task. A task scans the tiles of the index in
@@ -64,7 +64,7 @@ class BatchPlan:
         rounds = -(-len(self._order) // (threads * most))
         rows = max(-(-len(self._order) // (threads * max(rounds, 1))), fewest)
         blocks = (self._order[start : start + rows] for start in range(0, len(self._order), rows))
-        return in_order((partial(self._run, block) for block in blocks), threads)
+        return run_in_order((partial(self._run, block) for block in blocks), threads)
 
     @property
     def _floors(self) -> list[tuple[float, int]]:
@@ -84,7 +84,7 @@ class BatchPlan:
                 parts.append(Matches(remaining[matches.query[mask]], matches.ids[mask], matches.similarity[mask]))
                 remaining = remaining[~is_done]
         parts += (Matches.from_hits(query, self._search_one(query)) for query in remaining.tolist())
-        return Matches.gathered(parts)
+        return Matches.concatenate(parts)
 
     def _search_block(self, queries: Int32, floor: np.float32) -> Matches:
         """Return the best hits of `queries` (sorted by popcount); `query` in the result is an index into `queries`."""
@@ -158,7 +158,7 @@ class _BestHits:
         """Keep only the `limit` best hits of each row, and raise its threshold to the similarity of the last one."""
         if not self._pending_count:
             return
-        matches = Matches.gathered([self.matches, *self._pending])
+        matches = Matches.concatenate([self.matches, *self._pending])
         order = np.lexsort((matches.ids, -matches.similarity, matches.query))
         rows = matches.query  # already sorted
         within_limit = np.arange(len(rows)) - np.searchsorted(rows, rows) < self._limit

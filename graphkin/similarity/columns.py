@@ -9,7 +9,7 @@ from graphkin.store.columns import titles
 from graphkin.store.records import Float64
 
 
-def fixed_width(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
+def fixed_width_array(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
     """Return a fixed-size binary column without nulls as one flat array of `dtype`."""
     width = column.type.byte_width
     parts = [
@@ -19,13 +19,13 @@ def fixed_width(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
     return np.concatenate(parts).view(dtype)
 
 
-def lists(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+def list_arrays(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Return the list lengths (N,) int64 of a list column without nulls, and its concatenated values."""
     lengths = np.concatenate([np.asarray(chunk.value_lengths(), np.int64) for chunk in column.chunks])
     return lengths, np.concatenate([np.asarray(chunk.flatten()) for chunk in column.chunks])
 
 
-def numeric(generation: Generation, property: str) -> Float64:
+def numeric_property(generation: Generation, property: str) -> Float64:
     """Return (N,) values of a numeric property for every item, NaN where an item lacks it.
 
     Args:

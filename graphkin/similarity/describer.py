@@ -54,12 +54,12 @@ class Describer(ABC, Generic[Recipe_co]):
         """
 
     @abstractmethod
-    def describe(self, text: str, writing: str, name: str | None) -> Sequence[object]:
+    def describe(self, text: str, notation: str, name: str | None) -> Sequence[object]:
         """Return the row of `schema` for one record.
 
         Args:
             text: The structure as text.
-            writing: Notation of the text, one of `Kind.writings`.
+            notation: Notation of the text, one of `Kind.notations`.
             name: Name of the record, if it has one.
 
         Raises:

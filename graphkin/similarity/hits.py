@@ -61,7 +61,7 @@ class Matches:
         return Matches(np.full(len(hits.ids), query, np.int32), hits.ids, hits.similarity)
 
     @staticmethod
-    def gathered(parts: "Iterable[Matches]") -> "Matches":
+    def concatenate(parts: "Iterable[Matches]") -> "Matches":
         """Concatenate `parts` in query order. All hits of a query must be in one part."""
         blocks = [Matches.from_hits(0, NO_HITS), *parts]
         query, ids, similarity = (

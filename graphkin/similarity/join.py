@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
-from graphkin.similarity.threads import in_order
+from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
 
@@ -55,7 +55,7 @@ class Pairs:
         return Pairs(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("left", "right", "similarity")))
 
 
-class JoinPlan:
+class SelfJoin:
     """The self-join of N fingerprints at a threshold, split into tasks that can be run, and rerun, separately.
 
     The similarity of two fingerprints with a and b set bits, c of them in common, is c / (a + b - c), computed in
@@ -81,7 +81,7 @@ class JoinPlan:
         self._progress = np.append(0, len(words) * work // max(work.max(initial=0), 1))
 
     @property
-    def tasks(self) -> int:
+    def task_count(self) -> int:
         """Number of tasks."""
         return len(self._tasks)
 
@@ -101,7 +101,7 @@ class JoinPlan:
             threads: Number of threads.
             advance: Called after each task with the number of items that the task counts for.
         """
-        for task, pairs in enumerate(in_order(self._calls(first), threads), first):
+        for task, pairs in enumerate(run_in_order(self._calls(first), threads), first):
             advance(self.progress(task + 1) - self.progress(task))
             yield pairs
 
@@ -121,10 +121,10 @@ class JoinPlan:
         return Pairs(np.minimum(a, b), np.maximum(a, b), similarity)
 
 
-class AcrossPlan:
+class TwoSetJoin:
     """The join of N fingerprints with the items of another set, whose bit-sliced form is `planes`.
 
-    It has the interface of `JoinPlan`. In its pairs, `left` is a row of `words` and `right` a row of the other set.
+    It has the interface of `SelfJoin`. In its pairs, `left` is a row of `words` and `right` a row of the other set.
     Rows are grouped into tasks by popcount, and each task scans only the tiles whose popcounts allow a similarity ≥ τ.
     """
 
@@ -140,7 +140,7 @@ class AcrossPlan:
         self._starts = range(0, len(words), _ROWS)
 
     @property
-    def tasks(self) -> int:
+    def task_count(self) -> int:
         """Number of tasks."""
         return len(self._starts)
 
@@ -151,9 +151,9 @@ class AcrossPlan:
     def pairs(
         self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[Pairs]:
-        """Yield one block of pairs per task from task `first` on; see `JoinPlan.pairs`."""
+        """Yield one block of pairs per task from task `first` on; see `SelfJoin.pairs`."""
         calls = (partial(self._run, start) for start in self._starts[first:])
-        for task, pairs in enumerate(in_order(calls, threads), first):
+        for task, pairs in enumerate(run_in_order(calls, threads), first):
             advance(self.progress(task + 1) - self.progress(task))
             yield pairs
 
@@ -168,8 +168,8 @@ class AcrossPlan:
         return Pairs(rows[row], planes.order[right], similarity)
 
 
-class NewerPlan:
-    """The pairs of `JoinPlan` that contain a new item, one that is not among the first `older` rows of `words`.
+class AppendJoin:
+    """The pairs of `SelfJoin` that contain a new item, one that is not among the first `older` rows of `words`.
 
     The new items are the columns, so only their planes are built. Memory for planes does not grow with the number of
     older items.
@@ -178,34 +178,34 @@ class NewerPlan:
     def __init__(self, words: UInt64, older: int, threshold: float) -> None:
         self._older = older
         planes = BitPlanes.from_words(words[older:])
-        self._across = AcrossPlan(words[:older], threshold, planes)
-        self._among = JoinPlan(words[older:], threshold, planes)
+        self._across = TwoSetJoin(words[:older], threshold, planes)
+        self._among = SelfJoin(words[older:], threshold, planes)
 
     @property
-    def tasks(self) -> int:
+    def task_count(self) -> int:
         """Number of tasks: older items with new ones, then new items among themselves."""
-        return self._across.tasks + self._among.tasks
+        return self._across.task_count + self._among.task_count
 
     def progress(self, task: int) -> int:
         """Return the progress before `task`, in items."""
-        return self._across.progress(task) + self._among.progress(max(task - self._across.tasks, 0))
+        return self._across.progress(task) + self._among.progress(max(task - self._across.task_count, 0))
 
     def pairs(
         self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[Pairs]:
-        """Yield one block of pairs per task from task `first` on; see `JoinPlan.pairs`."""
+        """Yield one block of pairs per task from task `first` on; see `SelfJoin.pairs`."""
         older = np.int32(self._older)
         for pairs in self._across.pairs(first, threads, advance):
             yield Pairs(pairs.left, pairs.right + older, pairs.similarity)
-        for pairs in self._among.pairs(max(first - self._across.tasks, 0), threads, advance):
+        for pairs in self._among.pairs(max(first - self._across.task_count, 0), threads, advance):
             yield Pairs(pairs.left + older, pairs.right + older, pairs.similarity)
 
 
 def similar_pairs(
     words: UInt64, threshold: float, threads: int, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[Pairs]:
-    """Yield every pair of rows of `words` (N, W) uint64 with similarity ≥ threshold, in the blocks of `JoinPlan`."""
-    return JoinPlan(words, threshold).pairs(0, threads, advance)
+    """Yield every pair of rows of `words` (N, W) uint64 with similarity ≥ threshold, in the blocks of `SelfJoin`."""
+    return SelfJoin(words, threshold).pairs(0, threads, advance)
 
 
 def _tasks(popcounts: Int64, min_common: Int64) -> Int64:

@@ -16,8 +16,8 @@ from graphkin.similarity.describer import Describer
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
-from graphkin.similarity.threads import in_order
-from graphkin.store.base import Generation, as_float32
+from graphkin.similarity.threads import run_in_order
+from graphkin.store.base import Generation, rounded
 from graphkin.store.identity import content_digests
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, Mask, UInt64
 
@@ -70,7 +70,7 @@ class Descriptors(ABC):
             advance: Called with the number of items that each task counts for, including tasks before `begin`.
         """
 
-    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         """Yield the pairs that contain an item with id ≥ `older`, in tasks as in `pairs`."""
         for pairs in self.pairs(begin, threads, advance):
             yield pairs.take(pairs.right >= older)
@@ -80,7 +80,7 @@ class Descriptors(ABC):
         """Return (P,) similarities of pairs of different items; equal to those in `pairs`."""
 
     @abstractmethod
-    def followed_by(self, newer: Self) -> Self:
+    def concatenate(self, newer: Self) -> Self:
         """Return descriptors of these items followed by those of `newer`."""
 
     @abstractmethod
@@ -108,12 +108,12 @@ class Pattern:
     """A substructure pattern, read according to the recipe.
 
     Attributes:
-        writing: Notation of the pattern.
+        notation: Notation of the pattern.
         text: The pattern in this notation.
         screen: Packed bits that are set for every item that contains the pattern.
     """
 
-    writing: str
+    notation: str
     text: str
     screen: bytes
 
@@ -135,7 +135,7 @@ class Substructures(ABC):
         """
 
     @abstractmethod
-    def having(self, pattern: Pattern, ids: Int32, threads: int = 1) -> Mask:
+    def match(self, pattern: Pattern, ids: Int32, threads: int = 1) -> Mask:
         """Return (n,) bool: which of the items `ids` contain the pattern."""
 
 
@@ -182,7 +182,7 @@ class Search(ABC):
         If the caller stops iterating, searches that have not started are never run.
         """
         calls = (partial(self.search, query, min_similarity, limit) for query in queries)
-        for number, hits in enumerate(in_order(calls, threads)):
+        for number, hits in enumerate(run_in_order(calls, threads)):
             yield Matches.from_hits(number, hits)
 
     def require_comparable(self, query: Query) -> None:  # noqa: B027 - most kinds can compare every query they can read
@@ -193,21 +193,21 @@ class Search(ABC):
         """
 
     @abstractmethod
-    def identical(self, query: Query) -> int | None:
+    def find_identical(self, query: Query) -> int | None:
         """Return the lowest id of the items with the same structure, or None."""
 
-    def identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:  # noqa: ARG002
-        """Return `identical` of each query; `matches` is what `search_all` returned for these queries."""
-        return [self.identical(query) for query in queries]
+    def find_identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:  # noqa: ARG002
+        """Return `find_identical` of each query; `matches` is what `search_all` returned for these queries."""
+        return [self.find_identical(query) for query in queries]
 
     @abstractmethod
-    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+    def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
         """Return (n,) similarities of an item, by its id, or of a query structure with the items `others`.
 
         By default `others` are all items; an item's similarity with itself is included.
         """
 
-    def measured(self, measure: Measure) -> "Search":
+    def with_measure(self, measure: Measure) -> "Search":
         """Return a search over the same items by another similarity measure.
 
         Raises:
@@ -236,13 +236,13 @@ class Kind(ABC, Generic[AnyRecipe]):
     plural: ClassVar[str]
     recipe_type: type[AnyRecipe]
     describer: type[Describer[AnyRecipe]]
-    structure: ClassVar[Literal["smiles", "structure"]] = "structure"
+    structure_column: ClassVar[Literal["smiles", "structure"]] = "structure"
     """Column of the item table that holds the structure of an item."""
-    computed: ClassVar[Sequence[str]]
+    computed_columns: ClassVar[Sequence[str]]
     """Columns of the describer that are stored as numeric properties."""
-    writings: ClassVar[Sequence[str]]
+    notations: ClassVar[Sequence[str]]
     """Notations of a structure, the default one first."""
-    files: ClassVar[Mapping[str, str]]
+    file_formats: ClassVar[Mapping[str, str]]
     """File formats that can hold such items, each with the notation of its structures."""
     max_size: ClassVar[int]
     """Default limit on the atoms or nodes of an item."""
@@ -267,14 +267,14 @@ class Kind(ABC, Generic[AnyRecipe]):
         return content_digests(generation.structures(), recipe.tie_seed)
 
     @abstractmethod
-    def specimen(self, recipe: AnyRecipe) -> Descriptors:
+    def warmup_descriptors(self, recipe: AnyRecipe) -> Descriptors:
         """Return descriptors of two items, for compiling kernels ahead of use."""
 
     @abstractmethod
     def versions(self, recipe: AnyRecipe) -> dict[str, str]:
         """Return the versions of the libraries that describe and compare these items."""
 
-    def agreeing(self, recipe: AnyRecipe) -> str | None:  # noqa: ARG002
+    def consistent_column(self, recipe: AnyRecipe) -> str | None:  # noqa: ARG002
         """Return the describer column whose values must be equal in all records of one item.
 
         None if they always are.
@@ -286,7 +286,7 @@ class Kind(ABC, Generic[AnyRecipe]):
         return None
 
     @abstractmethod
-    def read(self, recipe: AnyRecipe, text: str, writing: str) -> Query:
+    def read(self, recipe: AnyRecipe, text: str, notation: str) -> Query:
         """Read a query structure.
 
         Raises:
@@ -301,7 +301,7 @@ class Kind(ABC, Generic[AnyRecipe]):
             Conflict: This installation cannot search the generation.
         """
 
-    def pattern(self, recipe: AnyRecipe, text: str, writing: str) -> Pattern:  # noqa: ARG002
+    def pattern(self, recipe: AnyRecipe, text: str, notation: str) -> Pattern:  # noqa: ARG002
         """Read a substructure pattern.
 
         Raises:
@@ -324,11 +324,11 @@ class Kind(ABC, Generic[AnyRecipe]):
         )
 
     @abstractmethod
-    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+    def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         """Describe `sample` random items again and return one message per item that differs from the store."""
 
     @abstractmethod
-    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
+    def recompute_similarities(self, generation: Generation, edges: Edges) -> Float64:
         """Return (E,) similarities of stored edges, recomputed from the stored structures.
 
         They come from another implementation than the one that ingest uses.

@@ -41,7 +41,7 @@ class Recall:
         return asdict(self)
 
 
-def measure(
+def measure_recall(
     generation: Generation, rule: Literal["window"] | None, sample: int, threshold: float | None = None, seed: int = 0
 ) -> Recall:
     """Compare the stored edges or a candidate rule with every pair ≥ threshold of `sample` random items.
@@ -60,13 +60,13 @@ def measure(
         InvalidInput: The threshold is out of range.
         Conflict: The generation cannot be searched.
     """
-    (recall,) = measure_at(
+    (recall,) = measure_recalls(
         generation, rule, sample, [generation.manifest.threshold if threshold is None else threshold], seed
     )
     return recall
 
 
-def measure_at(
+def measure_recalls(
     generation: Generation, rule: Literal["window"] | None, sample: int, thresholds: Sequence[float], seed: int = 0
 ) -> list[Recall]:
     """Measure as in `measure` at several thresholds, on the same sample. Similarities are computed once."""

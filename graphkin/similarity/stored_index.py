@@ -17,7 +17,7 @@ _CACHE_BYTES = 4 * 2**30  # maximum size of the cached indexes, in bytes
 _log = logging.getLogger(__name__)
 
 
-def stored_index(generation: Generation, build: Callable[..., T], fits: Callable[[T], bool]) -> T | None:
+def load_index(generation: Generation, build: Callable[..., T], fits: Callable[[T], bool]) -> T | None:
     """Return the index that the store keeps, or None if it keeps none.
 
     Kernels read the index without bounds checks, so it must be valid.
@@ -46,7 +46,7 @@ def stored_index(generation: Generation, build: Callable[..., T], fits: Callable
     return index
 
 
-def cached_index(
+def load_or_compute_index(
     generation: Generation, made_by: str, build: Callable[..., T], fits: Callable[[T], bool], make: Callable[[], T]
 ) -> T:
     """Return an index from the user's cache, computing it first if the cache has no valid one.

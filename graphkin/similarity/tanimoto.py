@@ -6,13 +6,13 @@ import numpy as np
 
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.measure import Measure
-from graphkin.similarity.batch import LOWEST_SIMILARITY, BatchPlan
+from graphkin.similarity.batch import LOWEST_SIMILARITY, BatchSearch
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
-from graphkin.similarity.join import JoinPlan, NewerPlan, Pairs
+from graphkin.similarity.join import AppendJoin, Pairs, SelfJoin
 from graphkin.similarity.kind import Advance, Query, Search
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import common_pairs, common_with, minimum_common
-from graphkin.similarity.stored_index import stored_index
+from graphkin.similarity.stored_index import load_index
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.similarity.tversky import TverskySearch
 from graphkin.similarity.window import Similarity
@@ -35,21 +35,21 @@ def exact_pairs(
         threads: Number of threads.
         advance: Called with the progress in items: once for all tasks before `begin`, then for each task.
     """
-    plan = JoinPlan(words, threshold, planes)
+    plan = SelfJoin(words, threshold, planes)
     advance(plan.progress(begin))
     return plan.pairs(begin, threads, advance)
 
 
-def newer_pairs(
+def new_pairs(
     words: UInt64, threshold: float, older: int, begin: int, threads: int, advance: Advance
 ) -> Iterator[Pairs]:
-    """Yield the pairs that contain an item with id ≥ `older`, as `Descriptors.newer_pairs` does."""
-    plan = NewerPlan(words, older, threshold)
+    """Yield the pairs that contain an item with id ≥ `older`, as `Descriptors.new_pairs` does."""
+    plan = AppendJoin(words, older, threshold)
     advance(plan.progress(begin))
     return plan.pairs(begin, threads, advance)
 
 
-def tanimoto(bits: UInt64) -> Similarity:
+def pairwise_tanimoto(bits: UInt64) -> Similarity:
     """Return a function that computes Tanimoto similarities of pairs of the fingerprints `bits` (N, W).
 
     The similarity is c / (a + b - c), in [0, 1]; it is 0 if both fingerprints are empty.
@@ -90,7 +90,7 @@ class TanimotoSearch(Search):
         # than reading the stored ones would.
         is_complete = generation.indexed_count == generation.size
         stored_planes = (
-            stored_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
+            load_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
         )
         self._planes = stored_planes or BitPlanes.from_words(stored)
         # Numba compiles a kernel separately for writeable arrays. Memory-mapped planes are read-only, so built ones are
@@ -114,9 +114,9 @@ class TanimotoSearch(Search):
 
         bits = np.array([self._bits(query) for query in queries], np.uint64)
         bits = bits.reshape(len(queries), self._fingerprints.words.shape[1])
-        yield from BatchPlan(self._planes, bits, min_similarity, limit, search_one).matches(threads)
+        yield from BatchSearch(self._planes, bits, min_similarity, limit, search_one).matches(threads)
 
-    def identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:
+    def find_identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:
         """Return the identical item of each query, or None.
 
         Only queries with a match of similarity 1 are looked up. An empty fingerprint has similarity 0 with itself, so
@@ -124,13 +124,13 @@ class TanimotoSearch(Search):
         """
         have_match = np.isin(np.arange(len(queries)), matches.query[matches.similarity == 1])
         return [
-            self.identical(query) if has_match or not self._bits(query).any() else None
+            self.find_identical(query) if has_match or not self._bits(query).any() else None
             for query, has_match in zip(queries, have_match, strict=True)
         ]
 
-    def measured(self, measure: Measure) -> Search:
+    def with_measure(self, measure: Measure) -> Search:
         if measure.alpha is None or measure.beta is None:
-            return super().measured(measure)
+            return super().with_measure(measure)
         return TverskySearch(self, self._fingerprints, self._bits, measure.alpha, measure.beta)
 
     def _bits(self, query: Query) -> UInt64:
@@ -190,8 +190,8 @@ class TanimotoSearch(Search):
         similarity = self.similarities(query).astype(np.float32)
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)
 
-    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        bits = self._bits(of) if isinstance(of, Query) else self._fingerprints.words[of]
+    def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        bits = self._bits(reference) if isinstance(reference, Query) else self._fingerprints.words[reference]
         shared = common_with(self._fingerprints.words[others], bits)
         union = self._fingerprints.popcounts[others] + np.bitwise_count(bits).sum(dtype=np.int32) - shared
         return shared / np.maximum(union, 1)

@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def in_order(calls: Iterable[Callable[[], T]], threads: int) -> Generator[T]:
+def run_in_order(calls: Iterable[Callable[[], T]], threads: int) -> Generator[T]:
     """Yield the results of `calls` in their order, which does not depend on the number of threads.
 
     A few calls run ahead of the reader. Calls that have not started when the reader stops are never run.

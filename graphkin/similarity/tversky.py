@@ -30,11 +30,11 @@ class ScannedSearch(Search):
         rows = np.flatnonzero((similarity > 0) & (similarity >= as_float32(min_similarity))).astype(np.int32)
         return Hits(rows, similarity[rows]).best(limit, total=len(rows))
 
-    def identical(self, query: Query) -> int | None:
-        return self._collection.identical(query)
+    def find_identical(self, query: Query) -> int | None:
+        return self._collection.find_identical(query)
 
     @abstractmethod
-    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64: ...
+    def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64: ...
 
 
 class TverskySearch(ScannedSearch):
@@ -60,8 +60,8 @@ class TverskySearch(ScannedSearch):
         self._fingerprints, self._bits = fingerprints, bits
         self._alpha, self._beta = alpha, beta
 
-    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        bits = self._bits(of) if isinstance(of, Query) else self._fingerprints.words[of]
+    def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        bits = self._bits(reference) if isinstance(reference, Query) else self._fingerprints.words[reference]
         shared = common_with(self._fingerprints.words[others], bits).astype(np.float64)
         query_bits, item_bits = float(np.bitwise_count(bits).sum()), self._fingerprints.popcounts[others]
         denominator = self._alpha * query_bits + self._beta * item_bits + (1 - self._alpha - self._beta) * shared

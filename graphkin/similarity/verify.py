@@ -22,12 +22,12 @@ def verify(generation: Generation, sample: int, seed: int = 0) -> list[str]:
         return problems
     kind = kind_of(generation)
     random = np.random.default_rng(seed)
-    return [*kind.wrong_items(generation, sample, random), *_wrong_edges(kind, generation, sample, random)]
+    return [*kind.check_items(generation, sample, random), *_wrong_edges(kind, generation, sample, random)]
 
 
 def _wrong_edges(kind: Kind[Recipe], generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
     edges = _sample_edges(generation, sample, random)
-    expected = kind.recomputed(generation, edges)
+    expected = kind.recompute_similarities(generation, edges)
     is_wrong = (np.abs(expected - edges.similarity) > _TOLERANCE) | (
         expected.astype(np.float32) < as_float32(generation.manifest.threshold)
     )

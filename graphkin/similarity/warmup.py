@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.policy import Policy
-from graphkin.similarity.batch import BatchPlan
+from graphkin.similarity.batch import BatchSearch
 from graphkin.similarity.hits import NO_HITS
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import common_with, minimum_common
@@ -36,7 +36,7 @@ def compile_kernels() -> None:
         common_with(fingerprints, words[0])
     planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.from_words(words)))
     similar_in_tiles(BitLists.from_fingerprint(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
-    list(BatchPlan(planes, words.copy(), 0.5, 1, lambda _: NO_HITS).matches(1))
+    list(BatchSearch(planes, words.copy(), 0.5, 1, lambda _: NO_HITS).matches(1))
     forest = Edges(_read_only([0, 0], np.int32), _read_only([1, 2], np.int32), _read_only([0.5] * 2, np.float32))
     Components.from_forest(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
     find_outgrowing_edge(forest.source, forest.target, 3, 2)

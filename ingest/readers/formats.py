@@ -54,7 +54,7 @@ WHOLE = ("parquet", "graphml", "npz")
 
 def open_source(
     path: str,
-    writings: Mapping[str, str],
+    notations: Mapping[str, str],
     options: ReadOptions,
     stdin: BinaryIO | None = None,
     names: str | None = None,
@@ -74,8 +74,8 @@ def open_source(
         InvalidInput: the source cannot be opened, is empty, has a format that is not accepted or is not in its stated
             format, or lacks a column.
     """
-    folder = path != STDIN and _TU in writings and Path(path).is_dir()
-    format = choose_format(path, options.format or (_TU if folder else None), writings, EXTENSIONS)
+    folder = path != STDIN and _TU in notations and Path(path).is_dir()
+    format = choose_format(path, options.format or (_TU if folder else None), notations, EXTENSIONS)
     if format == _TU and path == STDIN:
         raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
     if format != _TU and folder:
@@ -96,9 +96,9 @@ def open_source(
         else:
             lines, companions = _names(names, resources)
             with translate_read_errors(path, raw):
-                records = _batches(path, format, writings[format], options, raw, bytes_total, lines, resources)
-        writing = writings[format] if options.fingerprint_column is None else WITH_FINGERPRINT
-        return Source(path, writing, bytes_total, records, raw, resources.pop_all(), companions)
+                records = _batches(path, format, notations[format], options, raw, bytes_total, lines, resources)
+        notation = notations[format] if options.fingerprint_column is None else WITH_FINGERPRINT
+        return Source(path, notation, bytes_total, records, raw, resources.pop_all(), companions)
 
 
 def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | None, list[tuple[str, Raw]]]:
@@ -142,7 +142,7 @@ def extension(path: str) -> str:
 def _batches(
     path: str,
     format: str,
-    writing: str,
+    notation: str,
     options: ReadOptions,
     raw: Raw,
     bytes_total: int | None,
@@ -150,16 +150,16 @@ def _batches(
     resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
     stream, compressed = open_decompressed(path, raw, "at least one record", whole=format in WHOLE)
-    column = options.structure_column or writing
-    chosen_by = (f"--{writing}-column", OPTIONS[1])
+    column = options.structure_column or notation
+    chosen_by = (f"--{notation}-column", OPTIONS[1])
     if format == _NPY:
-        return batches(read_array(path, stream, writing, names))
+        return batches(read_array(path, stream, notation, names))
     if format != "parquet":
         return batches(_records(path, format, stream, column, options, chosen_by))
     seekable = bytes_total is not None and not compressed
     content = resources.enter_context(pa.OSFile(path)) if seekable else spool_to_disk(stream, resources)
     columns = (column, options.name_column, chosen_by, options.fingerprint_column)
-    parquet = ParquetRecords(path, content, *columns, writing)
+    parquet = ParquetRecords(path, content, *columns, notation)
     return _hash_alongside(batches(parquet), raw, bytes_total, parquet.rows)
 
 

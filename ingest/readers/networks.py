@@ -52,7 +52,7 @@ def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: st
     Raises:
         InvalidInput: as `open_source` raises it.
     """
-    format = choose_format(path, options.format, NodeKind.files, NETWORKS)
+    format = choose_format(path, options.format, NodeKind.file_formats, NETWORKS)
     with ExitStack() as resources:
         raw, bytes_total = open_raw(path, None, resources)
         labels_raw, node_labels = _labels(labels, options.label_column, resources) if labels else (None, None)
@@ -63,7 +63,7 @@ def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: st
             readings = read_network(path, stream, format, (options.source_column, options.target_column))
             records = (record for reading in readings for record in reading.records(recipe, node_labels))
         companions = [] if labels_raw is None or labels is None else [(labels, labels_raw)]
-        return Source(path, NodeKind.writings[0], bytes_total, batches(records), raw, resources.pop_all(), companions)
+        return Source(path, NodeKind.notations[0], bytes_total, batches(records), raw, resources.pop_all(), companions)
 
 
 def _labels(path: str, column: str | None, resources: ExitStack) -> tuple[Raw, Labels]:

@@ -36,7 +36,7 @@ _ROWS = {
 """Array layout by the writing of a record's text."""
 
 
-def read_array(path: str, stream: IO[bytes], writing: str, names: Iterator[Line] | None) -> Iterator[Record]:
+def read_array(path: str, stream: IO[bytes], notation: str, names: Iterator[Line] | None) -> Iterator[Record]:
     """Yield every row of an (N, D) array as a record: packed uint8 bits as hexadecimal, or numbers as JSON.
 
     The header is read immediately. `names` has a line for each row.
@@ -45,7 +45,7 @@ def read_array(path: str, stream: IO[bytes], writing: str, names: Iterator[Line]
         InvalidInput: the array has another layout or, at the end of the iteration, is truncated or has another number
             of rows than names.
     """
-    layout = _ROWS[writing]
+    layout = _ROWS[notation]
     shape, dtype = _header(path, stream, layout)
     return _records(path, stream, shape, dtype, layout.text, names)
 

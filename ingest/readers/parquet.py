@@ -38,7 +38,7 @@ class ParquetRecords:
         name: str | None,
         options: Options = OPTIONS,
         fingerprint: str | None = None,
-        writing: str = "smiles",
+        notation: str = "smiles",
     ) -> None:
         try:
             metadata = pq.read_metadata(file)
@@ -53,7 +53,7 @@ class ParquetRecords:
         self._columns = Columns.resolve(source, schema.names, structure, name, options, fingerprint=fingerprint)
         self.rows: int = self._file.metadata.num_rows
         structure_field = schema.field(self._columns.structure)
-        content, expected, may_hold = _HOLD.get(writing, _HOLD["smiles"])
+        content, expected, may_hold = _HOLD.get(notation, _HOLD["smiles"])
         if not may_hold(structure_field.type):
             raise InvalidInput(
                 f"column {structure_field.name!r} of {source} does not hold {content}",

@@ -61,7 +61,7 @@ class Source:
     def __init__(
         self,
         name: str,
-        writing: str,
+        notation: str,
         bytes_total: int | None,
         batches: Iterator[pa.RecordBatch],
         raw: Raw,
@@ -69,7 +69,7 @@ class Source:
         companions: Sequence[tuple[str, Raw]] = (),
     ) -> None:
         self.name = name
-        self.writing = writing
+        self.notation = notation
         self.bytes_total = bytes_total
         self._batches = batches
         self._raw = raw

@@ -15,7 +15,7 @@ from graphkin.store.records import FingerprintType
 _SAY = "say it: add --bits, or of vectors --dimension"
 
 
-def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options: ReadOptions) -> FingerprintType:
+def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> FingerprintType:
     """Return the number of bits and the type of the fingerprints of all these files.
 
     The header of an FPS file states them. Otherwise the first record shows the number of bits. An unstated type is "".
@@ -23,7 +23,7 @@ def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options:
     Raises:
         InvalidInput: the files differ, a file does not show its number of bits, or as `open_source` raises it.
     """
-    headers = {file: _header_or_width(file, writings, options) for file in files}
+    headers = {file: _header_or_width(file, notations, options) for file in files}
     types = {header.type for header in headers.values() if header.type}
     widths = {header.bits for header in headers.values()}
     if len(widths) > 1 or len(types) > 1:
@@ -38,13 +38,13 @@ def fingerprint_type(files: Sequence[str], writings: Mapping[str, str], options:
     return FingerprintType(bits, next(iter(types), ""))
 
 
-def dimension(files: Sequence[str], writings: Mapping[str, str], options: ReadOptions) -> int:
+def dimension(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> int:
     """Return the number of components of the vectors of all these files, as the first record of each shows.
 
     Raises:
         InvalidInput: as `fingerprint_type` raises it.
     """
-    lengths = {file: _numbers(_first(file, writings, options)) for file in files}
+    lengths = {file: _numbers(_first(file, notations, options)) for file in files}
     (length, *others) = sorted(set(lengths.values()))
     if others or not length:
         raise InvalidInput(
@@ -63,25 +63,25 @@ def _numbers(text: str) -> int:
     return len(content) if isinstance(content, list) else 0
 
 
-def _first(path: str, writings: Mapping[str, str], options: ReadOptions) -> str:
+def _first(path: str, notations: Mapping[str, str], options: ReadOptions) -> str:
     """Return the text of the first record, "" if there is none."""
     if path == STDIN:
         raise InvalidInput("standard input does not tell how long they are before it is read", hint=_SAY)
-    with closing(open_source(path, writings, options)) as source:
+    with closing(open_source(path, notations, options)) as source:
         return next((text for batch in source for text in batch["text"].to_pylist()), "")
 
 
-def require_type(files: Sequence[str], type: str, writings: Mapping[str, str], options: ReadOptions) -> None:
+def require_type(files: Sequence[str], type: str, notations: Mapping[str, str], options: ReadOptions) -> None:
     """Raise `InvalidInput` for a file whose header states another fingerprint type."""
     for file in files:
-        header = _header(file, writings, options)
+        header = _header(file, notations, options)
         if type and header.type and header.type != type:
             raise InvalidInput(f"{file} holds other fingerprints than the collection", given=header.type, expected=type)
 
 
-def _header(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
+def _header(path: str, notations: Mapping[str, str], options: ReadOptions) -> Header:
     """Return the header of an FPS file, or an empty header for other files and standard input."""
-    if path == STDIN or choose_format(path, options.format, writings, EXTENSIONS) != "fps":
+    if path == STDIN or choose_format(path, options.format, notations, EXTENSIONS) != "fps":
         return Header()
     with ExitStack() as resources:
         raw, _ = open_raw(path, None, resources)
@@ -89,8 +89,8 @@ def _header(path: str, writings: Mapping[str, str], options: ReadOptions) -> Hea
             return read_header(path, read_lines(path, open_decompressed(path, raw, "at least one record")[0]))[0]
 
 
-def _header_or_width(path: str, writings: Mapping[str, str], options: ReadOptions) -> Header:
-    header = _header(path, writings, options)
+def _header_or_width(path: str, notations: Mapping[str, str], options: ReadOptions) -> Header:
+    header = _header(path, notations, options)
     if header.bits is not None:
         return header
-    return Header(4 * len(_first(path, writings, options)) or None, header.type)
+    return Header(4 * len(_first(path, notations, options)) or None, header.type)

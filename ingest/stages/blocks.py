@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.stages.job import Job
-from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.columns import fixed_width_array
 from graphkin.similarity.popcount import minimum_common
 from graphkin.store.records import Int64
 
@@ -54,7 +54,7 @@ def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
     two at a time.
     """
     rows = pa.concat_tables(job.gather("spread", parts, number)).sort_by("position")
-    words = fixed_width(rows["words"], "<u8").reshape(len(rows), -1)
+    words = fixed_width_array(rows["words"], "<u8").reshape(len(rows), -1)
     job.write_arrays("block", number, ids=np.asarray(rows["id"]), tie=np.asarray(rows["tie"]))
     job.write_arrays("words", number, words=words)
     popcounts = np.bitwise_count(words[[0, -1]]).sum(axis=1)

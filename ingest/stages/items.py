@@ -67,10 +67,10 @@ def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differenc
     differences = Differences()
     for records in job.gather("repeat", parts, part):
         first_values = source_columns(
-            parsed["properties"].take(records["first_row"].combine_chunks()), job.kind.computed
+            parsed["properties"].take(records["first_row"].combine_chunks()), job.kind.computed_columns
         )
         places = np.asarray(records["part"], np.int64) << 32 | np.asarray(records["row"], np.int64)
-        differences.add(records, source_columns(records["properties"], job.kind.computed), first_values, places)
+        differences.add(records, source_columns(records["properties"], job.kind.computed_columns), first_values, places)
     return differences
 
 
@@ -80,7 +80,7 @@ def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
     parsed = job.read("parsed", part)
     items = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
     job.write("kept", part, items.append_column("names", firsts["names"]))
-    properties = Properties.from_items(job.kind.computed, items)
+    properties = Properties.from_items(job.kind.computed_columns, items)
     columns = properties.columns
     return {
         "kept": len(items),
@@ -94,13 +94,13 @@ def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
 
 def properties_of(job: Job, parts: list[dict[str, Any]]) -> Properties:
     """Return the properties of all items, from the results of `keep`."""
-    merged = Properties(job.kind.computed)
+    merged = Properties(job.kind.computed_columns)
     for part in parts:
         notations = {
             name: Notation.from_values(ColumnValues(**values), shortest=shortest)
             for name, (values, shortest) in part["properties"].items()
         }
-        merged &= Properties(job.kind.computed, notations)
+        merged &= Properties(job.kind.computed_columns, notations)
     return merged
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.stages.job import Job
-from graphkin.similarity.join import AcrossPlan, JoinPlan, Pairs
+from graphkin.similarity.join import Pairs, SelfJoin, TwoSetJoin
 from graphkin.similarity.planes import BitPlanes
 from graphkin.store.records import Int32, UInt64
 
@@ -28,10 +28,10 @@ def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int
         words = job.read_arrays("words", block)["words"]
         planes, threshold = BitPlanes.from_words(words), job.recipe.threshold
         for partner in partners:
-            plan: JoinPlan | AcrossPlan = (
-                JoinPlan(words, threshold, planes)
+            plan: SelfJoin | TwoSetJoin = (
+                SelfJoin(words, threshold, planes)
                 if partner == block
-                else AcrossPlan(job.read_arrays("words", partner)["words"], threshold, planes)
+                else TwoSetJoin(job.read_arrays("words", partner)["words"], threshold, planes)
             )
             for pairs in plan.pairs():
                 yield Pairs(pairs.left + starts[partner], pairs.right + starts[block], pairs.similarity)

@@ -95,7 +95,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
     engine.run("repeat", partial(items.repeat, groups, len(parts)), len(parts))
     item_results = engine.run("keep", partial(items.keep, groups, len(parts)), len(parts))
     properties = items.properties_of(job, item_results)
-    if not any(each["names"] for each in item_results) and "csv" in kind.files:
+    if not any(each["names"] for each in item_results) and "csv" in kind.file_formats:
         clock.progress.note(missing_names_note(properties))
     starts = np.cumsum([0, *(each["kept"] for each in item_results)])
     size = int(starts[-1])
@@ -137,11 +137,11 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
 
 
 def _require_possible(kind: Kind[Recipe], recipe: Recipe) -> None:
-    agreeing = kind.agreeing(recipe)
+    consistent_column = kind.consistent_column(recipe)
     if isinstance(recipe, NodeRecipe):
         refused = "nodes of big graphs"
-    elif agreeing is not None:
-        refused = f"a {kind.name} whose records must agree in their {agreeing}"
+    elif consistent_column is not None:
+        refused = f"a {kind.name} whose records must agree in their {consistent_column}"
     else:
         return
     raise InvalidInput(

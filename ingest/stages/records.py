@@ -15,7 +15,7 @@ from graphkin.ingest.pool import ParserPool, Timer
 from graphkin.ingest.readers import open_source
 from graphkin.ingest.stages.job import Job
 from graphkin.ingest.workspace import Workspace
-from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.columns import fixed_width_array
 from graphkin.store.lake.layout import Part
 from graphkin.store.lake.parts import table_buffer, write_table
 
@@ -31,7 +31,7 @@ def read(job: Job, file: int) -> dict[str, Any]:
         name, names = job.files[file]
         if not all(Path(path).is_absolute() for path in (name, names) if path is not None):
             stack.enter_context(chdir(job.folder))  # the runner may have another current folder
-        source = stack.enter_context(closing(open_source(name, job.kind.files, job.options.read, names=names)))
+        source = stack.enter_context(closing(open_source(name, job.kind.file_formats, job.options.read, names=names)))
         for piece in _cut(source, job.sizes.records):
             batches.append(piece)
             rows += piece.num_rows
@@ -43,7 +43,7 @@ def read(job: Job, file: int) -> dict[str, Any]:
             job.write("records", next(parts), pa.Table.from_batches(batches))
             sizes.append(rows)
     inputs = [digest.model_dump(mode="json") for digest in source.inputs()]
-    return {"name": source.name, "writing": source.writing, "sizes": sizes, "inputs": inputs}
+    return {"name": source.name, "notation": source.notation, "sizes": sizes, "inputs": inputs}
 
 
 def _cut(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -53,7 +53,7 @@ def _cut(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatc
 def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
     """Return number, source and writing of each part, in the order of the input."""
     return [
-        (number * _FILE + place, file["name"], file["writing"])
+        (number * _FILE + place, file["name"], file["notation"])
         for number, file in enumerate(files)
         for place in range(len(file["sizes"]))
     ]
@@ -61,8 +61,8 @@ def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
 
 def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -> dict[str, Any]:
     """Describe the records of a part, and scatter digests and names to the tasks that merge equal items."""
-    number, name, writing = parts[part]
-    parsed = _parse_chunks(job, [Chunk(name, writing, batch) for batch in job.read("records", number).to_batches()])
+    number, name, notation = parts[part]
+    parsed = _parse_chunks(job, [Chunk(name, notation, batch) for batch in job.read("records", number).to_batches()])
     items = pa.Table.from_batches([chunk.items for chunk in parsed])
     rejections = pa.Table.from_batches([chunk.rejections for chunk in parsed])
     job.write("parsed", part, items)
@@ -70,7 +70,7 @@ def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -
     rows = np.arange(len(items), dtype=np.int32)
     places = {"part": pa.array(np.full(len(items), part, np.int32)), "row": pa.array(rows)}
     table = pa.table({"digest": items["digest"], "name": items["name"], **places})
-    first = fixed_width(items["digest"], "<u8")[::2] if len(items) else np.empty(0, np.uint64)
+    first = fixed_width_array(items["digest"], "<u8")[::2] if len(items) else np.empty(0, np.uint64)
     job.scatter("parse", part, table, (first % np.uint64(groups)).astype(np.int64), groups)
     return {"read": len(items) + len(rejections), "rejected": len(rejections)}
 

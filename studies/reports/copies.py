@@ -18,7 +18,7 @@ from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
-from graphkin.similarity.tanimoto import tanimoto
+from graphkin.similarity.tanimoto import pairwise_tanimoto
 from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation
 from graphkin.store.records import Float64, Int32
@@ -151,7 +151,7 @@ class MoleculeSample(Sample):
         bits = np.concatenate([self._fingerprints, self._fingerprinter.unpack(b"".join(packed))])
         legal = np.array([parsed_view is not None for parsed_view in parsed]).reshape(_COPIES, -1)
         aromatic = np.array([_is_aromatic(view) for view in views]).reshape(_COPIES, -1)
-        return Copies.from_similarity(tanimoto(bits), self._corpus.size, Chemistry(legal, aromatic))
+        return Copies.from_similarity(pairwise_tanimoto(bits), self._corpus.size, Chemistry(legal, aromatic))
 
     def _damage(self, damage: Damage, turn: int, key: Key) -> Corpus:
         remainder = damage.apply(self._corpus, turn, key)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from graphkin.similarity.recall import Recall, measure_at
+from graphkin.similarity.recall import Recall, measure_recalls
 from graphkin.store.base import Generation
 from studies.reports.report import Chart, Line, Report, Table, spread_of
 
@@ -32,7 +32,7 @@ def report(generation: Generation, targets: int, thresholds: Sequence[float], ru
     stored = generation.manifest.threshold
     measured = sorted({*thresholds, *([stored] if stored else [])})
     seeds, count = range(seed, seed + runs), min(targets, generation.size)
-    recalls = list(zip(*(measure_at(generation, "window", count, measured, each) for each in seeds), strict=True))
+    recalls = list(zip(*(measure_recalls(generation, "window", count, measured, each) for each in seeds), strict=True))
     spreads = {
         name: [spread_of([figure(run) for run in runs]) for runs in recalls] for name, figure in _FIGURES.items()
     }

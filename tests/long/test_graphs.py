@@ -78,7 +78,7 @@ def _grakel(graphs: list[nx.Graph], labels: str) -> np.ndarray:
 
 
 def _structures(name: str) -> list[Structure]:
-    batches = open_source(_zip(name), GraphKind.files, ReadOptions())
+    batches = open_source(_zip(name), GraphKind.file_formats, ReadOptions())
     return [Structure.read(text) for batch in batches for text in batch["text"].to_pylist()]
 
 
@@ -190,7 +190,7 @@ def test_item_table_holds_more_text_than_32_bit_offsets_address(
     """Structures take 2.2 GB: one large graph is parsed once and added repeatedly as different items."""
     edges = [(u, u + step) for step in range(1, 12) for u in range(90_000 - step)]
     (tmp_path / "g.jsonl").write_text(json.dumps({"edges": edges}))
-    (records,) = open_source(str(tmp_path / "g.jsonl"), GraphKind.files, ReadOptions())
+    (records,) = open_source(str(tmp_path / "g.jsonl"), GraphKind.file_formats, ReadOptions())
     parsed = ChunkParser(GraphDescriber(resolve_graphs(), 100_000)).parse(Chunk("g", "graph", records))
     copies = 2**31 // len(parsed.items["structure"][0].as_py()) + 10
     monkeypatch.setattr(item_table, "_BATCH", 16)

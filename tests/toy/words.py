@@ -11,14 +11,14 @@ import pyarrow as pa
 from pydantic import Field
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.columns import fixed_width_array
 from graphkin.similarity.describer import Describer, Rejected
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors, Kind, Query, Search
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.base import Generation, as_float32
-from graphkin.store.identity import content_digest, tie_ranks
+from graphkin.store.base import Generation, rounded
+from graphkin.store.identity import content_digest, tie_break_hashes
 from graphkin.store.records import Edges
 
 MOST_LETTERS = 50
@@ -52,7 +52,7 @@ class WordDescriber(Describer[WordRecipe]):
         self._recipe, self._most = recipe, max_size
         self.key = f"words {max_size} {recipe.tie_seed}".encode()
 
-    def describe(self, text: str, writing: str, name: str | None) -> Sequence[object]:
+    def describe(self, text: str, notation: str, name: str | None) -> Sequence[object]:
         word = spelled(text)
         if len(word) > self._most:
             raise Rejected(f"{len(word)} letters")
@@ -79,7 +79,7 @@ class WordDescriptors(Descriptors):
         pairs = zip(left.tolist(), right.tolist(), strict=True)
         return np.array([similarity(self._trigrams[a], self._trigrams[b]) for a, b in pairs])
 
-    def followed_by(self, newer: Self) -> Self:
+    def concatenate(self, newer: Self) -> Self:
         return type(self)([*self._texts, *newer._texts], self._recipe, np.concatenate([self.tie, newer.tie]))
 
     def take(self, ids: np.ndarray) -> Self:
@@ -109,11 +109,11 @@ class WordSearch(Search):
         found = Hits(np.flatnonzero(passing).astype(np.int32), same[passing])
         return found.best(limit, None if min_similarity is None else len(found.ids))
 
-    def identical(self, query: Query) -> int | None:
+    def find_identical(self, query: Query) -> int | None:
         return next((id for id, word in enumerate(self._words) if word == query.text), None)
 
-    def similarities(self, of: int | Query, others: Any = slice(None)) -> np.ndarray:
-        asked = trigrams(of.text if isinstance(of, Query) else self._words[of], self._recipe)
+    def similarities(self, reference: int | Query, others: Any = slice(None)) -> np.ndarray:
+        asked = trigrams(reference.text if isinstance(reference, Query) else self._words[reference], self._recipe)
         return np.array([similarity(asked, each) for each in self._trigrams])[others]
 
 
@@ -122,25 +122,25 @@ class Words(Kind[WordRecipe]):
     plural = "words"
     recipe_type = WordRecipe
     describer = WordDescriber
-    computed = ("letters",)
-    writings = ("word",)
-    files: ClassVar = {"csv": "word", "parquet": "word"}
+    computed_columns = ("letters",)
+    notations = ("word",)
+    file_formats: ClassVar = {"csv": "word", "parquet": "word"}
     max_size = MOST_LETTERS
 
     def descriptors(self, items: pa.Table, recipe: WordRecipe) -> WordDescriptors:
-        tie = tie_ranks(fixed_width(items["digest"], "<u8"))
+        tie = tie_break_hashes(fixed_width_array(items["digest"], "<u8"))
         return WordDescriptors(items["structure"].to_pylist(), recipe, tie)
 
     def descriptors_of(self, generation: Generation, recipe: WordRecipe, digests: bytes) -> WordDescriptors:
-        return WordDescriptors(list(generation.structures()), recipe, tie_ranks(digests))
+        return WordDescriptors(list(generation.structures()), recipe, tie_break_hashes(digests))
 
-    def specimen(self, recipe: WordRecipe) -> WordDescriptors:
+    def warmup_descriptors(self, recipe: WordRecipe) -> WordDescriptors:
         return WordDescriptors(["one", "two"], recipe, np.arange(2, dtype=np.uint64))
 
     def versions(self, recipe: WordRecipe) -> dict[str, str]:
         return {"words": "1.0"}
 
-    def read(self, recipe: WordRecipe, text: str, writing: str) -> Query:
+    def read(self, recipe: WordRecipe, text: str, notation: str) -> Query:
         try:
             return Query(spelled(text), ())
         except Rejected as reason:
@@ -149,12 +149,12 @@ class Words(Kind[WordRecipe]):
     def search(self, generation: Generation) -> WordSearch:
         return WordSearch(generation, self.recipe(generation.manifest.recipe))
 
-    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+    def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         told = generation.column("letters").tolist()
         items = enumerate(zip(generation.structures(), told, strict=True))
         return [f"item {id} has not {letters:g} letters" for id, (word, letters) in items if letters != len(word)]
 
-    def recomputed(self, generation: Generation, edges: Edges) -> np.ndarray:
+    def recompute_similarities(self, generation: Generation, edges: Edges) -> np.ndarray:
         words, recipe = list(generation.structures()), self.recipe(generation.manifest.recipe)
         pairs = zip(edges.source.tolist(), edges.target.tolist(), strict=True)
         return np.array([similarity(trigrams(words[a], recipe), trigrams(words[b], recipe)) for a, b in pairs])

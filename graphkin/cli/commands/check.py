@@ -29,11 +29,11 @@ def recall(
     as_json: bool,
 ) -> None:
     """Measure which share of all similar pairs a rule, or the stored hierarchy, finds."""
-    from graphkin.similarity.recall import measure
+    from graphkin.similarity.recall import measure_recall
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as opened:
-        measurement = measure(opened, "window" if rule else None, sample, threshold, seed)
+        measurement = measure_recall(opened, "window" if rule else None, sample, threshold, seed)
         result = {"generation": opened.id, **measurement.as_dict()}
     if as_json:
         click.echo(json.dumps(result))

@@ -164,14 +164,14 @@ def embed(
     if pretrained.model.nodes is not None:
         raise Conflict("this encoder is of nodes", given=str(checkpoint), expected="one of molecules or graphs")
     encoder = pretrained.encoder.to(torch_device)
-    files = {**MoleculeKind.files, **GraphKind.files}
+    files = {**MoleculeKind.file_formats, **GraphKind.file_formats}
     rejections = output.with_suffix(".rejections.csv")
     with (
         closing(open_source(source_path, files, ReadOptions(format, smiles_column))) as source,
         whole_file(output) as file,
         whole_file(rejections) as report,
     ):
-        kind = _KINDS[source.writing]
+        kind = _KINDS[source.notation]
         with (
             output_format(file, encoder.width, kind.column) as embeddings,
             terminal_progress().stage("embedding", None, f"{kind.noun}s") as advance,

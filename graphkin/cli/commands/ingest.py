@@ -391,7 +391,7 @@ def _ingest_by_tasks(
     kind = kind_of_recipe(recipe)
     if engine == "tasks":
         with compiling(progress):
-            compile_kernels(kind.specimen(recipe), recipe.top_k)
+            compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
     preload = ("graphkin.ingest.stages.pipeline", kind.describer.__module__, *kind.describer.preload)
     with runner(engine, options.workers, master, *preload) as executor:
         return run(executor, lake, collection, files, recipe, options, progress)

@@ -194,7 +194,7 @@ def _search_file(
     require(
         output.suffix in (".csv", ".parquet"), "file of hits", str(output), "a name that ends with .csv or .parquet"
     )
-    with closing(open_source(file, kind_of(open_collection.generation).files, ReadOptions(**read))) as source:
+    with closing(open_source(file, kind_of(open_collection.generation).file_formats, ReadOptions(**read))) as source:
         file_search = FileSearch(open_collection, source, measure, min_similarity, limit)
         with whole_file(output) as stream:
             for piece in write(file_search.tables(), output.suffix):

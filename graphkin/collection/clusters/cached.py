@@ -11,7 +11,7 @@ from graphkin.collection.clusters.scaffolds import scaffold_clusters
 from graphkin.protocol.errors import Conflict, require
 from graphkin.protocol.values import ClusterMethod
 from graphkin.similarity.kind import Advance
-from graphkin.similarity.stored_index import cached_index
+from graphkin.similarity.stored_index import load_or_compute_index
 from graphkin.store.base import Generation, require_stored_threshold
 
 _LARGEST_SHARE = 0.1  # of all items, in the largest cluster at the default threshold of single linkage
@@ -86,4 +86,6 @@ def cached_clusters(
                 return butina_clusters(generation, threshold or 0.0, threads, advance, most_pairs)
 
     made_by = f"clusters {method} {threshold} {rdBase.rdkitVersion} {version('graphkin')}"
-    return cached_index(generation, made_by, Clusters, lambda cached: cached.is_partition_of(generation.size), make)
+    return load_or_compute_index(
+        generation, made_by, Clusters, lambda cached: cached.is_partition_of(generation.size), make
+    )

@@ -31,7 +31,7 @@ class BitsDescriber(Describer[BitsRecipe]):
             ]
         )
 
-    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+    def describe(self, text: str, notation: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         bits = packed(text, self._recipe.bits)
         digits = text.lower()
         return digits, int.from_bytes(bits).bit_count(), bits, content_digest(digits, self._recipe.tie_seed)

@@ -12,7 +12,7 @@ from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.tanimoto import exact_pairs, newer_pairs, tanimoto
+from graphkin.similarity.tanimoto import exact_pairs, new_pairs, pairwise_tanimoto
 from graphkin.similarity.window import Similarity
 from graphkin.store.records import Float64, Int32, UInt64
 
@@ -48,17 +48,17 @@ class BitsDescriptors(Descriptors):
     def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         return exact_pairs(self.bits, self._planes, self.recipe.threshold, begin, threads, advance)
 
-    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        return newer_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
+    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        return new_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._tanimoto(left, right)
 
     @cached_property
     def _tanimoto(self) -> Similarity:
-        return tanimoto(self.bits)
+        return pairwise_tanimoto(self.bits)
 
-    def followed_by(self, newer: Self) -> Self:
+    def concatenate(self, newer: Self) -> Self:
         bits, tie = np.concatenate([self.bits, newer.bits]), np.concatenate([self.tie, newer.tie])
         return replace(self, bits=bits, tie=tie)
 

@@ -46,14 +46,14 @@ class GraphDescriber(Describer[GraphRecipe]):
         ]
     )
 
-    preload = ("graphkin.similarity.graphs.loaded",)
+    preload = ("graphkin.similarity.graphs.preload",)
 
     def __init__(self, recipe: GraphRecipe, max_nodes: int) -> None:
         self._recipe = recipe
         self._max_nodes = max_nodes
         self.key = f"{recipe.model_dump_json(include=_KEY_FIELDS)} {max_nodes} {version('graphkin')}".encode()
 
-    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+    def describe(self, text: str, notation: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         structure = read_structure(text, self._recipe, self._max_nodes)
         features = Features.from_structures([structure], self._recipe)
         canonical = structure.text

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.similarity.columns import fixed_width, lists
+from graphkin.similarity.columns import fixed_width_array, list_arrays
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.reference import Reference
@@ -17,9 +17,9 @@ from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
-from graphkin.similarity.threads import in_order
+from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.window import Similarity, Window
-from graphkin.store.identity import tie_ranks
+from graphkin.store.identity import tie_break_hashes
 from graphkin.store.records import Float64, Int32, UInt64
 
 _TARGETS_PER_TASK = 256
@@ -49,13 +49,13 @@ class GraphDescriptors(Descriptors):
     @classmethod
     def from_items(cls, items: pa.Table, recipe: StructureRecipe) -> Self:
         """Build the descriptors from a table with the columns of `GraphDescriber`."""
-        lengths, subtree = lists(items["subtree"])
+        lengths, subtree = list_arrays(items["subtree"])
         return cls(
             recipe=recipe,
-            features=Features(np.append(0, np.cumsum(lengths)), subtree, lists(items["count"])[1]),
+            features=Features(np.append(0, np.cumsum(lengths)), subtree, list_arrays(items["count"])[1]),
             nodes=np.asarray(items["nodes"]),
             edges=np.asarray(items["edges"]),
-            tie=tie_ranks(fixed_width(items["digest"], "<u8")),
+            tie=tie_break_hashes(fixed_width_array(items["digest"], "<u8")),
             structures=items["structure"].to_pylist() if recipe.kernel != "wl" else (),
         )
 
@@ -93,7 +93,7 @@ class GraphDescriptors(Descriptors):
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._similarity(left, right)
 
-    def followed_by(self, newer: Self) -> Self:
+    def concatenate(self, newer: Self) -> Self:
         return replace(
             self,
             features=Features.concatenate([self.features, newer.features]),
@@ -121,9 +121,9 @@ class GraphDescriptors(Descriptors):
                 # The window rule is one task, number 0. Nothing is left to yield if `begin` is 1.
                 return (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
 
-    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         if self.recipe.candidates == "window":
-            return super().newer_pairs(older, begin, threads, advance)
+            return super().new_pairs(older, begin, threads, advance)
         return self._exact_pairs(older, begin, threads, advance)
 
     def _exact_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
@@ -141,6 +141,6 @@ class GraphDescriptors(Descriptors):
         ]
         advance(sum(map(len, tasks[:begin])))
         calls = (partial(pairs_of, targets) for targets in tasks[begin:])
-        for targets, pairs in zip(tasks[begin:], in_order(calls, threads), strict=True):
+        for targets, pairs in zip(tasks[begin:], run_in_order(calls, threads), strict=True):
             yield pairs
             advance(len(targets))

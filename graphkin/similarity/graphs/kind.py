@@ -10,7 +10,7 @@ import pyarrow as pa
 from graphkin.similarity.graphs.describer import GraphDescriber, graph_digest
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.recipe import GraphRecipe
-from graphkin.similarity.graphs.recomputed import descriptors_of, digests_of, recomputed_similarities, wrong_sizes
+from graphkin.similarity.graphs.recomputation import check_sizes, descriptors_of, digests_of, recompute_similarities
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
 from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
@@ -26,9 +26,9 @@ class GraphKind(Kind[GraphRecipe]):
     recipe_type = GraphRecipe
     describer = GraphDescriber
     plural = "graphs"
-    computed = ("nodes", "edges", "self_loops", "repeated_edges")
-    writings = ("graph",)
-    files: ClassVar = {"tu": "graph", "graphml": "graph", "jsonl": "graph"}
+    computed_columns = ("nodes", "edges", "self_loops", "repeated_edges")
+    notations = ("graph",)
+    file_formats: ClassVar = {"tu": "graph", "graphml": "graph", "jsonl": "graph"}
     max_size = MAX_NODES
 
     def descriptors(self, items: pa.Table, recipe: GraphRecipe) -> GraphDescriptors:
@@ -43,7 +43,7 @@ class GraphKind(Kind[GraphRecipe]):
     def descriptors_of(self, generation: Generation, recipe: GraphRecipe, digests: bytes) -> GraphDescriptors:
         return descriptors_of(generation, recipe, digests)
 
-    def specimen(self, recipe: GraphRecipe) -> GraphDescriptors:
+    def warmup_descriptors(self, recipe: GraphRecipe) -> GraphDescriptors:
         edge = Structure(2, np.array([[0, 1]]), labels=[0, 0])
         one = np.ones(2, np.int32)
         wl_recipe = recipe.model_copy(update={"kernel": "wl"})
@@ -53,14 +53,14 @@ class GraphKind(Kind[GraphRecipe]):
     def versions(self, recipe: GraphRecipe) -> dict[str, str]:
         return {} if recipe.kernel == "wl" else {"grakel": version("grakel")}
 
-    def read(self, recipe: GraphRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
+    def read(self, recipe: GraphRecipe, text: str, notation: str) -> Query:  # noqa: ARG002
         return read_graph(recipe, text)
 
     def search(self, generation: Generation) -> GraphSearch:
         return GraphSearch(generation, self.recipe(generation.manifest.recipe))
 
-    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-        return wrong_sizes(generation, sample, random)
+    def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+        return check_sizes(generation, sample, random)
 
-    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
-        return recomputed_similarities(generation, self.recipe(generation.manifest.recipe), edges)
+    def recompute_similarities(self, generation: Generation, edges: Edges) -> Float64:
+        return recompute_similarities(generation, self.recipe(generation.manifest.recipe), edges)

@@ -9,12 +9,12 @@ from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import WEISFEILER_LEHMAN, StructureRecipe
-from graphkin.similarity.graphs.recomputed import features_of
+from graphkin.similarity.graphs.recomputation import features_of
 from graphkin.similarity.graphs.wl import Features, normalize
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
-from graphkin.similarity.stored_index import cached_index, stored_index
-from graphkin.store.base import Generation, as_float32
+from graphkin.similarity.stored_index import load_index, load_or_compute_index
+from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float64, Int32, Int64
 
 
@@ -43,10 +43,10 @@ class GraphSearch(Search):
         def build() -> SubtreeIndex:
             return SubtreeIndex.from_features(features_of(generation, self._recipe))
 
-        is_complete = generation.indexed_count == generation.size
-        stored = stored_index(generation, SubtreeIndex, fits) if is_complete else None
+        is_complete = generation.indexed == generation.size
+        stored = load_index(generation, SubtreeIndex, fits) if is_complete else None
         key = f"{self._recipe.model_dump_json(include={'labels', 'iterations'})} {version('graphkin')}"
-        return stored or cached_index(generation, key, SubtreeIndex, fits, build)
+        return stored or load_or_compute_index(generation, key, SubtreeIndex, fits, build)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self.similarities(query).astype(np.float32)
@@ -57,13 +57,13 @@ class GraphSearch(Search):
         hits = Hits(np.flatnonzero(mask).astype(np.int32), similarity[mask])
         return hits.best(limit, total=len(hits.ids))
 
-    def identical(self, query: Query) -> int | None:
+    def find_identical(self, query: Query) -> int | None:
         equal = self.search(query, 1.0, self._generation.size).ids
         structures = zip(equal.tolist(), self._generation.structures(equal), strict=True)
         return next((id for id, text in structures if text == query.text), None)
 
-    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        query = of if isinstance(of, Query) else self._read(of)
+    def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        query = reference if isinstance(reference, Query) else self._read(reference)
         features = Features(*query.arrays)
         return normalize(self._index.products(features), self._index.square, features.square[0])[others]
 

@@ -11,7 +11,7 @@ from rdkit.Chem import rdFingerprintGenerator
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.molecules.recipe import FingerprintRecipe
-from graphkin.similarity.stored_index import cached_index
+from graphkin.similarity.stored_index import load_or_compute_index
 from graphkin.similarity.tversky import ScannedSearch
 from graphkin.store.base import Generation
 from graphkin.store.kernels import kernel
@@ -90,7 +90,7 @@ class CountSearch(ScannedSearch):
         super().__init__(collection)
         self._recipe = recipe
         key = f"counts {recipe.radius} {recipe.chirality} {rdBase.rdkitVersion} {version('graphkin')}"
-        self._counts = cached_index(
+        self._counts = load_or_compute_index(
             generation,
             key,
             Counts,
@@ -98,8 +98,8 @@ class CountSearch(ScannedSearch):
             lambda: Counts.from_smiles(generation.structures(), recipe),
         )
 
-    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        query = self._read(of) if isinstance(of, Query) else self._counts.row(of)
+    def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        query = self._read(reference) if isinstance(reference, Query) else self._counts.row(reference)
         rows = np.arange(len(self._counts.indptr) - 1)[others]
         return _similarities(*self._counts, query.environment, query.times, rows)
 

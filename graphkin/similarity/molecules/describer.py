@@ -11,7 +11,7 @@ from graphkin.similarity.molecules.fingerprint_text import split_fingerprint
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
-from graphkin.similarity.molecules.structure_text import Writing
+from graphkin.similarity.molecules.structure_text import Notation
 from graphkin.similarity.packed import packed
 from graphkin.store.identity import content_digest
 
@@ -48,11 +48,11 @@ class MoleculeDescriber(Describer[MoleculeRecipe]):
             ]
         )
 
-    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+    def describe(self, text: str, notation: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         if self._fingerprinter is None:
-            fingerprint, text = split_fingerprint(text, writing)
-            bits, writing = packed(fingerprint, self._recipe.fingerprint.bits), "smiles"
-        molecule = self._reader.read(text, cast("Writing", writing))
+            fingerprint, text = split_fingerprint(text, notation)
+            bits, notation = packed(fingerprint, self._recipe.fingerprint.bits), "smiles"
+        molecule = self._reader.read(text, cast("Notation", notation))
         description = self._reader.describe(molecule)
         if self._fingerprinter is not None:
             bits = self._fingerprinter.packed(molecule)

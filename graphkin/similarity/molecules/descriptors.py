@@ -13,7 +13,7 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.tanimoto import exact_pairs, newer_pairs, tanimoto
+from graphkin.similarity.tanimoto import exact_pairs, new_pairs, pairwise_tanimoto
 from graphkin.similarity.window import Similarity, Window
 from graphkin.store.records import Float64, Int32, UInt64
 
@@ -61,19 +61,19 @@ class MoleculeDescriptors(Descriptors):
             case "window":
                 return islice(self._window_pairs(advance), begin, None)
 
-    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         if self.recipe.candidates == "window":
-            return super().newer_pairs(older, begin, threads, advance)
-        return newer_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
+            return super().new_pairs(older, begin, threads, advance)
+        return new_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._tanimoto(left, right)
 
     @cached_property
     def _tanimoto(self) -> Similarity:
-        return tanimoto(self.bits)
+        return pairwise_tanimoto(self.bits)
 
-    def followed_by(self, newer: Self) -> Self:
+    def concatenate(self, newer: Self) -> Self:
         return replace(
             self,
             bits=np.concatenate([self.bits, newer.bits]),
@@ -101,4 +101,4 @@ class MoleculeDescriptors(Descriptors):
         return Window.from_columns(self.molwt, _WEIGHT * self.molwt, others, allowed, self.tie, self.recipe.ties)
 
     def _window_pairs(self, advance: Advance) -> Iterator[Pairs]:
-        yield self.window.pairs(tanimoto(self.bits), self.recipe.threshold, advance)
+        yield self.window.pairs(pairwise_tanimoto(self.bits), self.recipe.threshold, advance)

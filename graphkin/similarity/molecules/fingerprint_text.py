@@ -11,17 +11,17 @@ def join_fingerprint(fingerprint: str, smiles: str) -> str:
     return f"{fingerprint} {smiles}"
 
 
-def split_fingerprint(text: str, writing: str) -> tuple[str, str]:
+def split_fingerprint(text: str, notation: str) -> tuple[str, str]:
     """Split the text of a record into fingerprint and SMILES.
 
     Args:
         text: The text of the record.
-        writing: Notation of the text, one of `Kind.writings`.
+        notation: Notation of the text, one of `Kind.notations`.
 
     Raises:
         Rejected: The notation is not `WITH_FINGERPRINT`, or the fingerprint is empty.
     """
     fingerprint, _, smiles = text.partition(" ")
-    if writing != WITH_FINGERPRINT or not fingerprint:
+    if notation != WITH_FINGERPRINT or not fingerprint:
         raise Rejected("has no fingerprint beside its SMILES")
     return fingerprint, smiles

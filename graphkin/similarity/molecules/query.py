@@ -8,11 +8,11 @@ from graphkin.similarity.kind import Query
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MAX_RECORD_BYTES, MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
-from graphkin.similarity.molecules.structure_text import Writing
+from graphkin.similarity.molecules.structure_text import Notation
 from graphkin.similarity.packed import read_fingerprint
 
 
-def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
+def read_molecule(recipe: MoleculeRecipe, text: str, notation: str) -> Query:
     """Read a query: a SMILES or InChI (10 kB), a molblock (1 MB), or a packed fingerprint in hexadecimal.
 
     A molecule may have at most 1,000 atoms. Its query holds the canonical SMILES after standardization and the packed
@@ -23,23 +23,23 @@ def read_molecule(recipe: MoleculeRecipe, text: str, writing: str) -> Query:
         InvalidInput: The text cannot be read; the message is the reason.
     """
     if len(text) > MAX_RECORD_BYTES:
-        raise InvalidInput(f"the {writing} is too long", given=f"{len(text)} bytes")
-    if writing == "fingerprint":
+        raise InvalidInput(f"the {notation} is too long", given=f"{len(text)} bytes")
+    if notation == "fingerprint":
         return Query(text.lower(), (read_fingerprint(text, recipe.fingerprint.bits),))
     reader = MoleculeReader(recipe)
     fingerprinter = None if recipe.fingerprint.given else Fingerprinter(recipe.fingerprint)
     try:
-        molecule = reader.read(text, cast("Writing", writing))
+        molecule = reader.read(text, cast("Notation", notation))
         smiles = reader.describe(molecule).smiles
         arrays = () if fingerprinter is None else (fingerprinter.unpack(fingerprinter.packed(molecule))[0],)
     except Rejected as reason:
-        raise invalid_text_error(text, writing, str(reason)) from reason
+        raise invalid_text_error(text, notation, str(reason)) from reason
     except Exception as error:
-        raise invalid_text_error(text, writing, failure_reason(error)) from error
+        raise invalid_text_error(text, notation, failure_reason(error)) from error
     return Query(smiles, arrays, smiles)
 
 
-def invalid_text_error(text: str, writing: str, reason: str, expected_kind: str = "molecule") -> InvalidInput:
+def invalid_text_error(text: str, notation: str, reason: str, expected_kind: str = "molecule") -> InvalidInput:
     """Return the error for a text that is not a valid `expected_kind`."""
     excerpt = text[:200].encode(errors="backslashreplace").decode()
-    return InvalidInput(f"not a {expected_kind}: {reason}", given=excerpt, expected=f"a valid {writing}")
+    return InvalidInput(f"not a {expected_kind}: {reason}", given=excerpt, expected=f"a valid {notation}")

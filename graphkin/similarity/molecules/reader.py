@@ -10,7 +10,7 @@ from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules import features, stereo
 from graphkin.similarity.molecules.messages import rdkit_messages, readable_messages
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, Step
-from graphkin.similarity.molecules.structure_text import StructureText, Unreadable, Writing
+from graphkin.similarity.molecules.structure_text import Notation, StructureText, Unreadable
 
 MAX_ATOMS = 1_000
 MAX_RECORD_BYTES = 1_000_000
@@ -43,7 +43,7 @@ class MoleculeReader:
         self._recipe = recipe
         self._max_atoms = max_atoms
 
-    def read(self, text: str, writing: Writing) -> Chem.Mol:
+    def read(self, text: str, notation: Notation) -> Chem.Mol:
         """Return the standardized molecule.
 
         The length of the text is limited before parsing, and the number of atoms right after it: RDKit parses a chain
@@ -53,15 +53,15 @@ class MoleculeReader:
             Rejected: RDKit cannot read the text, or the text states something that an item cannot represent
                 (docs/chemistry.md). The reason is RDKit's message, if there is one.
         """
-        self._check_text(text, writing)
+        self._check_text(text, notation)
         with rdkit_messages() as messages:
             try:
-                return self._read(StructureText.from_text(text, writing))
+                return self._read(StructureText.from_text(text, notation))
             except (Unreadable, SystemError) as error:  # SystemError: RDKit's message is not Unicode text
-                raise Rejected(readable_messages(messages, text) or f"RDKit cannot read this {writing}") from error
+                raise Rejected(readable_messages(messages, text) or f"RDKit cannot read this {notation}") from error
             except (ValueError, RuntimeError) as error:
                 reason = readable_messages(str(error).splitlines(), text)
-                raise Rejected(reason or f"RDKit cannot handle this {writing}") from error
+                raise Rejected(reason or f"RDKit cannot handle this {notation}") from error
 
     def _read(self, structure: StructureText) -> Chem.Mol:
         molecule = structure.molecule()
@@ -80,21 +80,21 @@ class MoleculeReader:
         This does not hold with stereo groups, for stereo marks of other formats, after standardization, and for RDKit's
         topological torsions: those of three-membered rings depend on the order of the atoms.
         """
-        plain = structure.writing == "smiles" and not structure.may_say_more
+        plain = structure.notation == "smiles" and not structure.may_say_more
         return plain and not self._recipe.standardise and self._recipe.fingerprint.name != "torsion"
 
-    def _check_text(self, text: str, writing: Writing) -> None:
+    def _check_text(self, text: str, notation: Notation) -> None:
         if not text.strip():
             raise Rejected("empty record")
         if "\0" in text:
             raise Rejected("contains a NUL byte")  # RDKit's InChI reader would stop there and read only the beginning
-        limit = MAX_RECORD_BYTES if writing == "molblock" else _BYTES_PER_ATOM * self._max_atoms
+        limit = MAX_RECORD_BYTES if notation == "molblock" else _BYTES_PER_ATOM * self._max_atoms
         try:
             size = len(text.encode())
         except UnicodeEncodeError as error:
             raise Rejected("is not Unicode text") from error
         if size > limit:
-            raise Rejected(f"{size} bytes of {writing}, more than {limit}")
+            raise Rejected(f"{size} bytes of {notation}, more than {limit}")
 
     def _check_atoms(self, molecule: Chem.Mol) -> None:
         atoms = molecule.GetNumAtoms()

@@ -10,7 +10,7 @@ from graphkin.protocol.measure import Measure
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.molecules.counts import CountSearch
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
-from graphkin.similarity.molecules.recomputed import recomputed_fingerprints
+from graphkin.similarity.molecules.recomputation import recompute_fingerprints
 from graphkin.similarity.tanimoto import TanimotoSearch
 from graphkin.store.base import Generation
 from graphkin.store.records import UInt64
@@ -39,7 +39,7 @@ class MoleculeSearch(TanimotoSearch):
         if version == rdBase.rdkitVersion:
             return
         ids = np.unique(np.linspace(0, generation.size - 1, _SAMPLE).astype(np.int32))
-        if not np.array_equal(recomputed_fingerprints(generation, self._recipe, ids), self._fingerprints.words[ids]):
+        if not np.array_equal(recompute_fingerprints(generation, self._recipe, ids), self._fingerprints.words[ids]):
             raise Conflict(
                 "this RDKit computes other fingerprints than the one that built the collection",
                 given=rdBase.rdkitVersion,
@@ -47,9 +47,9 @@ class MoleculeSearch(TanimotoSearch):
                 hint="install that RDKit, or ingest the collection again",
             )
 
-    def measured(self, measure: Measure) -> Search:
+    def with_measure(self, measure: Measure) -> Search:
         if measure.name != "counts":
-            return super().measured(measure)
+            return super().with_measure(measure)
         with self._counts_lock:
             if self._counts is None:
                 self._counts = CountSearch(self, self._generation, self._recipe.fingerprint)
@@ -68,7 +68,7 @@ class MoleculeSearch(TanimotoSearch):
         """
         if query.arrays:
             return super()._bits(query)
-        if (stored := self.identical(query)) is None:
+        if (stored := self.find_identical(query)) is None:
             raise Conflict(
                 "the fingerprints of this collection came with its molecules: none can be computed of another",
                 given=query.text,
@@ -77,7 +77,7 @@ class MoleculeSearch(TanimotoSearch):
         bits: UInt64 = self._fingerprints.words[stored]
         return bits
 
-    def identical(self, query: Query) -> int | None:
+    def find_identical(self, query: Query) -> int | None:
         if query.smiles is None:  # several molecules may share a fingerprint
             return None
         return next(iter(self._generation.find("smiles", query.smiles, limit=1)), None)

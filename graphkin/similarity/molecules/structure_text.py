@@ -8,7 +8,7 @@ from rdkit import Chem
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules import extension
 
-Writing = Literal["smiles", "molblock", "inchi"]
+Notation = Literal["smiles", "molblock", "inchi"]
 
 _STEREO_GROUP = re.compile(r"MDLV30/STE(?:RAC|REL)\d*\s+ATOMS=\((\d+)")
 
@@ -22,36 +22,36 @@ class StructureText(NamedTuple):
 
     Attributes:
         text: The text to parse.
-        writing: Notation of the text.
+        notation: Notation of the text.
         may_say_more: Whether the notation can express features that an item cannot represent.
         grouped_atoms: Number of atoms that the text puts into stereo groups of type "and" or "or".
     """
 
     text: str
-    writing: Writing
+    notation: Notation
     may_say_more: bool
     grouped_atoms: int
 
     @classmethod
-    def from_text(cls, text: str, writing: Writing) -> Self:
+    def from_text(cls, text: str, notation: Notation) -> Self:
         """Check a text and return it in the form that RDKit reads.
 
         Raises:
             Rejected: The text has content that RDKit would skip, or that is not allowed in an item.
         """
-        match writing:
+        match notation:
             case "molblock":
-                return cls(text, writing, True, sum(map(int, _STEREO_GROUP.findall(text))))
+                return cls(text, notation, True, sum(map(int, _STEREO_GROUP.findall(text))))
             case "inchi":
-                return cls(_require_ascii(text.strip(), writing), writing, False, 0)
+                return cls(_require_ascii(text.strip(), notation), notation, False, 0)
             case "smiles":
                 smiles, fields, rest = extension.split_smiles(text)
                 if rest:
                     raise Rejected(f"white space inside the SMILES{' and its extension' if fields else ''}")
                 if "~" in smiles:
                     raise Rejected("~ is a query, not a bond")
-                content = _require_ascii(f"{smiles} {fields}" if fields else smiles, writing)
-                return cls(content, writing, bool(fields), extension.grouped_atoms(fields) if fields else 0)
+                content = _require_ascii(f"{smiles} {fields}" if fields else smiles, notation)
+                return cls(content, notation, bool(fields), extension.grouped_atoms(fields) if fields else 0)
 
     def molecule(self) -> Chem.Mol:
         """Parse the text.
@@ -59,7 +59,7 @@ class StructureText(NamedTuple):
         Raises:
             Unreadable: RDKit cannot read it.
         """
-        match self.writing:
+        match self.notation:
             case "smiles":
                 molecule = Chem.MolFromSmiles(self.text)
             case "molblock":
@@ -71,7 +71,7 @@ class StructureText(NamedTuple):
         return molecule
 
 
-def _require_ascii(text: str, writing: Writing) -> str:
+def _require_ascii(text: str, notation: Notation) -> str:
     """Return `text` if it is ASCII.
 
     RDKit would strip other characters from both ends and read the rest.
@@ -81,5 +81,5 @@ def _require_ascii(text: str, writing: Writing) -> str:
     """
     if not text.isascii():
         other = next(character for character in text if not character.isascii())
-        raise Rejected(f"holds U+{ord(other):04X}, which no {writing} does")
+        raise Rejected(f"holds U+{ord(other):04X}, which no {notation} does")
     return text

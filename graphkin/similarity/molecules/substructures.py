@@ -18,7 +18,7 @@ from graphkin.similarity.molecules.fingerprints import pack
 from graphkin.similarity.molecules.messages import rdkit_messages, readable_messages
 from graphkin.similarity.molecules.query import invalid_text_error, read_molecule
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
-from graphkin.similarity.stored_index import cached_index
+from graphkin.similarity.stored_index import load_or_compute_index
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32, Int64, Mask, UInt64
 
@@ -27,15 +27,15 @@ _SMARTS = "smarts"
 _RING_PRIMITIVE = re.compile(r"R|(?<!B)r|[xk@]")  # matches every SMARTS that needs rings; the r of Br does not count
 
 
-def read_pattern(recipe: MoleculeRecipe, text: str, writing: str) -> Pattern:
+def read_pattern(recipe: MoleculeRecipe, text: str, notation: str) -> Pattern:
     """Read a SMARTS of at most 10 kB, or a molecule, which is standardized like a query.
 
     Raises:
         InvalidInput: The text cannot be read; the message is the reason.
     """
-    if writing == _SMARTS:
-        return _make_pattern(writing, _read_smarts(text))
-    return _make_pattern("smiles", read_molecule(recipe, text, writing).text)
+    if notation == _SMARTS:
+        return _make_pattern(notation, _read_smarts(text))
+    return _make_pattern("smiles", read_molecule(recipe, text, notation).text)
 
 
 def _read_smarts(text: str) -> str:
@@ -60,14 +60,14 @@ def _read_smarts(text: str) -> str:
     return smarts
 
 
-def _make_pattern(writing: str, text: str) -> Pattern:
-    (screen,) = pack([Chem.PatternFingerprint(_query_molecule(writing, text))])
-    return Pattern(writing, text, screen.tobytes())
+def _make_pattern(notation: str, text: str) -> Pattern:
+    (screen,) = pack([Chem.PatternFingerprint(_query_molecule(notation, text))])
+    return Pattern(notation, text, screen.tobytes())
 
 
 @lru_cache(maxsize=16)
-def _query_molecule(writing: str, text: str) -> Chem.Mol:
-    return Chem.MolFromSmarts(text) if writing == _SMARTS else Chem.MolFromSmiles(text)
+def _query_molecule(notation: str, text: str) -> Chem.Mol:
+    return Chem.MolFromSmarts(text) if notation == _SMARTS else Chem.MolFromSmiles(text)
 
 
 class Pickles(NamedTuple):
@@ -160,7 +160,7 @@ class MoleculeSubstructures(Substructures):
     def prepare(self, block: int) -> None:
         self._block(block)
 
-    def having(self, pattern: Pattern, ids: Int32, threads: int = 1) -> Mask:
+    def match(self, pattern: Pattern, ids: Int32, threads: int = 1) -> Mask:
         contains = np.zeros(len(ids), np.bool_)
         blocks = ids // BLOCK
         for block in np.unique(blocks).tolist():
@@ -173,7 +173,7 @@ class MoleculeSubstructures(Substructures):
         size = min(BLOCK, self._generation.size - start)
         ids = np.arange(start, start + size, dtype=np.int32)
         fields = " ".join(DescribedBlock._fields)
-        return cached_index(
+        return load_or_compute_index(
             self._generation,
             f"substructures {fields} {start} {size} {rdBase.rdkitVersion} {version('graphkin')}",
             DescribedBlock,
@@ -190,7 +190,7 @@ def _match(block: DescribedBlock, pattern: Pattern, places: Int32, threads: int)
     if len(candidates):
         molecules = block.pickles(_may_need_rings(pattern)).hold(places[candidates])
         matches = SubstructLibrary(molecules).GetMatches(
-            _query_molecule(pattern.writing, pattern.text),
+            _query_molecule(pattern.notation, pattern.text),
             useChirality=False,
             numThreads=threads,
             maxResults=len(candidates),
@@ -204,4 +204,4 @@ def _may_need_rings(pattern: Pattern) -> bool:
 
     A SMARTS is tested for its ring primitives, some of which are also letters of elements. A molecule never needs it.
     """
-    return pattern.writing == _SMARTS and _RING_PRIMITIVE.search(pattern.text) is not None
+    return pattern.notation == _SMARTS and _RING_PRIMITIVE.search(pattern.text) is not None

@@ -67,14 +67,14 @@ class NodeDescriber(Describer[NodeRecipe]):
         ]
     )
 
-    preload = ("graphkin.similarity.nodes.loaded",)
+    preload = ("graphkin.similarity.nodes.preload",)
 
     def __init__(self, recipe: NodeRecipe, max_size: int) -> None:
         self._recipe = recipe
         self._max_size = max_size
         self.key = f"{recipe.model_dump_json(include=_KEY_FIELDS)} {max_size} {version('graphkin')}".encode()
 
-    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+    def describe(self, text: str, notation: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         structure = read_structure(text, self._recipe, self._max_size)
         record = json.loads(text)
         features = Features.from_structures([structure], self._recipe)

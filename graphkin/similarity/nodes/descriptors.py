@@ -10,13 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict
-from graphkin.similarity.columns import lists
+from graphkin.similarity.columns import list_arrays
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content
 from graphkin.similarity.nodes.proximity import nearby_pairs
 from graphkin.similarity.nodes.recipe import NodeRecipe
-from graphkin.similarity.threads import in_order
+from graphkin.similarity.threads import run_in_order
 from graphkin.store import csr
 from graphkin.store.records import Int32, Links
 
@@ -49,7 +49,7 @@ class NodeDescriptors(GraphDescriptors):
     def index(self) -> Mapping[str, NDArray[Any]]:
         return super().index() if self.recipe.kernel == "wl" else {}
 
-    def followed_by(self, newer: Self) -> Self:  # noqa: ARG002
+    def concatenate(self, newer: Self) -> Self:  # noqa: ARG002
         raise Conflict(
             "nodes cannot be followed by others",
             expected="items that do not depend on each other",
@@ -74,7 +74,7 @@ class NodeDescriptors(GraphDescriptors):
         tasks = [range(len(self))[start : start + _SOURCES] for start in range(0, len(self), _SOURCES)]
         advance(sum(map(len, tasks[:begin])))
         calls = (partial(nearby_pairs, self.links, sources, self.recipe.radius) for sources in tasks[begin:])
-        for sources, (left, right, distance) in zip(tasks[begin:], in_order(calls, threads), strict=True):
+        for sources, (left, right, distance) in zip(tasks[begin:], run_in_order(calls, threads), strict=True):
             similarity = 1 / (1 + distance.astype(np.float64))
             mask = similarity >= self.recipe.threshold
             yield Pairs(left[mask], right[mask], similarity[mask])
@@ -84,7 +84,7 @@ class NodeDescriptors(GraphDescriptors):
 def links_among(items: pa.Table) -> Links:
     """Return the edges between the nodes of a table with the columns of `NodeDescriber`, by item ids."""
     graph = np.asarray(items["graph"].combine_chunks().dictionary_encode().indices, np.int64)
-    node, (degree, neighbors) = np.asarray(items["node"], np.int64), lists(items["neighbors"])
+    node, (degree, neighbors) = np.asarray(items["node"], np.int64), list_arrays(items["neighbors"])
     stride = int(max(node.max(), neighbors.max(initial=0))) + 1
     key, owner = graph * stride + node, np.repeat(np.arange(len(items), dtype=np.int32), degree)
     neighbor_key = graph[owner] * stride + neighbors

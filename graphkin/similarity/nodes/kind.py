@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
-from graphkin.similarity.graphs.recomputed import descriptors_of, digests_of, recomputed_similarities, wrong_sizes
+from graphkin.similarity.graphs.recomputation import check_sizes, descriptors_of, digests_of, recompute_similarities
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
 from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.nodes.describer import NodeDescriber, node_digest, node_texts
@@ -25,9 +25,9 @@ class NodeKind(Kind[NodeRecipe]):
     recipe_type = NodeRecipe
     describer = NodeDescriber
     plural = "nodes"
-    computed = ("degree", "nodes", "edges", "self_loops", "repeated_edges")
-    writings = ("graph",)
-    files: ClassVar = dict.fromkeys(("edgelist", "csv", "tsv", "graphml", "mtx", "npz"), "graph")
+    computed_columns = ("degree", "nodes", "edges", "self_loops", "repeated_edges")
+    notations = ("graph",)
+    file_formats: ClassVar = dict.fromkeys(("edgelist", "csv", "tsv", "graphml", "mtx", "npz"), "graph")
     max_size = 10_000
 
     def descriptors(self, items: pa.Table, recipe: NodeRecipe) -> NodeDescriptors:
@@ -42,7 +42,7 @@ class NodeKind(Kind[NodeRecipe]):
     def descriptors_of(self, generation: Generation, recipe: NodeRecipe, digests: bytes) -> NodeDescriptors:
         return NodeDescriptors.from_graphs(descriptors_of(generation, recipe, digests), recipe, links_of(generation))
 
-    def specimen(self, recipe: NodeRecipe) -> NodeDescriptors:
+    def warmup_descriptors(self, recipe: NodeRecipe) -> NodeDescriptors:
         zero = np.zeros(1, np.int32)
         pair = Network.from_edges(pa.array(["0", "1"]), zero, zero + 1)
         describer = NodeDescriber(recipe, 2)
@@ -54,19 +54,19 @@ class NodeKind(Kind[NodeRecipe]):
     def versions(self, recipe: NodeRecipe) -> dict[str, str]:  # noqa: ARG002
         return {}
 
-    def read(self, recipe: NodeRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
+    def read(self, recipe: NodeRecipe, text: str, notation: str) -> Query:  # noqa: ARG002
         return read_graph(recipe, text)
 
     def search(self, generation: Generation) -> GraphSearch:
         return GraphSearch(generation, self.recipe(generation.manifest.recipe))
 
-    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-        return wrong_sizes(generation, sample, random)
+    def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+        return check_sizes(generation, sample, random)
 
-    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
+    def recompute_similarities(self, generation: Generation, edges: Edges) -> Float64:
         recipe = self.recipe(generation.manifest.recipe)
         if recipe.kernel == "wl":
-            return recomputed_similarities(generation, recipe, edges)
+            return recompute_similarities(generation, recipe, edges)
         import networkx as nx  # imported here because it loads slowly
 
         network = nx.from_edgelist(_ends(links_of(generation)))

@@ -30,7 +30,7 @@ class VectorDescriber(Describer[VectorRecipe]):
             ]
         )
 
-    def describe(self, text: str, writing: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+    def describe(self, text: str, notation: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         vector = read_vector(text, self._recipe.dimension)
         content = format_vector(vector)
         return content, length(vector), vector.astype("<f4").tobytes(), content_digest(content, self._recipe.tie_seed)

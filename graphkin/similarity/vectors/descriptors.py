@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
-from graphkin.similarity.threads import in_order
+from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.vectors.cosine import Vectors, margin
 from graphkin.similarity.vectors.recipe import VectorRecipe
 from graphkin.store.records import Float32, Float64, Int32, UInt64
@@ -49,7 +49,7 @@ class VectorDescriptors(Descriptors):
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._vectors.cosines(left, right)
 
-    def followed_by(self, newer: Self) -> Self:
+    def concatenate(self, newer: Self) -> Self:
         vectors, tie = np.concatenate([self.vectors, newer.vectors]), np.concatenate([self.tie, newer.tie])
         return replace(self, vectors=vectors, tie=tie)
 
@@ -61,7 +61,7 @@ class VectorDescriptors(Descriptors):
         tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(row, size, _COLUMNS)]
         return self._run(tasks, begin, threads, advance)
 
-    def newer_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         size = len(self)
         tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(max(row, older), size, _COLUMNS)]
         return self._run(tasks, begin, threads, advance)
@@ -72,7 +72,7 @@ class VectorDescriptors(Descriptors):
         progress = np.append(0, size * work // work.max(initial=1)).astype(np.int64)
         advance(int(progress[begin]))
         calls = (partial(self._similar_pairs, vectors, row, column) for row, column in tasks[begin:])
-        for task, pairs in enumerate(in_order(calls, threads), begin):
+        for task, pairs in enumerate(run_in_order(calls, threads), begin):
             yield pairs
             advance(int(progress[task + 1] - progress[task]))
 

@@ -7,17 +7,17 @@ import pyarrow as pa
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_NUMBERS
-from graphkin.similarity.columns import fixed_width
+from graphkin.similarity.columns import fixed_width_array
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.vectors.describer import VectorDescriber
 from graphkin.similarity.vectors.descriptors import VectorDescriptors
 from graphkin.similarity.vectors.recipe import VectorRecipe
-from graphkin.similarity.vectors.recomputed import recomputed_similarities, stored_vectors
+from graphkin.similarity.vectors.recomputation import recompute_similarities, stored_vectors
 from graphkin.similarity.vectors.search import VectorSearch, vectors_of
 from graphkin.similarity.vectors.text import format_vector, read_vector
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_ranks
+from graphkin.store.identity import tie_break_hashes
 from graphkin.store.records import Edges, Float64
 
 _EXCERPT = 200
@@ -30,25 +30,25 @@ class VectorKind(Kind[VectorRecipe]):
     recipe_type = VectorRecipe
     describer = VectorDescriber
     plural = "vectors"
-    computed = ("norm",)
-    writings = ("vector",)
-    files: ClassVar = {"parquet": "vector", "npy": "vector"}
+    computed_columns = ("norm",)
+    notations = ("vector",)
+    file_formats: ClassVar = {"parquet": "vector", "npy": "vector"}
     max_size = MAX_NUMBERS
 
     def descriptors(self, items: pa.Table, recipe: VectorRecipe) -> VectorDescriptors:
-        vectors = fixed_width(items["vector"], "<f4").reshape(len(items), -1)
-        return VectorDescriptors(recipe, vectors, tie_ranks(fixed_width(items["digest"], "<u8")))
+        vectors = fixed_width_array(items["vector"], "<f4").reshape(len(items), -1)
+        return VectorDescriptors(recipe, vectors, tie_break_hashes(fixed_width_array(items["digest"], "<u8")))
 
     def descriptors_of(self, generation: Generation, recipe: VectorRecipe, digests: bytes) -> VectorDescriptors:
-        return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_ranks(digests))
+        return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_break_hashes(digests))
 
-    def specimen(self, recipe: VectorRecipe) -> VectorDescriptors:
+    def warmup_descriptors(self, recipe: VectorRecipe) -> VectorDescriptors:
         return VectorDescriptors(recipe, np.ones((2, recipe.dimension), np.float32), np.arange(2, dtype=np.uint64))
 
     def versions(self, recipe: VectorRecipe) -> dict[str, str]:  # noqa: ARG002
         return {}
 
-    def read(self, recipe: VectorRecipe, text: str, writing: str) -> Query:  # noqa: ARG002
+    def read(self, recipe: VectorRecipe, text: str, notation: str) -> Query:  # noqa: ARG002
         try:
             vector = read_vector(text, recipe.dimension)
         except Rejected as reason:
@@ -60,12 +60,12 @@ class VectorKind(Kind[VectorRecipe]):
     def search(self, generation: Generation) -> VectorSearch:
         return VectorSearch(generation, self.recipe(generation.manifest.recipe))
 
-    def wrong_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+    def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
         recipe = self.recipe(generation.manifest.recipe)
         stored, indexed = stored_vectors(generation, recipe, ids), vectors_of(generation, recipe).vectors[ids]
         is_wrong = (stored != indexed).any(axis=1)
         return [f"item {id}: what is compared is not the vector that it is written with" for id in ids[is_wrong]]
 
-    def recomputed(self, generation: Generation, edges: Edges) -> Float64:
-        return recomputed_similarities(generation, self.recipe(generation.manifest.recipe), edges)
+    def recompute_similarities(self, generation: Generation, edges: Edges) -> Float64:
+        return recompute_similarities(generation, self.recipe(generation.manifest.recipe), edges)

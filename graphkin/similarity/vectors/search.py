@@ -4,11 +4,11 @@ import numpy as np
 
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
-from graphkin.similarity.stored_index import cached_index, stored_index
+from graphkin.similarity.stored_index import load_index, load_or_compute_index
 from graphkin.similarity.vectors.cosine import Vectors, margin
 from graphkin.similarity.vectors.recipe import VectorRecipe
-from graphkin.similarity.vectors.recomputed import stored_vectors
-from graphkin.store.base import Generation, as_float32
+from graphkin.similarity.vectors.recomputation import stored_vectors
+from graphkin.store.base import Generation, rounded
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
 
@@ -31,14 +31,16 @@ class VectorSearch(Search):
         hits = Hits(rows[mask], similarity[mask])
         return hits.best(limit, None if min_similarity is None else len(hits.ids))
 
-    def identical(self, query: Query) -> int | None:
+    def find_identical(self, query: Query) -> int | None:
         vector: Float32 = query.arrays[0]
         rows = np.flatnonzero(self._products(vector) >= 1 - self._margin)
         equal = rows[(self._vectors.vectors[rows] == vector).all(axis=1)]
         return int(equal[0]) if len(equal) else None
 
-    def similarities(self, of: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        vector: Float32 = of.arrays[0] if isinstance(of, Query) else np.array(self._vectors.vectors[of])
+    def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
+        vector: Float32 = (
+            reference.arrays[0] if isinstance(reference, Query) else np.array(self._vectors.vectors[reference])
+        )
         rows = np.arange(len(self._vectors.squares), dtype=np.int32)[others]
         return self._vectors.cosines_with(vector, rows)
 
@@ -58,6 +60,6 @@ def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
     def read() -> Vectors:
         return Vectors.from_rows(stored_vectors(generation, recipe))
 
-    is_complete = generation.indexed_count == generation.size
-    indexed = stored_index(generation, Vectors, fits) if is_complete else None
-    return indexed or cached_index(generation, "vectors 1", Vectors, fits, read)
+    is_complete = generation.indexed == generation.size
+    indexed = load_index(generation, Vectors, fits) if is_complete else None
+    return indexed or load_or_compute_index(generation, "vectors 1", Vectors, fits, read)

@@ -169,7 +169,7 @@ def test_searches_are_those_of_one_ingest(store: Store, three: list[str]) -> Non
                 found, expected = one.search(query, threshold, 7), other.search(query, threshold, 7)
                 assert np.array_equal(found.ids, expected.ids)
                 assert np.array_equal(found.similarity, expected.similarity)
-            assert one.identical(query) == other.identical(query)
+            assert one.find_identical(query) == other.find_identical(query)
 
 
 def test_a_damaged_fragment_is_named(store: Store, three: list[str], tmp_path: Path) -> None:

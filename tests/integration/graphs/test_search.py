@@ -16,7 +16,7 @@ from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.graphs.recipe import GraphRecipe, resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.similarity.recall import measure
+from graphkin.similarity.recall import measure_recall
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation, Store
 from graphkin.store.records import Edges
@@ -80,11 +80,11 @@ def test_stored_is_the_lowest_of_the_same_structure(generation: Callable[..., Ge
     ring, triangles = content(nx.cycle_graph(6)), content(nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
     search = GraphKind().search(generation([triangles, ring, ring, content(nx.path_graph(3))]))
     recipe = resolve_graphs()
-    assert search.identical(_query(recipe, ring)) == 1
-    assert search.identical(_query(recipe, triangles)) == 0
-    assert search.identical(_query(recipe, {"edges": [[5, 0], *[[n, n + 1] for n in range(5)], [2, 2]]})) == 1
-    assert search.identical(_query(recipe, {"edges": [[0, 2], [2, 4], [4, 1], [1, 3], [3, 5], [5, 0]]})) is None
-    assert search.identical(_query(recipe, content(nx.path_graph(9)))) is None
+    assert search.find_identical(_query(recipe, ring)) == 1
+    assert search.find_identical(_query(recipe, triangles)) == 0
+    assert search.find_identical(_query(recipe, {"edges": [[5, 0], *[[n, n + 1] for n in range(5)], [2, 2]]})) == 1
+    assert search.find_identical(_query(recipe, {"edges": [[0, 2], [2, 4], [4, 1], [1, 3], [3, 5], [5, 0]]})) is None
+    assert search.find_identical(_query(recipe, content(nx.path_graph(9)))) is None
 
 
 def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., Generation]) -> None:
@@ -92,7 +92,7 @@ def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., G
     recipe = resolve_graphs(labels="uniform", iterations=0, candidates="window", top_k=1)
     contents = [{"num_nodes": 60, "edges": [[u, v]]} for u in range(60) for v in range(u + 1, 60)]
     search = GraphKind().search(generation(contents, recipe))
-    assert search.identical(_query(recipe, contents[-1])) == len(contents) - 1 > 1000
+    assert search.find_identical(_query(recipe, contents[-1])) == len(contents) - 1 > 1000
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_recall_is_the_share_that_the_size_lets_through(
     truly = {(a, b) for a, b in np.argwhere(np.triu(exact, 1) >= np.float32(threshold)).tolist()}
     expected = truly & slow_pairs(contents)
     for rule in (None, "window"):  # too few graphs for the window to be full
-        found = measure(stored, rule, EVERYTHING, threshold)
+        found = measure_recall(stored, rule, EVERYTHING, threshold)
         assert (found.exact_pairs, found.found_pairs) == (2 * len(truly), 2 * len(expected))
         assert found.recall == len(expected) / len(truly)
         assert found.mean_degree["exact"] == 2 * len(truly) / len(contents)
@@ -161,7 +161,7 @@ def test_the_window_of_a_stored_hierarchy_is_that_of_its_ingest(
     """With more candidates than seventy, ties are broken as they were: by the hash of name and structure."""
     contents = [content(nx.gnm_random_graph(12, 14, seed=seed)) for seed in range(200)]
     wide, narrow = (generation(contents, resolve_graphs(candidates=rule, top_k=0)) for rule in ("exact", "window"))
-    found = measure(wide, "window", EVERYTHING, 0.2)
+    found = measure_recall(wide, "window", EVERYTHING, 0.2)
     kept = [s for block in narrow.edges() for s in block.similarity.tolist() if s >= np.float32(0.2)]
     assert found.found_pairs == 2 * len(kept)
     assert found.recall is not None

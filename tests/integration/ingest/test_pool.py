@@ -33,7 +33,7 @@ class Fragile(Describer):
 
     def __init__(self, recipe: Any, max_size: int) -> None: ...
 
-    def describe(self, text: str, writing: str, name: str | None) -> Sequence[object]:  # noqa: C901
+    def describe(self, text: str, notation: str, name: str | None) -> Sequence[object]:  # noqa: C901
         match text:
             case "stuck":
                 re.match("(a+)+$", "a" * 60 + "b")  # for years, and no other thread of Python's runs meanwhile
@@ -54,7 +54,7 @@ class Fragile(Describer):
             case "memory":
                 raise MemoryError
             case "recursion":
-                return self.describe(text, writing, name)
+                return self.describe(text, notation, name)
             case "path":
                 raise RuntimeError("line 95 in file /project/build/GraphMol/PeriodicTable.h")
         return (text,)

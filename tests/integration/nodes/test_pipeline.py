@@ -15,7 +15,7 @@ from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.nodes.recipe import resolve_nodes
-from graphkin.similarity.recall import measure
+from graphkin.similarity.recall import measure_recall
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation, Store
 
@@ -183,7 +183,7 @@ def test_a_structure_with_a_centre_is_searched(generation: Callable[..., Generat
     query = kind.read(recipe, texts[5], "graph")
     hits = search.search(query, None, 5)
     assert hits.similarity[0] == 1
-    assert search.identical(query) == texts.index(texts[5])
+    assert search.find_identical(query) == texts.index(texts[5])
     assert np.array_equal(search.similarities(query), search.similarities(5))
     for text in ('{"edges": [[0, 1]]}', '{"edges": [[0, 1]], "centre": 2}', '{"edges": [[0, 1]], "centre": "0"}'):
         with pytest.raises(InvalidInput, match="centre"):
@@ -192,9 +192,9 @@ def test_a_structure_with_a_centre_is_searched(generation: Callable[..., Generat
 
 def test_recall_of_the_window(generation: Callable[..., Generation]) -> None:
     found = generation(KARATE, closeness=1, top_k=0)
-    assert measure(found, None, 34).recall is not None
+    assert measure_recall(found, None, 34).recall is not None
     window = generation(KARATE, closeness=1, candidates="window", top_k=0)
-    measured = measure(found, "window", 34)
+    measured = measure_recall(found, "window", 34)
     assert measured.found_pairs == 2 * window.manifest.edges
 
 

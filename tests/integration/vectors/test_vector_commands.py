@@ -169,8 +169,8 @@ def test_a_vector_that_is_compared_as_another_is_found(ingest: Graphkin) -> None
     ingest(*write("npy"))
     with open_store("store") as store, store.open("c") as generation:
         random = np.random.default_rng(0)
-        assert kind_of(generation).wrong_items(generation, SIZE, random) == []
+        assert kind_of(generation).check_items(generation, SIZE, random) == []
         stored = generation.index()
         changed = {**stored, "vectors": np.roll(np.array(stored["vectors"]), 1, axis=0)}
         generation.index = lambda: changed  # type: ignore[method-assign]
-        assert len(kind_of(generation).wrong_items(generation, SIZE, random)) == SIZE
+        assert len(kind_of(generation).check_items(generation, SIZE, random)) == SIZE

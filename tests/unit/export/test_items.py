@@ -147,7 +147,7 @@ def test_sdf_of_a_large_molecule_is_v3000(make_generation: Callable) -> None:
 def test_sdf_holds_any_text(make_generation: Callable, names: list[str], label: str, value: str) -> None:
     item = {"smiles": "CO", "names": names, "properties": {label: value}}
     pieces = list(export_items(make_generation([item, item], []), "sdf"))
-    source = open_source("-", MoleculeKind.files, ReadOptions(format="sdf"), io.BytesIO(b"".join(pieces)))
+    source = open_source("-", MoleculeKind.file_formats, ReadOptions(format="sdf"), io.BytesIO(b"".join(pieces)))
     texts = [text for batch in source for text in batch["text"].to_pylist()]
     assert [Chem.MolToSmiles(Chem.MolFromMolBlock(text)) for text in texts] == ["CO", "CO"]
     molecules = read_sdf(iter(pieces))

@@ -11,12 +11,12 @@ from graphkin.ingest import collect
 from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.collect import Collector, collector
 from graphkin.ingest.workspace import Workspace
-from graphkin.similarity.join import JoinPlan, Pairs
+from graphkin.similarity.join import Pairs, SelfJoin
 from graphkin.store.records import Edges
 
 WORDS = np.random.default_rng(0).integers(1, 2**16, (20_000, 1), dtype=np.uint64)
 TIE = np.random.default_rng(1).integers(0, 2**64 - 1, len(WORDS), dtype=np.uint64)
-PLAN = JoinPlan(WORDS, 0.8)
+PLAN = SelfJoin(WORDS, 0.8)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def finish(collected: Collector) -> Kept:
 
 @pytest.mark.usefixtures("save_often")
 @pytest.mark.parametrize("top_k", [0, 3])
-@pytest.mark.parametrize("cut", range(PLAN.tasks + 1))
+@pytest.mark.parametrize("cut", range(PLAN.task_count + 1))
 def test_interrupted_collection_resumes_where_it_stopped(workspace: Workspace, top_k: int, cut: int) -> None:
     first = collector(TIE, top_k, workspace, WORDS)
     assert first.begin == 0

@@ -38,7 +38,7 @@ def _finish(
     parser: ChunkParser, *chunks: Chunk, recipe: MoleculeRecipe = RECIPE
 ) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
     """Return the table, the descriptors and the rows with parsed properties."""
-    table = ItemTable(OlderItems.none(KIND.computed))
+    table = ItemTable(OlderItems.none(KIND.computed_columns))
     for chunk in chunks:
         table.add(parser.parse(chunk))
     descriptors, batches = table.finish(partial(KIND.descriptors, recipe=recipe))
@@ -312,7 +312,7 @@ def test_any_text_round_trips(parser: ChunkParser, chunk: Callable[..., Chunk]) 
 
 
 def test_properties_are_columns_sorted_by_name(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
-    table = ItemTable(OlderItems.none(KIND.computed))
+    table = ItemTable(OlderItems.none(KIND.computed_columns))
     table.add(parser.parse(chunk(["C"], properties=[{"zeta": "é", "alpha": "1.50", "beta": "2.5"}])))
     _, batches = table.finish(len)
     (row,) = pa.Table.from_batches(batches).drop_columns(ITEM_SCHEMA.names).to_pylist()
@@ -424,13 +424,15 @@ def test_properties_of_parts_combine_to_those_of_the_whole(
     items = pa.Table.from_batches(
         [parser.parse(chunk(["C" * n for n in range(1, len(rows) + 1)], properties=properties)).items]
     )
-    whole = Properties.from_items(KIND.computed, items)
+    whole = Properties.from_items(KIND.computed_columns, items)
     cut = data.draw(st.integers(0, len(rows)))
     parts = [items.slice(0, cut), items.slice(cut)]
-    combined = Properties.from_items(KIND.computed, parts[0]) & Properties.from_items(KIND.computed, parts[1])
+    combined = Properties.from_items(KIND.computed_columns, parts[0]) & Properties.from_items(
+        KIND.computed_columns, parts[1]
+    )
     assert combined == whole
     manifest = Provenance(**_MANIFEST, properties=whole.types, written=whole.written, columns=whole.columns)
-    assert Properties.from_manifest(KIND.computed, manifest) == whole
+    assert Properties.from_manifest(KIND.computed_columns, manifest) == whole
 
     def table(part: pa.Table) -> pa.Table:
         return combined.table(part, pa.array([[]] * len(part), pa.list_(pa.string())))

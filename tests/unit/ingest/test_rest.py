@@ -53,7 +53,7 @@ class KnownSimilarities(Descriptors):
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self.similarity[left, right]
 
-    def followed_by(self, newer: Any) -> Any:
+    def concatenate(self, newer: Any) -> Any:
         raise NotImplementedError
 
     def take(self, ids: Int32) -> "KnownSimilarities":

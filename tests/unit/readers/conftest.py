@@ -14,9 +14,9 @@ from graphkin.similarity.molecules.kind import MoleculeKind
 Rows = list[dict[str, Any]]
 
 
-def _rows(writings: Mapping[str, str], path: str, **options: Any) -> Rows:
+def _rows(notations: Mapping[str, str], path: str, **options: Any) -> Rows:
     rows: Rows = []
-    for batch in open_source(path, writings, ReadOptions(**options)):
+    for batch in open_source(path, notations, ReadOptions(**options)):
         assert batch.schema == RECORD_SCHEMA
         batch.validate(full=True)
         rows += [{**row, "properties": dict(row["properties"])} for row in batch.to_pylist()]
@@ -38,7 +38,7 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
 @pytest.fixture
 def rows() -> Callable[..., Rows]:
     """Return rows(path, **options), which reads each record as a dict."""
-    return partial(_rows, MoleculeKind.files)
+    return partial(_rows, MoleculeKind.file_formats)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def read(write: Callable[[str, bytes], str], rows: Callable[..., Rows]) -> Calla
 @pytest.fixture
 def graph_rows() -> Callable[..., Rows]:
     """Return graph_rows(path, **options), which reads each graph as a dict."""
-    return partial(_rows, GraphKind.files)
+    return partial(_rows, GraphKind.file_formats)
 
 
 @pytest.fixture

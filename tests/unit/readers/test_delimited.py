@@ -66,7 +66,7 @@ def test_unnamed_columns_are_named_by_position(read: Callable) -> None:
 def test_invalid_headers_are_refused(write: Callable, content: bytes, options: dict, message: str) -> None:
     path = write("a.csv", content)
     with pytest.raises(InvalidInput) as error:
-        open_source(path, MoleculeKind.files, ReadOptions(**options))
+        open_source(path, MoleculeKind.file_formats, ReadOptions(**options))
     assert message in str(error.value)
     assert path in str(error.value)
 

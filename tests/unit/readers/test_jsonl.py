@@ -91,8 +91,8 @@ def test_long_line_rejects_only_itself(read_graphs: Callable[..., Any]) -> None:
 
 
 def test_standard_input_is_read() -> None:
-    source = open_source("-", GraphKind.files, ReadOptions(format="jsonl"), io.BytesIO(LINES))
-    assert (source.name, source.bytes_total, source.writing) == ("-", None, "graph")
+    source = open_source("-", GraphKind.file_formats, ReadOptions(format="jsonl"), io.BytesIO(LINES))
+    assert (source.name, source.bytes_total, source.notation) == ("-", None, "graph")
     assert [batch.num_rows for batch in source] == [2]
     assert source.digest().bytes == len(LINES)
 
@@ -123,7 +123,7 @@ def test_invalid_sources_are_refused(
     for file_name, data in (("g.smi", b"C"), ("g.jsonl", LINES), ("empty.jsonl", b""), ("bom.jsonl", b"\xef\xbb\xbf")):
         write(file_name, data)
     with pytest.raises(InvalidInput, match=reason):
-        open_source(name, GraphKind.files, ReadOptions(**options), io.BytesIO(LINES))
+        open_source(name, GraphKind.file_formats, ReadOptions(**options), io.BytesIO(LINES))
 
 
 def test_truncated_gzip_is_refused(read_graphs: Callable[..., Any]) -> None:

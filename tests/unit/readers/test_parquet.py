@@ -76,7 +76,7 @@ def test_gzip_and_standard_input_are_read(read: Callable) -> None:
     content = parquet({"smiles": ["C", "CC"]})
     plain = read("a.parquet", content)
     assert read("b.parquet.gz", gzip.compress(content)) == plain
-    source = open_source("-", MoleculeKind.files, ReadOptions(format="parquet"), io.BytesIO(content))
+    source = open_source("-", MoleculeKind.file_formats, ReadOptions(format="parquet"), io.BytesIO(content))
     assert [text for batch in source for text in batch["text"].to_pylist()] == ["C", "CC"]
     assert source.digest().bytes == len(content)
 
@@ -111,7 +111,7 @@ def test_empty_table_has_no_rows(read: Callable) -> None:
 )
 def test_invalid_files_are_refused(write: Callable, content: bytes, options: dict, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        open_source(write("a.parquet", content), MoleculeKind.files, ReadOptions(**options))
+        open_source(write("a.parquet", content), MoleculeKind.file_formats, ReadOptions(**options))
 
 
 def test_damaged_page_is_refused(rows: Callable, write: Callable) -> None:
@@ -125,7 +125,7 @@ def test_missing_temporary_folder_is_a_store_error(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
     content = io.BytesIO(parquet({"smiles": ["C"]}))
     with pytest.raises(StoreError, match="TMPDIR"):
-        open_source("-", MoleculeKind.files, ReadOptions(format="parquet"), content)
+        open_source("-", MoleculeKind.file_formats, ReadOptions(format="parquet"), content)
 
 
 def test_full_disk_during_the_temporary_copy_is_a_store_error() -> None:
@@ -135,7 +135,7 @@ def test_full_disk_during_the_temporary_copy_is_a_store_error() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))
     try:
         with pytest.raises(StoreError, match="cannot write a temporary copy"):
-            open_source("-", MoleculeKind.files, ReadOptions(format="parquet"), content)
+            open_source("-", MoleculeKind.file_formats, ReadOptions(format="parquet"), content)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
@@ -148,7 +148,7 @@ def test_dictionary_encoded_text_is_held_once_in_memory(write: Callable) -> None
     tracemalloc.start()
     arrow = pa.total_allocated_bytes()
     allocated = [0]
-    for batch in open_source(path, MoleculeKind.files, ReadOptions()):
+    for batch in open_source(path, MoleculeKind.file_formats, ReadOptions()):
         allocated.append(pa.total_allocated_bytes() - arrow)
         assert batch["properties"][0].as_py() == [("x", "x" * 500_000), ("y", "y" * 400_000)]
     assert tracemalloc.get_traced_memory()[1] < 50_000_000

@@ -55,7 +55,9 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("extension", [each for each, format in EXTENSIONS.items() if format in MoleculeKind.files])
+@pytest.mark.parametrize(
+    "extension", [each for each, format in EXTENSIONS.items() if format in MoleculeKind.file_formats]
+)
 @pytest.mark.parametrize("compressed", ["", *COMPRESS])
 def test_extension_determines_the_format(tmp_path: Path, extension: str, compressed: str) -> None:
     path = tmp_path / f"some.name{extension.upper()}{compressed}"
@@ -65,8 +67,8 @@ def test_extension_determines_the_format(tmp_path: Path, extension: str, compres
         path.write_bytes(CONTENT[EXTENSIONS[extension]])
     if compressed:
         path.write_bytes(COMPRESS[compressed](path.read_bytes()))
-    source = open_source(str(path), MoleculeKind.files, ReadOptions())
-    assert source.writing == ("molblock" if extension in (".sdf", ".sd") else "smiles")
+    source = open_source(str(path), MoleculeKind.file_formats, ReadOptions())
+    assert source.notation == ("molblock" if extension in (".sdf", ".sd") else "smiles")
     assert source.name == str(path)
     assert next(iter(source))["fault"].null_count > 0
 
@@ -110,7 +112,7 @@ def test_damaged_compressed_file_is_refused(read: Callable, extension: str, harm
 def test_unpacked_size_of_files_held_in_memory_is_bounded(write: Callable, extension: str) -> None:
     path = write(f"a.graphml{extension}", COMPRESS[extension](b"<graphml>" + b" " * 12_000_000))
     with pytest.raises(InvalidInput, match="unpacks to more than 50 times its size"):
-        list(open_source(path, GraphKind.files, ReadOptions()))
+        list(open_source(path, GraphKind.file_formats, ReadOptions()))
 
 
 @pytest.mark.parametrize("extension", COMPRESS)
@@ -118,7 +120,7 @@ def test_memory_is_bounded_while_reading_a_compressed_file(write: Callable, exte
     """The first line has 12 MB, more than a record may have. The second line is valid."""
     path = write(f"a.smi{extension}", COMPRESS[extension](b"C" * 12_000_000 + b"\nCCO x\n"))
     tracemalloc.start()
-    [*batches] = open_source(path, MoleculeKind.files, ReadOptions())
+    [*batches] = open_source(path, MoleculeKind.file_formats, ReadOptions())
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert [row["text"] for batch in batches for row in batch.to_pylist()][1:] == ["CCO"]
@@ -131,7 +133,7 @@ def test_memory_of_an_xz_dictionary_is_bounded(read: Callable) -> None:
 
 
 def test_progress_and_digest_cover_the_file(file: Path) -> None:
-    source = open_source(str(file), MoleculeKind.files, ReadOptions())
+    source = open_source(str(file), MoleculeKind.file_formats, ReadOptions())
     assert source.bytes_total == file.stat().st_size
     seen = [source.bytes_read for _ in source]
     assert seen == sorted(seen)
@@ -143,7 +145,7 @@ def test_progress_and_digest_cover_the_file(file: Path) -> None:
 def test_digest_covers_the_compressed_bytes(file: Path) -> None:
     content = gzip.compress(file.read_bytes()) + bytes(512)  # zero padding after the last member is allowed
     file.write_bytes(content)
-    source = open_source(str(file), MoleculeKind.files, ReadOptions())
+    source = open_source(str(file), MoleculeKind.file_formats, ReadOptions())
     records = sum(batch.num_rows for batch in source)
     assert records >= 5000
     digest = source.digest()
@@ -152,9 +154,9 @@ def test_digest_covers_the_compressed_bytes(file: Path) -> None:
 
 def test_standard_input_equals_the_file(file: Path) -> None:
     stdin = io.BytesIO(file.read_bytes())
-    source = open_source("-", MoleculeKind.files, ReadOptions(format=file.suffix[1:]), stdin)
+    source = open_source("-", MoleculeKind.file_formats, ReadOptions(format=file.suffix[1:]), stdin)
     piped = pa.Table.from_batches(source)
-    assert piped == pa.Table.from_batches(open_source(str(file), MoleculeKind.files, ReadOptions()))
+    assert piped == pa.Table.from_batches(open_source(str(file), MoleculeKind.file_formats, ReadOptions()))
     assert (source.name, source.bytes_total) == ("-", None)
     assert source.digest() == Input(name="-", bytes=stdin.tell(), sha256=hashlib.sha256(stdin.getvalue()).hexdigest())
     assert not stdin.closed
@@ -169,7 +171,7 @@ def test_named_pipe_is_read(tmp_path: Path, format: str) -> None:
         pq.write_table(pa.table({"smiles": ["C", "CC"]}), content)
     writer = threading.Thread(target=pipe.write_bytes, args=(content.getvalue(),))
     writer.start()
-    source = open_source(str(pipe), MoleculeKind.files, ReadOptions())
+    source = open_source(str(pipe), MoleculeKind.file_formats, ReadOptions())
     assert [text for batch in source for text in batch["text"].to_pylist()] == ["C", "CC"]
     assert source.bytes_total is None
     writer.join()
@@ -182,7 +184,7 @@ def test_named_pipe_is_read(tmp_path: Path, format: str) -> None:
 def test_empty_file_is_refused(write: Callable, content: bytes, format: str) -> None:
     path = write(f"a.{format}", content)
     with pytest.raises(InvalidInput, match=r"is empty|not a Parquet file"):
-        open_source(path, MoleculeKind.files, ReadOptions())
+        open_source(path, MoleculeKind.file_formats, ReadOptions())
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_empty_file_is_refused(write: Callable, content: bytes, format: str) -> 
 )
 def test_invalid_sources_are_refused(path: str, options: dict, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        open_source(path, MoleculeKind.files, ReadOptions(**options))
+        open_source(path, MoleculeKind.file_formats, ReadOptions(**options))
 
 
 def test_format_overrides_the_extension(read: Callable) -> None:
@@ -211,7 +213,7 @@ def test_truncated_gzip_file_is_refused(file: Path, size: int) -> None:
     content = gzip.compress(file.read_bytes())
     file.write_bytes(content[: min(size, len(content) - 1)])
     with pytest.raises(InvalidInput, match=rf"a\.{file.suffix[1:]} is damaged or cannot be read, about byte \d"):
-        list(open_source(str(file), MoleculeKind.files, ReadOptions()))
+        list(open_source(str(file), MoleculeKind.file_formats, ReadOptions()))
 
 
 @pytest.mark.parametrize("place", [0.5, 1.0])
@@ -221,13 +223,13 @@ def test_corrupt_gzip_file_is_refused(file: Path, place: float) -> None:
     content[offset : offset + 4] = bytes(byte ^ 0xFF for byte in content[offset : offset + 4])
     file.write_bytes(content)
     with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
-        list(open_source(str(file), MoleculeKind.files, ReadOptions()))
+        list(open_source(str(file), MoleculeKind.file_formats, ReadOptions()))
 
 
 def test_bytes_after_the_end_of_a_gzip_file_are_refused(write: Callable) -> None:
     path = write("a.smi", gzip.compress(CONTENT["smi"]) + b"C 3")
     with pytest.raises(InvalidInput, match="is damaged or cannot be read"):
-        list(open_source(path, MoleculeKind.files, ReadOptions()))
+        list(open_source(path, MoleculeKind.file_formats, ReadOptions()))
 
 
 def test_binary_file_is_all_faults(read: Callable) -> None:
@@ -238,12 +240,14 @@ def test_binary_file_is_all_faults(read: Callable) -> None:
 
 
 def test_batches_are_bounded(write: Callable) -> None:
-    short = open_source(write("short.smi", b"C\n" * 2500), MoleculeKind.files, ReadOptions())
+    short = open_source(write("short.smi", b"C\n" * 2500), MoleculeKind.file_formats, ReadOptions())
     assert [batch.num_rows for batch in short] == [1000, 1000, 500]
-    long = open_source(write("long.smi", (b"C" * 900_000 + b"\n") * 12), MoleculeKind.files, ReadOptions())
+    long = open_source(write("long.smi", (b"C" * 900_000 + b"\n") * 12), MoleculeKind.file_formats, ReadOptions())
     assert [batch.num_rows for batch in long] == [5, 5, 2]
     wide = open_source(
-        write("wide.csv", b"smiles,x\n" + (b"C," + b"x" * 900_000 + b"\n") * 6), MoleculeKind.files, ReadOptions()
+        write("wide.csv", b"smiles,x\n" + (b"C," + b"x" * 900_000 + b"\n") * 6),
+        MoleculeKind.file_formats,
+        ReadOptions(),
     )
     assert [batch.num_rows for batch in wide] == [5, 1]
 
@@ -252,7 +256,7 @@ def test_closing_a_source_early_closes_the_file(file: Path) -> None:
     def is_open() -> bool:
         return str(file) in {each.path for each in psutil.Process().open_files()}
 
-    source = open_source(str(file), MoleculeKind.files, ReadOptions())
+    source = open_source(str(file), MoleculeKind.file_formats, ReadOptions())
     batches = iter(source)
     next(batches)
     assert is_open()
@@ -295,7 +299,7 @@ def test_memory_does_not_grow_with_the_input(format: str, start: bytes, block: b
         stdin = io.BufferedReader(Repeated(start, block, size))
         tracemalloc.start()
         records = sum(
-            batch.num_rows for batch in open_source("-", MoleculeKind.files, ReadOptions(format=format), stdin)
+            batch.num_rows for batch in open_source("-", MoleculeKind.file_formats, ReadOptions(format=format), stdin)
         )
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
@@ -309,7 +313,7 @@ def test_gzip_bomb_in_graphml_is_refused(tmp_path: Path, beyond: bool) -> None:
     content = b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'><graph id='g'><node id='n'/></graph></graphml>"
     path = tmp_path / "a.graphml.gz"
     path.write_bytes(gzip.compress(content + b" " * (10_000_001 if beyond else 9_000_000)))
-    source = open_source(str(path), GraphKind.files, ReadOptions())
+    source = open_source(str(path), GraphKind.file_formats, ReadOptions())
     if beyond:
         with pytest.raises(InvalidInput, match="50 times its size"):
             list(source)
@@ -323,7 +327,7 @@ def test_large_file_with_low_compression_is_read(tmp_path: Path) -> None:
     path.write_bytes(
         gzip.compress(b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'>" + comment + b"</graphml>", 1)
     )
-    assert list(open_source(str(path), GraphKind.files, ReadOptions())) == []
+    assert list(open_source(str(path), GraphKind.file_formats, ReadOptions())) == []
 
 
 _HEADERS = {
@@ -343,19 +347,22 @@ def test_long_run_of_blank_lines_is_refused_at_its_line(
     before = _HEADERS[format]
     first, options = before.count(b"\n") + 1, ReadOptions()
     allowed = before + 5 * blank + b"CCC b\n" + 5 * blank
-    assert sum(batch.num_rows for batch in open_source(write(f"a.{format}", allowed), MoleculeKind.files, options)) >= 2
+    assert (
+        sum(batch.num_rows for batch in open_source(write(f"a.{format}", allowed), MoleculeKind.file_formats, options))
+        >= 2
+    )
     path = write(f"b.{format}", before + 6 * blank)
     with pytest.raises(InvalidInput, match=f"b.{format} has more than 5 blank lines") as error:
-        list(open_source(path, MoleculeKind.files, options))
+        list(open_source(path, MoleculeKind.file_formats, options))
     assert f"from line {first} to line {first + 5}" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["a.smi.gz", "a.csv.gz", "a.sdf.gz", "a.jsonl.gz"])
 def test_300_mebibytes_of_line_ends_are_refused(write: Callable[[str, bytes], str], name: str) -> None:
-    writings = {**MoleculeKind.files, **GraphKind.files}
+    notations = {**MoleculeKind.file_formats, **GraphKind.file_formats}
     first = b"smiles\n" if ".csv" in name else b"CCO\n"
     path = write(name, gzip.compress(first) + 300 * gzip.compress(b"\n" * (1 << 20)))
-    source = open_source(path, writings, ReadOptions())
+    source = open_source(path, notations, ReadOptions())
     with pytest.raises(InvalidInput, match=r"more than 100,000 blank lines in a row"):
         list(source)
     assert source.bytes_read < Path(path).stat().st_size
@@ -365,4 +372,4 @@ def test_gzip_bomb_in_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet.gz"
     path.write_bytes(gzip.compress(b"PAR1" + bytes(10_000_000)))
     with pytest.raises(InvalidInput, match="50 times its size"):
-        open_source(str(path), MoleculeKind.files, ReadOptions())
+        open_source(str(path), MoleculeKind.file_formats, ReadOptions())

@@ -282,16 +282,16 @@ def test_archive_with_a_password_is_refused(graph_rows: Callable[..., Any], arch
 
 def test_size_and_checksum_cover_the_source(folder: Callable[..., str], archive: Callable[..., str]) -> None:
     """They cover the bytes of an archive, and the concatenated files of a folder."""
-    packed = open_source(path := archive(TWO), GraphKind.files, ReadOptions())
+    packed = open_source(path := archive(TWO), GraphKind.file_formats, ReadOptions())
     assert packed.bytes_total == Path(path).stat().st_size
     assert sum(batch.num_rows for batch in packed) == 2
     assert packed.digest().bytes == packed.bytes_total
-    unpacked = open_source(folder(TWO), GraphKind.files, ReadOptions())
+    unpacked = open_source(folder(TWO), GraphKind.file_formats, ReadOptions())
     assert unpacked.bytes_total is None
     list(unpacked)
     assert unpacked.digest().bytes == sum(map(len, TWO.values()))
     same, other = (
-        open_source(folder({**TWO, "graph_labels": text}), GraphKind.files, ReadOptions())
+        open_source(folder({**TWO, "graph_labels": text}), GraphKind.file_formats, ReadOptions())
         for text in ("1\n-1\n", "1\n-2\n")
     )
     for source in (same, other):

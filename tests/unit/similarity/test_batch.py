@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
 from graphkin.collection.structures import read_structure
-from graphkin.similarity.batch import BatchPlan
+from graphkin.similarity.batch import BatchSearch
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.molecules.recipe import resolve
@@ -80,8 +80,8 @@ def test_hits_equal_the_definition(
         ids, found = expected[query]
         return Hits(np.array(ids, np.int32), np.array(found, np.float32))
 
-    plan = BatchPlan(BitPlanes.from_words(stored), asked, min_similarity, limit, alone)
-    found = Matches.gathered(plan.matches(2))
+    plan = BatchSearch(BitPlanes.from_words(stored), asked, min_similarity, limit, alone)
+    found = Matches.concatenate(plan.matches(2))
     assert [each.dtype.name for each in (found.query, found.ids, found.similarity)] == ["int32", "int32", "float32"]
     assert _listed(found, len(asked)) == expected
     enough = np.flatnonzero((similarity >= 0.15).sum(axis=1) >= limit)
@@ -113,7 +113,7 @@ def test_hits_equal_rdkit_and_single_searches(
     exact = [DataStructs.BulkTanimotoSimilarity(fingerprint(molecule), vectors) for molecule in asked]
     search = MoleculeSearch(searched)
     for min_similarity, limit in ((None, 1), (None, 10), (None, 100), (0.2, 100), (0.7, 3), (1.0, 10)):
-        found = _listed(Matches.gathered(search.search_all(queries, min_similarity, limit, 2)), len(queries))
+        found = _listed(Matches.concatenate(search.search_all(queries, min_similarity, limit, 2)), len(queries))
         assert found == _ranked(np.array(exact, np.float32), min_similarity, limit)
         alone = [search.search(query, min_similarity, limit) for query in queries]
         assert found == [(hits.ids.tolist(), hits.similarity.tolist()) for hits in alone]
@@ -129,16 +129,16 @@ class _Counting(Search):
         self.searched.append(query.text)
         return Hits(np.array([int(query.text)], np.int32), np.ones(1, np.float32))
 
-    def identical(self, query: Query) -> int | None:
+    def find_identical(self, query: Query) -> int | None:
         return int(query.text)
 
-    def similarities(self, of: int | Query, others: Any = slice(None)) -> np.ndarray:
+    def similarities(self, reference: int | Query, others: Any = slice(None)) -> np.ndarray:
         raise NotImplementedError
 
 
 def test_other_searches_take_one_query_after_the_other_and_stop_when_nobody_reads() -> None:
     queries = [Query(str(number), ()) for number in range(100)]
-    found = Matches.gathered(_Counting().search_all(queries, None, 10, 2))
+    found = Matches.concatenate(_Counting().search_all(queries, None, 10, 2))
     assert found.query.tolist() == found.ids.tolist() == list(range(100))
     left = _Counting()
     parts = left.search_all(queries, None, 10, 1)
@@ -148,4 +148,4 @@ def test_other_searches_take_one_query_after_the_other_and_stop_when_nobody_read
 
 
 def test_batch_without_queries_has_no_hits() -> None:
-    assert len(Matches.gathered(_Counting().search_all([], None, 10, 1)).ids) == 0
+    assert len(Matches.concatenate(_Counting().search_all([], None, 10, 1)).ids) == 0

@@ -13,7 +13,7 @@ import pytest
 
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.wl import Features
-from graphkin.similarity.stored_index import cached_index
+from graphkin.similarity.stored_index import load_or_compute_index
 from tests.modes import open_to_others
 
 INDEX = SubtreeIndex.from_features(
@@ -45,7 +45,7 @@ def opened(folder: Path) -> Opened:
             made.append(index)
             return index
 
-        return cached_index(of, made_by, SubtreeIndex, lambda found: found.is_valid_for(2), make), len(made)
+        return load_or_compute_index(of, made_by, SubtreeIndex, lambda found: found.is_valid_for(2), make), len(made)
 
     return ask
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 
-from graphkin.similarity.join import AcrossPlan, JoinPlan, NewerPlan, Pairs, similar_pairs
+from graphkin.similarity.join import AppendJoin, Pairs, SelfJoin, TwoSetJoin, similar_pairs
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
 from graphkin.similarity.tiles import similar_in_tiles
@@ -112,14 +112,14 @@ def many() -> np.ndarray:
 
 
 def test_pairs_of_several_tasks_equal_brute_force(many: np.ndarray) -> None:
-    plan = JoinPlan(many, 0.6)
+    plan = SelfJoin(many, 0.6)
     found = Pairs.concatenate(list(plan.pairs(threads=2)))
     bits, expected = _bits_of(many), []
     for start in range(0, len(many), 100):
         near = np.flatnonzero(_similarity(bits[start : start + 100], bits[start:]) >= 0.6)  # quicker than `nonzero`
         left, right = np.divmod(near, len(many) - start)
         expected.append(((left + start) * len(many) + right + start)[right > left])
-    assert plan.tasks > 3
+    assert plan.task_count > 3
     assert len(found) > 100_000
     assert np.array_equal(np.sort(found.left.astype(np.int64) * len(many) + found.right), np.concatenate(expected))
 
@@ -131,12 +131,12 @@ def test_pairs_and_their_order_do_not_depend_on_threads(many: np.ndarray, thread
 
 
 def test_starting_at_a_task_gives_the_tail(many: np.ndarray) -> None:
-    plan = JoinPlan(many, 0.6)
+    plan = SelfJoin(many, 0.6)
     blocks = list(plan.pairs())
-    assert len(blocks) == plan.tasks
-    for first in range(plan.tasks + 1):
+    assert len(blocks) == plan.task_count
+    for first in range(plan.task_count + 1):
         done: list[int] = []
-        tail = list(JoinPlan(many, 0.6).pairs(first, 2, done.append))
+        tail = list(SelfJoin(many, 0.6).pairs(first, 2, done.append))
         assert all(_same(a, b) for a, b in zip(tail, blocks[first:], strict=True))
         assert plan.progress(first) + sum(done) == len(many)
         assert min(done, default=0) >= 0
@@ -173,7 +173,7 @@ def _those_with_newer(pairs: Pairs, older: int) -> set[tuple[int, int, float]]:
 
 @pytest.mark.parametrize("older", [0, 1, 600, 16_900, 17_000])
 def test_pairs_with_a_newer_item_equal_those_of_the_whole_join(many: np.ndarray, older: int) -> None:
-    plan = NewerPlan(many, older, 0.6)
+    plan = AppendJoin(many, older, 0.6)
     found = Pairs.concatenate(list(plan.pairs(threads=2)))
     assert len(found) == len(_those_with_newer(found, older))
     assert (found.left < found.right).all()
@@ -185,25 +185,25 @@ def test_pairs_with_a_newer_item_equal_those_of_the_whole_join(many: np.ndarray,
 @pytest.mark.parametrize("threshold", [0.3, 0.7, 1.0])
 def test_newer_real_fingerprints(words: np.ndarray, threshold: float) -> None:
     older = len(words) - 70
-    found = Pairs.concatenate(list(NewerPlan(words, older, threshold).pairs()))
+    found = Pairs.concatenate(list(AppendJoin(words, older, threshold).pairs()))
     assert len(found) == len(_those_with_newer(found, older)) > 0
     assert _those_with_newer(found, older) == _those_with_newer(_join(words, threshold), older)
 
 
 def test_newer_pairs_from_any_task_on(many: np.ndarray) -> None:
-    plan = NewerPlan(many, 16_500, 0.6)
+    plan = AppendJoin(many, 16_500, 0.6)
     blocks = list(plan.pairs())
-    assert len(blocks) == plan.tasks > 3
-    for first in range(plan.tasks + 1):
+    assert len(blocks) == plan.task_count > 3
+    for first in range(plan.task_count + 1):
         done: list[int] = []
-        tail = list(NewerPlan(many, 16_500, 0.6).pairs(first, 2, done.append))
+        tail = list(AppendJoin(many, 16_500, 0.6).pairs(first, 2, done.append))
         assert all(_same(a, b) for a, b in zip(tail, blocks[first:], strict=True))
         assert plan.progress(first) + sum(done) == len(many)
 
 
 def test_newer_items_without_a_bit_are_similar_to_none() -> None:
     words = np.array([[0], [1], [0], [0]], np.uint64)
-    assert len(Pairs.concatenate(list(NewerPlan(words, 2, 0.5).pairs()))) == 0
+    assert len(Pairs.concatenate(list(AppendJoin(words, 2, 0.5).pairs()))) == 0
 
 
 def _brute(rows: list[int], threshold: float) -> dict[tuple[int, int], float]:
@@ -263,7 +263,7 @@ def test_pairs_of_blocks_equal_those_of_the_whole_join(words: np.ndarray, exact:
     for a, left in enumerate(blocks):
         for right in blocks[a:]:
             planes = BitPlanes.from_words(words[right])
-            plan = JoinPlan if left is right else AcrossPlan
+            plan = SelfJoin if left is right else TwoSetJoin
             for pairs in plan(words[left], threshold, planes).pairs():
                 ends = left[pairs.left], right[pairs.right]
                 assert np.array_equal(pairs.similarity, exact[ends])

@@ -10,7 +10,7 @@ from rdkit.Chem import Descriptors, rdMolDescriptors
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.similarity.recall import Recall, measure
+from graphkin.similarity.recall import Recall, measure_recall
 from graphkin.store.base import Generation
 from graphkin.store.identity import content_digest
 
@@ -47,7 +47,7 @@ def _check(recall: Recall, exact: np.ndarray, stored: np.ndarray) -> None:
 
 @pytest.mark.parametrize("threshold", [None, 0.4, 0.5, 0.7, 1.0])
 def test_complete_edges_have_recall_one(whole: Generation, exact: np.ndarray, threshold: float | None) -> None:
-    recall = measure(whole, None, COUNT, threshold)
+    recall = measure_recall(whole, None, COUNT, threshold)
     near = exact >= (threshold or 0.4)
     assert (recall.rule, recall.threshold, recall.recall) == ("stored", threshold or 0.4, 1.0)
     _check(recall, near, near)
@@ -58,7 +58,7 @@ def test_missing_edges_cost_recall(
 ) -> None:
     lost = np.triu(np.random.default_rng(0).random(exact.shape) < 0.3)
     similarity = np.where(lost | lost.T, 0, exact)
-    recall = measure(generation(molecules, RECIPE, similarity=similarity), None, COUNT)
+    recall = measure_recall(generation(molecules, RECIPE, similarity=similarity), None, COUNT)
     _check(recall, exact >= 0.4, similarity >= 0.4)
     assert recall.recall is not None
     assert 0.6 < recall.recall < 0.8
@@ -78,7 +78,7 @@ def test_recall_of_the_window_rule_equals_brute_force(
     for target, near in window_reference([rows[id] for id in order]).items():
         accepted[order[target], [order[other] for other in near]] = True
     near = exact >= threshold
-    recall = measure(whole, "window", COUNT, threshold)
+    recall = measure_recall(whole, "window", COUNT, threshold)
     assert (recall.rule, recall.threshold) == ("window", threshold)
     _check(recall, near, (accepted | accepted.T) & near)
     assert recall.recall is not None
@@ -86,11 +86,11 @@ def test_recall_of_the_window_rule_equals_brute_force(
 
 
 def test_sample_is_unbiased_and_reproducible(whole: Generation) -> None:
-    everything = measure(whole, "window", 10**6)
+    everything = measure_recall(whole, "window", 10**6)
     assert everything.sample == COUNT
-    samples = [measure(whole, "window", 100, seed=seed) for seed in range(20)]
+    samples = [measure_recall(whole, "window", 100, seed=seed) for seed in range(20)]
     assert {sample.sample for sample in samples} == {100}
-    assert samples[0] == measure(whole, "window", 100, seed=0)
+    assert samples[0] == measure_recall(whole, "window", 100, seed=0)
     assert samples[0] != samples[1]
     mean = np.mean([sample.mean_degree["exact"] for sample in samples])
     assert mean == pytest.approx(everything.mean_degree["exact"], rel=0.15)
@@ -98,7 +98,7 @@ def test_sample_is_unbiased_and_reproducible(whole: Generation) -> None:
 
 def test_recall_without_similar_pairs_is_none(generation: Callable[..., Generation]) -> None:
     strangers = [Chem.MolFromSmiles(text) for text in ("CCO", "[U]", "c1ccccc1")]
-    recall = measure(generation(strangers, resolve(threshold=0.9)), None, 10)
+    recall = measure_recall(generation(strangers, resolve(threshold=0.9)), None, 10)
     assert (recall.recall, recall.exact_pairs, recall.isolated_share) == (None, 0, {"exact": 1.0, "found": 1.0})
     assert recall.as_dict()["recall"] is None
 
@@ -109,9 +109,9 @@ def test_recall_without_similar_pairs_is_none(generation: Callable[..., Generati
 )
 def test_thresholds_out_of_range_are_refused(whole: Generation, rule: Any, threshold: float) -> None:
     with pytest.raises(InvalidInput, match="cannot be measured"):
-        measure(whole, rule, 10, threshold)
+        measure_recall(whole, rule, 10, threshold)
 
 
 def test_unknown_kinds_are_refused(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
     with pytest.raises(Conflict, match="not known"):
-        measure(generation(molecules[:3], kind="dot"), None, 10)
+        measure_recall(generation(molecules[:3], kind="dot"), None, 10)

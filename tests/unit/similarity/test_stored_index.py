@@ -11,7 +11,7 @@ from graphkin.protocol.errors import StoreFormat
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.stored_index import stored_index
+from graphkin.similarity.stored_index import load_index
 
 WORDS = np.random.default_rng(0).integers(0, 2**63, (700, 2), np.uint64)
 FEATURES = Features(np.array([0, 2, 3]), np.array([5, 9, 9], np.uint64), np.array([1, 2, 3], np.int32))
@@ -21,7 +21,7 @@ Arrays = dict[str, Any]
 
 def taken(arrays: Arrays, kind: type[Any], fits: Callable[[Any], bool]) -> Any:
     generation: Any = SimpleNamespace(id="0" * 64, collection="c", index=lambda: arrays)
-    return stored_index(generation, kind, fits)
+    return load_index(generation, kind, fits)
 
 
 def planes(arrays: Arrays) -> Any:

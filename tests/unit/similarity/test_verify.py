@@ -9,7 +9,7 @@ from rdkit import Chem
 
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.similarity.molecules.recomputed import recomputed_fingerprints
+from graphkin.similarity.molecules.recomputation import recompute_fingerprints
 from graphkin.similarity.verify import verify
 from graphkin.store.base import Generation
 
@@ -89,7 +89,7 @@ def test_recomputed_fingerprints_keep_the_order_of_ids(
 ) -> None:
     whole = generation(molecules, resolve())
     ids = np.array([9, 0, 44], np.int32)
-    assert np.array_equal(recomputed_fingerprints(whole, resolve(), ids), whole.fingerprints().words[ids])
+    assert np.array_equal(recompute_fingerprints(whole, resolve(), ids), whole.fingerprints().words[ids])
 
 
 def test_unknown_kinds_are_refused(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:

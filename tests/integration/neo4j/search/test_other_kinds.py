@@ -62,14 +62,14 @@ def told(generation: Generation) -> list[Any]:
     query, search = read_structure(recipe, structure=ASKED[generation.collection]), kind.search(generation)
     searches = [search]
     if kind.fingerprint(recipe) is not None:
-        searches.append(search.measured(Measure(name="tversky", alpha=0.3, beta=0.8)))
+        searches.append(search.with_measure(Measure(name="tversky", alpha=0.3, beta=0.8)))
     if kind.name == "molecule":
-        searches.append(search.measured(Measure(name="counts")))
+        searches.append(search.with_measure(Measure(name="counts")))
     hits = [each.search(query, threshold, 15) for each in searches for threshold in (None, 0.3)]
     found: list[Any] = [(each.ids.tolist(), each.similarity.tolist(), each.total) for each in hits]
     if (type := kind.fingerprint(recipe)) is not None:
         found.append(b"".join(export_fingerprints(generation, "fps", type)))
-    return [*found, search.identical(query), [*generation.structures()], verify(generation, 100)]
+    return [*found, search.find_identical(query), [*generation.structures()], verify(generation, 100)]
 
 
 def test_a_server_tells_what_the_folder_does(both: list[tuple[Generation, Generation]]) -> None:

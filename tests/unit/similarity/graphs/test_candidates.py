@@ -215,9 +215,9 @@ def test_pairs_with_a_newer_graph_equal_those_of_the_whole_join(
     crowd: list[Structure], candidates: Any, older: int
 ) -> None:
     recipe = resolve_graphs(candidates=candidates, threshold=0.3)
-    descriptors = _of(crowd[:older], recipe).followed_by(_of(crowd[older:], recipe)) if older else _of(crowd, recipe)
+    descriptors = _of(crowd[:older], recipe).concatenate(_of(crowd[older:], recipe)) if older else _of(crowd, recipe)
     done: list[int] = []
-    found = Pairs.concatenate(list(descriptors.newer_pairs(older, 0, 2, done.append)))
+    found = Pairs.concatenate(list(descriptors.new_pairs(older, 0, 2, done.append)))
     every = Pairs.concatenate(list(_of(crowd, recipe).pairs(0, 2, _ignored)))
     expected = every.take(every.right >= older)
     for name in ("left", "right", "similarity"):

@@ -9,7 +9,7 @@ from rdkit import Chem
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.recipe import resolve
-from graphkin.similarity.recall import measure
+from graphkin.similarity.recall import measure_recall
 from graphkin.store.base import Generation
 from studies.reports import recall
 
@@ -32,7 +32,7 @@ def test_report_equals_rdkit_and_single_measurements(
         threshold = runs[0]["threshold"]
         degrees = (exact >= threshold).sum(axis=1)
         for seed, run in enumerate(runs, 4):
-            assert run == measure(whole, "window", COUNT, threshold, seed).as_dict()
+            assert run == measure_recall(whole, "window", COUNT, threshold, seed).as_dict()
             assert run["mean_degree"]["exact"] == pytest.approx(degrees.mean())
             assert run["isolated_share"]["exact"] == pytest.approx((degrees == 0).mean())
         assert row[0] == f"{threshold:g}"

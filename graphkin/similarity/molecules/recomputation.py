@@ -9,13 +9,13 @@ from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64, Int32, UInt64
 
 
-def recomputed_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> UInt64:
+def recompute_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> UInt64:
     """Return (n, W) packed fingerprints of the items `ids`."""
     fingerprinter = Fingerprinter(recipe.fingerprint)
     return fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in _molecules(generation, ids)))
 
 
-def recomputed_similarities(generation: Generation, recipe: MoleculeRecipe, edges: Edges) -> Float64:
+def recompute_similarities(generation: Generation, recipe: MoleculeRecipe, edges: Edges) -> Float64:
     """Return (E,) RDKit's Tanimoto similarities of stored edges.
 
     They are computed from RDKit's bit vectors, or from the stored bits if the fingerprints came with the records.

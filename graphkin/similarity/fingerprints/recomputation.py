@@ -8,7 +8,7 @@ from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64, Int32, UInt64
 
 
-def recomputed_words(generation: Generation, ids: Int32) -> UInt64:
+def recompute_words(generation: Generation, ids: Int32) -> UInt64:
     """Return (n, W) packed fingerprints of the items `ids`."""
     vectors = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]
     width = 8 * word_count(generation.manifest.recipe["bits"])
@@ -16,7 +16,7 @@ def recomputed_words(generation: Generation, ids: Int32) -> UInt64:
     return np.frombuffer(packed, "<u8").reshape(len(ids), -1)
 
 
-def recomputed_similarities(generation: Generation, edges: Edges) -> Float64:
+def recompute_similarities(generation: Generation, edges: Edges) -> Float64:
     """Return (E,) RDKit's Tanimoto similarities of stored edges."""
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     bits = [DataStructs.CreateFromFPSText(text) for text in generation.structures(ids)]

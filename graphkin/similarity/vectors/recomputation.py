@@ -15,7 +15,7 @@ def stored_vectors(generation: Generation, recipe: VectorRecipe, ids: Int32 | No
     return np.array(rows, np.float32).reshape(-1, recipe.dimension)
 
 
-def recomputed_similarities(generation: Generation, recipe: VectorRecipe, edges: Edges) -> Float64:
+def recompute_similarities(generation: Generation, recipe: VectorRecipe, edges: Edges) -> Float64:
     """Return (E,) cosines of stored edges, computed by NumPy."""
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     vectors = stored_vectors(generation, recipe, ids).astype(np.float64)

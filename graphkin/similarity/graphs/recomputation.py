@@ -13,9 +13,9 @@ from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.reference import Reference
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
-from graphkin.similarity.stored_index import stored_index
+from graphkin.similarity.stored_index import load_index
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_ranks
+from graphkin.store.identity import tie_break_hashes
 from graphkin.store.records import Edges, Float64
 
 _BLOCK_EDGES = 1000  # per call of the kernel: GraKeL compares all graphs of a call, up to 2,000, with each other
@@ -27,8 +27,8 @@ def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
     The stored index provides the features of the first `generation.indexed_count` items. Features of later items, or
     of all items if no index is stored, are computed from the structures.
     """
-    stored = stored_index(generation, SubtreeIndex, lambda index: index.is_valid_for(generation.indexed_count))
-    begin = generation.indexed_count if stored else 0
+    stored = load_index(generation, SubtreeIndex, lambda index: index.is_valid_for(generation.indexed))
+    begin = generation.indexed if stored else 0
     batches = (batch.column(0).to_pylist() for batch in generation.columns([generation.manifest.structure], begin))
     parts = (Features.from_structures([read_structure(text, recipe) for text in texts], recipe) for texts in batches)
     return Features.concatenate([*([stored.features] if stored else []), *parts])
@@ -55,10 +55,12 @@ def descriptors_of(generation: Generation, recipe: StructureRecipe, digests: byt
     """
     nodes, edges = (generation.column(name).astype(np.int32) for name in ("nodes", "edges"))
     structures = [] if recipe.kernel == "wl" else [*generation.structures()]
-    return GraphDescriptors(recipe, features_of(generation, recipe), nodes, edges, tie_ranks(digests), structures)
+    return GraphDescriptors(
+        recipe, features_of(generation, recipe), nodes, edges, tie_break_hashes(digests), structures
+    )
 
 
-def recomputed_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
+def recompute_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
     """Return the similarities of the ends of each edge, (E,).
 
     GraKeL computes them if it is installed, because it is independent of the built-in kernel that built the edges. The
@@ -76,7 +78,7 @@ def _block_similarities(generation: Generation, recipe: StructureRecipe, edges: 
     return kernel.similarities(a, b)
 
 
-def wrong_sizes(generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
+def check_sizes(generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
     """Check the stored numbers of nodes and edges of random items against their structures.
 
     Args:
