@@ -1,4 +1,4 @@
-"""Exact batch search: many query fingerprints against one collection, with a separate threshold for each query."""
+"""Exact search for many query fingerprints at once."""
 
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
@@ -15,31 +15,31 @@ from graphkin.store.base import as_float32
 from graphkin.store.records import Float32, Int32, Int64, UInt64
 
 LOWEST_SIMILARITY = 1e-6
-"""A lower bound on the similarity of two fingerprints that share at least one bit."""
+"""A lower bound on the similarity of two fingerprints that share at min_common one bit."""
 
-_ROWS = (1024, 5000)  # fewest and most queries of a task; many queries share one read of the planes from memory
-_TILES = 8  # tiles per scan: their planes stay in the processor's cache while every group of queries uses them
+_QUERIES_PER_TASK = (1024, 5000)  # fewest and most; the queries of a task share one read of the planes from memory
+_TILES_PER_SCAN = 8  # few enough for their planes to stay in the processor's cache while all queries are compared
 _MAX_PENDING = 1_000_000  # hits collected before they are reduced to the best
-_THRESHOLD_GROUPS = 20  # number of threshold groups in [0, 1]
-_FLOORS = (0.3, 0.15)  # starting thresholds; a query with too few hits starts again at the next one
+_THRESHOLD_GROUPS = 20  # number of intervals of [0, 1] by which queries are grouped
+_START_THRESHOLDS = (0.3, 0.15)  # a query with too few hits above the first is searched again from the second
 
 
 class BatchSearch:
-    """Exact search for Q query fingerprints, the rows, among the items of `planes`, the columns.
+    """Exact search for Q query fingerprints among the items of `planes`.
 
-    Queries are sorted by popcount and cut into blocks; each block is one task. A task scans the tiles of the index in
-    ranges that double in width, starting at the tiles whose popcounts are closest to those of its queries. The
-    threshold of a query rises to the similarity of the last of its `limit` best hits.
+    Queries are sorted by popcount and divided into tasks. A task starts with the tiles whose popcounts are closest to
+    those of its queries, and then widens the range of tiles in both directions. Each query has a threshold of its own.
+    Once the query has `limit` hits, its threshold is the similarity of the last of its `limit` best hits.
 
-    Without `min_similarity`, a query that has fewer than `limit` hits above the lowest starting threshold is searched
-    individually by `search_one`.
+    Without `min_similarity`, thresholds start above 0 to save comparisons. A query that has fewer than `limit` hits
+    above the lowest starting threshold is then searched by `search_one`.
 
     Args:
         planes: Bit-sliced fingerprints of the items.
         words: (Q, W) uint64 packed fingerprints of the queries.
         min_similarity: Lowest similarity of a hit, or None for no threshold.
         limit: Maximum number of hits per query.
-        search_one: Searches for one query, by its row number in `words`.
+        search_one: Returns the hits of one query, whose row number in `words` is the argument.
     """
 
     def __init__(
@@ -59,26 +59,28 @@ class BatchSearch:
         self._order = np.argsort(self._popcounts, kind="stable").astype(np.int32)
 
     def matches(self, threads: int) -> Generator[Matches]:
-        """Yield the matches of each task in task order. The order does not depend on the number of threads."""
-        fewest, most = _ROWS
+        """Yield the matches of each task, in task order. Tasks run in `threads` threads."""
+        fewest, most = _QUERIES_PER_TASK
         rounds = -(-len(self._order) // (threads * most))
         rows = max(-(-len(self._order) // (threads * max(rounds, 1))), fewest)
         blocks = (self._order[start : start + rows] for start in range(0, len(self._order), rows))
-        return run_in_order((partial(self._run, block) for block in blocks), threads)
+        return run_in_order((partial(self._run_task, block) for block in blocks), threads)
 
     @property
-    def _floors(self) -> list[tuple[float, int]]:
-        """Starting thresholds, each with the number of hits above it that completes a query."""
+    def _start_thresholds(self) -> list[tuple[float, int]]:
+        """Starting thresholds in the order of their use, each with the number of hits that a query needs to be done."""
         higher = [
-            (floor, self._limit) for floor in _FLOORS if self._min_similarity is None or floor > self._min_similarity
+            (start_threshold, self._limit)
+            for start_threshold in _START_THRESHOLDS
+            if self._min_similarity is None or start_threshold > self._min_similarity
         ]
         return higher if self._min_similarity is None else [*higher, (self._min_similarity, 0)]
 
-    def _run(self, remaining: Int32) -> Matches:
+    def _run_task(self, remaining: Int32) -> Matches:
         parts = list[Matches]()
-        for floor, required in self._floors:
+        for start_threshold, required in self._start_thresholds:
             if len(remaining):
-                matches = self._search_block(remaining, as_float32(floor))
+                matches = self._search_block(remaining, rounded(start_threshold))
                 is_done = np.bincount(matches.query, minlength=len(remaining)) >= required
                 mask = is_done[matches.query]
                 parts.append(Matches(remaining[matches.query[mask]], matches.ids[mask], matches.similarity[mask]))
@@ -86,64 +88,79 @@ class BatchSearch:
         parts += (Matches.from_hits(query, self._search_one(query)) for query in remaining.tolist())
         return Matches.concatenate(parts)
 
-    def _search_block(self, queries: Int32, floor: np.float32) -> Matches:
-        """Return the best hits of `queries` (sorted by popcount); `query` in the result is an index into `queries`."""
-        hits = _BestHits(self._planes, self._words[queries], self._popcounts[queries], floor, self._limit)
+    def _search_block(self, queries: Int32, start_threshold: np.float32) -> Matches:
+        """Return the best hits of some queries. In the result, `query` is an index into `queries`.
+
+        Args:
+            queries: (q,) int32 rows of `words`, sorted by popcount.
+            start_threshold: Starting threshold of each query.
+        """
+        hits = _BestHits(self._planes, self._words[queries], self._popcounts[queries], start_threshold, self._limit)
         tiles = len(self._planes.lacking)
-        home = int(np.searchsorted(self._planes.popcounts, self._popcounts[queries[len(queries) // 2]])) // TILE
+        center = int(np.searchsorted(self._planes.popcounts, self._popcounts[queries[len(queries) // 2]])) // TILE
         step = 1  # one tile per scan until the thresholds have risen
-        for segments in _outwards(home, tiles):
-            for first, stop in segments:
+        for ranges in _ranges_from(center, tiles):
+            for first, stop in ranges:
                 for tile in range(first, stop, step):
                     hits.scan(tile, min(tile + step, stop))
-            hits.settle()
-            step = _TILES
+            hits.keep_best()
+            step = _TILES_PER_SCAN
         return hits.matches
 
 
 class _Group(NamedTuple):
-    """Rows with similar thresholds, their input to the kernel, and the tiles [first, stop) that can hold hits."""
+    """Queries with similar thresholds, which the kernel compares together.
+
+    Attributes:
+        rows: (g,) int32 queries.
+        lists: Their bit lists.
+        min_common: The fewest common bits for each sum of two popcounts, at the lowest threshold of the group.
+        first: First tile that can hold hits.
+        stop: Tile after the last one that can hold hits.
+    """
 
     rows: Int32
     lists: BitLists
-    least: Int64
+    min_common: Int64
     first: int
     stop: int
 
 
 class _BestHits:
-    """The best hits so far of R rows among the tiles that have been scanned.
+    """The best hits of R queries, the rows, among the tiles that have been scanned so far.
 
     Args:
         planes: Bit-sliced fingerprints of the items.
         words: (R, W) uint64 packed fingerprints of the queries.
-        popcounts: (R,) popcounts of the rows, ascending.
-        floor: Starting threshold of every row.
-        limit: Maximum number of hits per row.
+        popcounts: (R,) int64 popcounts of the queries, ascending.
+        start_threshold: Starting threshold of each query.
+        limit: Maximum number of hits per query.
     """
 
-    def __init__(self, planes: BitPlanes, words: UInt64, popcounts: Int64, floor: np.float32, limit: int) -> None:
+    def __init__(
+        self, planes: BitPlanes, words: UInt64, popcounts: Int64, start_threshold: np.float32, limit: int
+    ) -> None:
         self.matches = Matches.from_hits(0, NO_HITS)
         self._planes = planes
         self._words = words
         self._popcounts = popcounts
         self._limit = limit
-        self._thresholds: Float32 = np.full(len(words), floor, np.float32)
+        self._thresholds: Float32 = np.full(len(words), start_threshold, np.float32)
         self._groups = self._group_rows()
         self._pending: list[Matches] = []
         self._pending_count = 0
 
     def scan(self, first: int, stop: int) -> None:
-        """Search the tiles [first, stop) for hits above each row's threshold."""
+        """Search the tiles [first, stop) for hits that reach the threshold of their query."""
         for group in self._groups:
             begin, end = max(first, group.first), min(stop, group.stop)
             if begin < end:
                 self._add(
                     group,
-                    *similar_in_tiles(group.lists, self._planes, group.least, -len(group.rows), begin, end),
+                    *similar_in_tiles(group.lists, self._planes, group.min_common, -len(group.rows), begin, end),
                 )
         if self._pending_count > _MAX_PENDING:
-            self.settle()
+            self.keep_best()
 
     def _add(self, group: _Group, row: Int32, position: Int32, shared: Int32) -> None:
         rows = group.rows[row]
@@ -154,8 +171,8 @@ class _BestHits:
         self._pending.append(new)
         self._pending_count += len(new.ids)
 
-    def settle(self) -> None:
-        """Keep only the `limit` best hits of each row, and raise its threshold to the similarity of the last one."""
+    def keep_best(self) -> None:
+        """Keep only the `limit` best hits of each query, and raise its threshold to the similarity of the last one."""
         if not self._pending_count:
             return
         matches = Matches.concatenate([self.matches, *self._pending])
@@ -171,9 +188,10 @@ class _BestHits:
         self._pending, self._pending_count = [], 0
 
     def _group_rows(self) -> list[_Group]:
-        """Group the rows by threshold.
+        """Group the queries by threshold.
 
-        A group is searched with the lowest threshold of its rows, so rows in one group must have similar thresholds.
+        A group is searched with the lowest of its thresholds. The closer the thresholds are, the fewer useless hits the
+        search returns.
         """
         step = np.floor(self._thresholds * _THRESHOLD_GROUPS).astype(np.int32)
         return [self._build_group(np.flatnonzero(step == each).astype(np.int32)) for each in np.unique(step)]
@@ -187,10 +205,13 @@ class _BestHits:
         return _Group(rows, lists, min_common, smallest // TILE, -(-beyond // TILE))
 
 
-def _outwards(home: int, tiles: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield ranges of tiles on both sides of `home`; each step doubles the width of the scanned range."""
-    low = high = min(home, tiles)
-    width = _TILES
+def _ranges_from(center: int, tiles: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield pairs of ranges [first, stop) of tiles below and above those already yielded, starting at `center`.
+
+    Each range of a pair is as wide as all earlier ranges together.
+    """
+    low = high = min(center, tiles)
+    width = _TILES_PER_SCAN
     while low > 0 or high < tiles:
         lower, higher = max(low - width, 0), min(high + width, tiles)
         yield [(lower, low), (high, higher)]

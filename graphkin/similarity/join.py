@@ -15,8 +15,8 @@ from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
 
-_ROWS = 16 * TILE  # rows per task: enough to reuse a tile while it is in the cache
-_TILES = 32  # tiles per task
+_ROWS_PER_TASK = 16 * TILE  # enough rows to use a tile many times while it is in the processor's cache
+_TILES_PER_TASK = 32
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,13 @@ class Pairs:
         return len(self.left)
 
     def take(self, mask: NDArray[np.bool_]) -> "Pairs":
-        """Return the pairs selected by a boolean mask."""
+        """Return the pairs that are True in `mask`, (P,) bool."""
         return Pairs(self.left[mask], self.right[mask], self.similarity[mask])
 
-    def degrees(self, items: int) -> Int32:
-        """Return (items,) int32, the number of pairs that each item belongs to."""
-        return (np.bincount(self.left, minlength=items) + np.bincount(self.right, minlength=items)).astype(np.int32)
+    def degrees(self, item_count: int) -> Int32:
+        """Return (N,) int32, the number of pairs that contain each of the `item_count` items."""
+        left, right = (np.bincount(end, minlength=item_count) for end in (self.left, self.right))
+        return (left + right).astype(np.int32)
 
     def edges(self) -> Edges:
         """Return the pairs as edges with float32 similarities, as the store keeps them."""
@@ -56,28 +57,30 @@ class Pairs:
 
 
 class SelfJoin:
-    """The self-join of N fingerprints at a threshold, split into tasks that can be run, and rerun, separately.
+    """The similar pairs within one set of N fingerprints, computed in independent tasks.
 
-    The similarity of two fingerprints with a and b set bits, c of them in common, is c / (a + b - c), computed in
+    The similarity of two fingerprints with a and b set bits, of which c are common, is c / (a + b - c), computed in
     float64. It is 0 for two empty fingerprints.
 
-    Items are sorted by popcount. An item is compared only with items whose popcounts allow a similarity ≥ τ, and always
-    as the smaller of the two, because then the number of bits that it may lack is lowest. The tasks, their order and
-    their results depend only on `words` and `threshold`.
+    Items are sorted by popcount. Two items are compared only if their popcounts allow a similarity ≥ τ. The item with
+    fewer set bits is then the row: the fewer bits a row has, the fewer of them the other item may lack.
+
+    Tasks are numbered from 0. The tasks, their order and their results depend only on `words` and `threshold`, so an
+    interrupted join can continue with any task.
 
     Args:
         words: (N, W) uint64 packed fingerprints. They must not change while the plan is in use.
         threshold: Lowest similarity τ, 0 < τ ≤ 1.
-        planes: The bit-sliced form of `words`, if it has already been built. It must not change either.
+        planes: The bit-sliced form of `words` if the caller has built it. It must not change while the join is in use.
     """
 
     def __init__(self, words: UInt64, threshold: float, planes: BitPlanes | None = None) -> None:
         self._words = words
         self._planes = BitPlanes.from_words(words) if planes is None else planes
         self._min_common = minimum_common(threshold, 2 * int(self._planes.popcounts.max(initial=0)))
-        self._tasks = _tasks(self._planes.popcounts, self._min_common)
+        self._tasks = _split_into_tasks(self._planes.popcounts, self._min_common)
         rows, first, stop = self._tasks.T
-        work = np.cumsum((np.minimum(rows + _ROWS, len(words)) - rows) * (stop - first))
+        work = np.cumsum((np.minimum(rows + _ROWS_PER_TASK, len(words)) - rows) * (stop - first))
         self._progress = np.append(0, len(words) * work // max(work.max(initial=0), 1))
 
     @property
@@ -86,33 +89,38 @@ class SelfJoin:
         return len(self._tasks)
 
     def progress(self, task: int) -> int:
-        """Return the progress before `task`, in items out of N, weighted by the work of each task."""
+        """Return the progress before `task` as a number of items from 0 to N.
+
+        Each task counts for a share of the N items that is proportional to its number of comparisons.
+        """
         return int(self._progress[task])
 
     def pairs(
-        self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
+        self, first_task: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[Pairs]:
-        """Yield one block of pairs per task, in task order, from task `first` on.
+        """Yield the pairs of each task, in task order.
 
-        The order does not depend on the number of threads. A few blocks are computed ahead of the reader.
+        The order does not depend on the number of threads. A few tasks run ahead of the caller.
 
         Args:
-            first: First task to run.
+            first_task: First task to run.
             threads: Number of threads.
             advance: Called after each task with the number of items that the task counts for.
         """
-        for task, pairs in enumerate(run_in_order(self._calls(first), threads), first):
+        for task, pairs in enumerate(run_in_order(self._pending_tasks(first_task), threads), first_task):
             advance(self.progress(task + 1) - self.progress(task))
             yield pairs
 
-    def _calls(self, first: int) -> Iterator[Callable[[], Pairs]]:
-        """Yield the tasks from `first` on; tasks with the same rows share their bit lists."""
-        for start, tasks in groupby(self._tasks[first:].tolist(), itemgetter(0)):
-            lists = BitLists.from_positions(self._planes, self._words, start, min(start + _ROWS, len(self._words)))
+    def _pending_tasks(self, first_task: int) -> Iterator[Callable[[], Pairs]]:
+        """Yield the tasks from `first_task` on as functions. Tasks with the same rows share their bit lists."""
+        for start, tasks in groupby(self._tasks[first_task:].tolist(), itemgetter(0)):
+            lists = BitLists.from_positions(
+                self._planes, self._words, start, min(start + _ROWS_PER_TASK, len(self._words))
+            )
             for task in tasks:
-                yield partial(self._run, lists, *task)
+                yield partial(self._run_task, lists, *task)
 
-    def _run(self, lists: BitLists, start: int, first_tile: int, stop_tile: int) -> Pairs:
+    def _run_task(self, lists: BitLists, start: int, first_tile: int, stop_tile: int) -> Pairs:
         rows, right, shared = similar_in_tiles(lists, self._planes, self._min_common, start, first_tile, stop_tile)
         left = rows + np.int32(start)
         popcounts, order = self._planes.popcounts, self._planes.order
@@ -122,10 +130,15 @@ class SelfJoin:
 
 
 class TwoSetJoin:
-    """The join of N fingerprints with the items of another set, whose bit-sliced form is `planes`.
+    """The similar pairs between two sets of fingerprints, with the methods of `SelfJoin`.
 
-    It has the interface of `SelfJoin`. In its pairs, `left` is a row of `words` and `right` a row of the other set.
-    Rows are grouped into tasks by popcount, and each task scans only the tiles whose popcounts allow a similarity ≥ τ.
+    In its pairs, `left` is a row of the first set and `right` a row of the second set. The rows of the first set are
+    sorted by popcount and divided into tasks. Each task scans only the tiles whose popcounts allow a similarity ≥ τ.
+
+    Args:
+        words: (N, W) uint64 packed fingerprints of the first set.
+        threshold: Lowest similarity τ, 0 < τ ≤ 1.
+        planes: The bit-sliced form of the second set.
     """
 
     def __init__(self, words: UInt64, threshold: float, planes: BitPlanes) -> None:
@@ -137,7 +150,7 @@ class TwoSetJoin:
         self._threshold = threshold
         largest_sum = int(popcounts.max(initial=0)) + int(planes.popcounts.max(initial=1))
         self._min_common = minimum_common(threshold, largest_sum)
-        self._starts = range(0, len(words), _ROWS)
+        self._starts = range(0, len(words), _ROWS_PER_TASK)
 
     @property
     def task_count(self) -> int:
@@ -145,77 +158,88 @@ class TwoSetJoin:
         return len(self._starts)
 
     def progress(self, task: int) -> int:
-        """Return the progress before `task`, in items out of N."""
-        return min(task * _ROWS, len(self._words))
+        """Return the progress before `task` as a number of items from 0 to N."""
+        return min(task * _ROWS_PER_TASK, len(self._words))
 
     def pairs(
-        self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
+        self, first_task: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[Pairs]:
-        """Yield one block of pairs per task from task `first` on; see `SelfJoin.pairs`."""
-        calls = (partial(self._run, start) for start in self._starts[first:])
-        for task, pairs in enumerate(run_in_order(calls, threads), first):
+        """Yield the pairs of each task from `first_task` on; see `SelfJoin.pairs`."""
+        calls = (partial(self._run_task, start) for start in self._starts[first_task:])
+        for task, pairs in enumerate(run_in_order(calls, threads), first_task):
             advance(self.progress(task + 1) - self.progress(task))
             yield pairs
 
-    def _run(self, start: int) -> Pairs:
-        rows, popcounts = self._order[start : start + _ROWS], self._popcounts[start : start + _ROWS]
+    def _run_task(self, start: int) -> Pairs:
+        rows, popcounts = self._order[start : start + _ROWS_PER_TASK], self._popcounts[start : start + _ROWS_PER_TASK]
         lists = BitLists.from_rows(self._planes, self._words, rows, popcounts)
         planes, min_common, min_popcount = self._planes, self._min_common, int(self._threshold * popcounts[0]) - 1
         tiles = len(planes.lacking)
         first = min(int(np.searchsorted(planes.popcounts, min_popcount)) // TILE, tiles)
+        # With -len(rows) as the position of the first row, the kernel compares each row with every item.
         row, right, shared = similar_in_tiles(lists, planes, min_common, -len(rows), first, tiles)
         similarity = shared / (popcounts[row] + planes.popcounts[right] - shared)
         return Pairs(rows[row], planes.order[right], similarity)
 
 
 class AppendJoin:
-    """The pairs of `SelfJoin` that contain a new item, one that is not among the first `older` rows of `words`.
+    """The similar pairs that new items add to a set of fingerprints, with the methods of `SelfJoin`.
 
-    The new items are the columns, so only their planes are built. Memory for planes does not grow with the number of
-    older items.
+    The pairs are those of `SelfJoin` that contain at least one new item. Planes are built of the new items only, so
+    their memory does not grow with the number of old items.
+
+    Args:
+        words: (N, W) uint64 packed fingerprints, the old items first.
+        old_count: Number of old items.
+        threshold: Lowest similarity τ, 0 < τ ≤ 1.
     """
 
-    def __init__(self, words: UInt64, older: int, threshold: float) -> None:
-        self._older = older
-        planes = BitPlanes.from_words(words[older:])
-        self._across = TwoSetJoin(words[:older], threshold, planes)
-        self._among = SelfJoin(words[older:], threshold, planes)
+    def __init__(self, words: UInt64, old_count: int, threshold: float) -> None:
+        self._old_count = old_count
+        planes = BitPlanes.from_words(words[old_count:])
+        self._old_with_new = TwoSetJoin(words[:old_count], threshold, planes)
+        self._new_with_new = SelfJoin(words[old_count:], threshold, planes)
 
     @property
     def task_count(self) -> int:
-        """Number of tasks: older items with new ones, then new items among themselves."""
-        return self._across.task_count + self._among.task_count
+        """Number of tasks. Tasks that compare old items with new items come first."""
+        return self._old_with_new.task_count + self._new_with_new.task_count
 
     def progress(self, task: int) -> int:
-        """Return the progress before `task`, in items."""
-        return self._across.progress(task) + self._among.progress(max(task - self._across.task_count, 0))
+        """Return the progress before `task` as a number of items from 0 to N."""
+        return self._old_with_new.progress(task) + self._new_with_new.progress(
+            max(task - self._old_with_new.task_count, 0)
+        )
 
     def pairs(
-        self, first: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
+        self, first_task: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[Pairs]:
-        """Yield one block of pairs per task from task `first` on; see `SelfJoin.pairs`."""
-        older = np.int32(self._older)
-        for pairs in self._across.pairs(first, threads, advance):
-            yield Pairs(pairs.left, pairs.right + older, pairs.similarity)
-        for pairs in self._among.pairs(max(first - self._across.task_count, 0), threads, advance):
-            yield Pairs(pairs.left + older, pairs.right + older, pairs.similarity)
+        """Yield the pairs of each task from `first_task` on; see `SelfJoin.pairs`."""
+        old_count = np.int32(self._old_count)
+        for pairs in self._old_with_new.pairs(first_task, threads, advance):
+            yield Pairs(pairs.left, pairs.right + old_count, pairs.similarity)
+        for pairs in self._new_with_new.pairs(max(first_task - self._old_with_new.task_count, 0), threads, advance):
+            yield Pairs(pairs.left + old_count, pairs.right + old_count, pairs.similarity)
 
 
 def similar_pairs(
     words: UInt64, threshold: float, threads: int, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[Pairs]:
-    """Yield every pair of rows of `words` (N, W) uint64 with similarity ≥ threshold, in the blocks of `SelfJoin`."""
+    """Yield every pair of rows of `words`, (N, W) uint64, with similarity ≥ threshold, as `SelfJoin.pairs` does."""
     return SelfJoin(words, threshold).pairs(0, threads, advance)
 
 
-def _tasks(popcounts: Int64, min_common: Int64) -> Int64:
-    """Return (T, 3) int64: first row and tiles [first, stop) of each task that popcounts do not rule out."""
+def _split_into_tasks(popcounts: Int64, min_common: Int64) -> Int64:
+    """Return (T, 3) int64: the first row, the first tile and the tile after the last one of each task.
+
+    Tasks in which the popcounts rule out every similar pair are left out.
+    """
     tiles = -(-len(popcounts) // TILE)
     tasks = []
-    for start in range(0, len(popcounts), _ROWS):
-        largest = popcounts[min(start + _ROWS, len(popcounts)) - 1]
-        for first in range(start // TILE, tiles, _TILES):
+    for start in range(0, len(popcounts), _ROWS_PER_TASK):
+        largest = popcounts[min(start + _ROWS_PER_TASK, len(popcounts)) - 1]
+        for first in range(start // TILE, tiles, _TILES_PER_TASK):
             if first > start // TILE and min_common[largest + popcounts[first * TILE]] > largest:
                 break
-            tasks.append((start, first, min(first + _TILES, tiles)))
+            tasks.append((start, first, min(first + _TILES_PER_TASK, tiles)))
     return np.array(tasks, np.int64).reshape(-1, 3)

@@ -59,29 +59,29 @@ class Descriptors(ABC):
         """Return the arrays of the search index by name."""
 
     @abstractmethod
-    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """Yield the pairs that the recipe's threshold admits, one block per task, from task `begin` on.
+    def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        """Yield the pairs that the recipe's threshold admits, one block per task, from task `first_task` on.
 
         Tasks run in order and depend only on `content` and the recipe.
 
         Args:
             begin: First task to run.
             threads: Number of threads.
-            advance: Called with the number of items that each task counts for, including tasks before `begin`.
+            advance: Called with the number of items that each task counts for, including tasks before `first_task`.
         """
 
-    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """Yield the pairs that contain an item with id ≥ `older`, in tasks as in `pairs`."""
-        for pairs in self.pairs(begin, threads, advance):
-            yield pairs.take(pairs.right >= older)
+    def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        """Yield the pairs that contain an item with id ≥ `old_count`, in tasks as in `pairs`."""
+        for pairs in self.pairs(first_task, threads, advance):
+            yield pairs.take(pairs.right >= old_count)
 
     @abstractmethod
     def similarities(self, left: Int32, right: Int32) -> Float64:
         """Return (P,) similarities of pairs of different items; equal to those in `pairs`."""
 
     @abstractmethod
-    def concatenate(self, newer: Self) -> Self:
-        """Return descriptors of these items followed by those of `newer`."""
+    def concatenate(self, new_items: Self) -> Self:
+        """Return descriptors of these items followed by those of `new_items`."""
 
     @abstractmethod
     def take(self, ids: Int32) -> Self:

@@ -1,4 +1,4 @@
-"""Bit-sliced (transposed) fingerprints: one 512-item plane per bit."""
+"""Bit-sliced (transposed) fingerprints: for each bit, a plane that says which items of a tile lack the bit."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -18,22 +18,26 @@ TILE = lanes.BITS
 STEP = 8
 """Number of planes that the kernel adds up per step; bit lists are padded to a multiple of it."""
 
-_SAMPLE = 65_536  # number of fingerprints that the ranks of bits are estimated from
+_SAMPLE = 65_536  # number of fingerprints from which the frequency of each bit is estimated
 
 
 class BitPlanes(NamedTuple):
-    """Bit-sliced fingerprints of N items with B bits, in plain arrays that can be saved and memory-mapped.
+    """Bit-sliced fingerprints of N items with B bits, as arrays that can be saved and memory-mapped.
 
-    Items are sorted by popcount, then by row; positions count in this order. A tile is 512 consecutive positions. Bits
-    are ranked by frequency, rarest first. For tile t, bit c % 64 of word 8 r + c // 64 of `lacking[t]` is set if the
-    item at position 512 t + c lacks the bit with rank r. Positions after the last item lack every bit. Rank B stands
-    for a bit that every item has.
+    Items are sorted by popcount, then by row. A position is a place in this order. A tile consists of 512 consecutive
+    positions, its columns. The rank of a bit is its place when the bits are sorted by frequency, rarest first.
+
+    A plane is a vector of 512 bits, one per column of a tile. In the plane of a fingerprint's bit, a column is set if
+    its item lacks the bit. `lacking[t]` holds the planes of tile t by rank, 8 words each. So for column c and rank r,
+    bit c % 64 of word 8 r + c // 64 belongs to the item at position 512 t + c. Columns after the last item are set in
+    all planes but the last one. The last plane, of rank B, has no column set, as if every item had this bit. It serves
+    as padding.
 
     Attributes:
         order: (N,) int32 row of the item at each position.
         popcounts: (N,) int64 popcount at each position.
         rank: (B,) uint16 rank of each bit.
-        lacking: (T, 8 (B + 1)) uint64 planes of the T tiles.
+        lacking: (T, 8 (B + 1)) uint64 planes of each of the T tiles.
     """
 
     order: Int32
@@ -43,9 +47,10 @@ class BitPlanes(NamedTuple):
 
     @classmethod
     def from_words(cls, words: UInt64) -> "BitPlanes":
-        """Build the planes of packed fingerprints `words` (N, W) uint64 with at most 65,472 bits.
+        """Build the planes of packed fingerprints. They take as much memory as `words`.
 
-        The planes take as much memory as `words`.
+        Args:
+            words: (N, W) uint64 packed fingerprints with at most 65,472 bits.
         """
         popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         order = np.argsort(popcounts, kind="stable").astype(np.int32)
@@ -53,13 +58,13 @@ class BitPlanes(NamedTuple):
         lacking = _allocate_aligned(-(-len(words) // TILE), lanes.WORDS * (len(rank) + 1))
         lacking[:, : lanes.WORDS * len(rank)] = ~np.uint64(0)
         lacking[:, lanes.WORDS * len(rank) :] = 0
-        _clear_present(words, order, rank, lacking)
+        _clear_set_bits(words, order, rank, lacking)
         return cls(order, popcounts[order], rank, lacking)
 
     def is_valid_for(self, words: UInt64) -> bool:
-        """Return whether these are valid planes for the fingerprints `words`.
+        """Return whether these planes can be searched together with the fingerprints `words`, (N, W) uint64.
 
-        This checks data types, shapes and every array that kernels use as an index.
+        Data types, shapes, and the values that kernels use as indices are checked. The planes themselves are not.
         """
         items, bits = len(words), 64 * words.shape[1]
         expected = {
@@ -78,14 +83,14 @@ class BitPlanes(NamedTuple):
 
 
 class BitLists(NamedTuple):
-    """The set bits of R fingerprints as lists of ranks, rarest first.
+    """The set bits of R fingerprints, the rows, as lists of ranks (`BitPlanes`), rarest bit first.
 
     Attributes:
-        ranks: uint16 ranks; those of row r are ranks[starts[r] : starts[r + 1]], padded to a multiple of 8 with B, the
-            rank of a bit that every item has.
+        ranks: uint16 ranks of the set bits. The list of row r is ranks[starts[r] : starts[r + 1]]. It is padded to a
+            multiple of 8 with the rank B of the padding plane.
         starts: (R + 1,) int64 offsets into `ranks`.
         popcounts: (R,) int64 popcounts, ascending.
-        runs: int64 offsets of runs of equal popcount; run i consists of the rows runs[i] : runs[i + 1].
+        runs: int64 offsets of the runs of rows with equal popcounts. Run i consists of the rows runs[i] : runs[i + 1].
     """
 
     ranks: UInt16
@@ -95,12 +100,26 @@ class BitLists(NamedTuple):
 
     @classmethod
     def from_positions(cls, planes: BitPlanes, words: UInt64, start: int, stop: int) -> "BitLists":
-        """Build the lists of the items at positions [start, stop), whose fingerprints are rows of `words`."""
+        """Build the lists of the items at the positions [start, stop) of `planes`.
+
+        Args:
+            planes: Bit-sliced fingerprints of the items.
+            words: (N, W) uint64 packed fingerprints of the same items.
+            start: First position.
+            stop: Position after the last one.
+        """
         return cls.from_rows(planes, words, planes.order[start:stop], planes.popcounts[start:stop])
 
     @classmethod
     def from_rows(cls, planes: BitPlanes, words: UInt64, rows: Int32, popcounts: Int64) -> "BitLists":
-        """Build the lists of any rows of `words`, which have the ascending popcounts `popcounts`."""
+        """Build the lists of some rows of `words`, which need not be the fingerprints of the planes' items.
+
+        Args:
+            planes: Bit-sliced fingerprints, which define the ranks.
+            words: (M, W) uint64 packed fingerprints.
+            rows: (R,) int32 rows of `words`, sorted by popcount.
+            popcounts: (R,) int64 popcounts of these rows.
+        """
         starts = np.zeros(len(popcounts) + 1, np.int64)
         np.cumsum(-(-popcounts // STEP) * STEP, out=starts[1:])
         runs = np.flatnonzero(np.diff(popcounts, prepend=-1, append=-1))
@@ -108,7 +127,7 @@ class BitLists(NamedTuple):
 
     @classmethod
     def from_fingerprint(cls, planes: BitPlanes, fingerprint: UInt64) -> "BitLists":
-        """Build the list of one fingerprint (W,), which need not belong to an item."""
+        """Build the list of one packed fingerprint, (W,) uint64, which need not belong to an item."""
         popcount = np.bitwise_count(fingerprint).sum(dtype=np.int64)
         starts = np.array([0, -(-popcount // STEP) * STEP])
         rows = np.zeros(1, np.int32)
@@ -143,50 +162,50 @@ def _frequency(words: UInt64) -> Int64:
     counts = np.zeros(64 * words.shape[1], np.int64)
     for row in range(len(words)):
         for word in range(words.shape[1]):
-            rest = words[row, word]
-            while rest:
-                counts[64 * word + _lowest(rest)] += 1
-                rest &= rest - np.uint64(1)
+            remaining = words[row, word]
+            while remaining:
+                counts[64 * word + _lowest_set_bit(remaining)] += 1
+                remaining &= remaining - np.uint64(1)
     return counts
 
 
 @kernel
-def _clear_present(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64) -> None:
-    """Clear the bits of `lacking` for each bit that an item has."""
+def _clear_set_bits(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64) -> None:
+    """Clear the columns of `lacking` in the planes of the bits that each item has."""
     for position in range(len(order)):
         tile, column = lacking[position // TILE], position % TILE
         mask = ~(np.uint64(1) << np.uint64(column % 64))
         for word in range(words.shape[1]):
-            rest = words[order[position], word]
-            while rest:
-                tile[lanes.WORDS * rank[64 * word + _lowest(rest)] + column // 64] &= mask
-                rest &= rest - np.uint64(1)
+            remaining = words[order[position], word]
+            while remaining:
+                tile[lanes.WORDS * rank[64 * word + _lowest_set_bit(remaining)] + column // 64] &= mask
+                remaining &= remaining - np.uint64(1)
 
 
 @kernel
 def _ranks(words: UInt64, rows: Int32, rank: UInt16, starts: Int64) -> UInt16:
-    """Return the padded lists of the ranks of the bits that `rows` of `words` set, at the offsets `starts`."""
+    """Return the ranks of the set bits of each row, ascending and padded, at the offsets `starts`."""
     ranks = np.full(starts[-1], len(rank), np.uint16)
     ranked = np.zeros(words.shape[1], np.uint64)
     for place in range(len(rows)):
         ranked[:] = 0
         for word in range(words.shape[1]):
-            rest = words[rows[place], word]
-            while rest:
-                bit_rank = np.uint64(rank[64 * word + _lowest(rest)])
+            remaining = words[rows[place], word]
+            while remaining:
+                bit_rank = np.uint64(rank[64 * word + _lowest_set_bit(remaining)])
                 ranked[bit_rank >> np.uint64(6)] |= np.uint64(1) << (bit_rank & np.uint64(63))
-                rest &= rest - np.uint64(1)
+                remaining &= remaining - np.uint64(1)
         end = starts[place]
         for word in range(len(ranked)):
-            rest = ranked[word]
-            while rest:
-                ranks[end] = 64 * word + _lowest(rest)
-                rest &= rest - np.uint64(1)
+            remaining = ranked[word]
+            while remaining:
+                ranks[end] = 64 * word + _lowest_set_bit(remaining)
+                remaining &= remaining - np.uint64(1)
                 end += 1
     return ranks
 
 
 @kernel
-def _lowest(word: int) -> int:
+def _lowest_set_bit(word: int) -> int:
     """Return the index of the lowest set bit of a nonzero uint64."""
     return popcount(~word & (word - np.uint64(1)))  # type: ignore[call-arg]

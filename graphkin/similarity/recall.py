@@ -1,4 +1,4 @@
-"""Recall: the share of pairs ≥ a threshold that a candidate rule, or the stored similarity graph, finds."""
+"""Recall: the share of the pairs with similarity ≥ a threshold that a candidate rule or the stored graph contains."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,17 +15,20 @@ from graphkin.store.records import Int64
 
 @dataclass(frozen=True)
 class Recall:
-    """Recall of a candidate rule over a sample of items.
+    """Recall of a candidate rule or of the stored edges, estimated from a sample of items.
+
+    The exact pairs are all pairs with similarity ≥ threshold that contain a sampled item. The found pairs are those
+    that the rule, or the stored graph, contains. A pair counts once for each of its items in the sample.
 
     Attributes:
         rule: The candidate rule, or "stored" for the stored edges.
         threshold: Lowest similarity of a pair.
         sample: Number of sampled items.
-        exact_pairs: Number of pairs ≥ threshold with a sampled item; a pair counts once for each sampled end.
-        found_pairs: Number of these pairs that the rule finds.
-        recall: found_pairs / exact_pairs, or None if there are no pairs.
-        mean_degree: Mean degree of the sampled items among the exact and among the found pairs.
-        isolated_share: Share of sampled items without neighbors, for both.
+        exact_pairs: Number of exact pairs.
+        found_pairs: Number of found pairs.
+        recall: found_pairs / exact_pairs, or None if there are no exact pairs.
+        mean_degree: Mean number of exact and of found pairs of a sampled item.
+        isolated_share: Share of the sampled items that have no exact, or no found, pair.
     """
 
     rule: str
@@ -44,16 +47,14 @@ class Recall:
 def measure_recall(
     generation: Generation, rule: Literal["window"] | None, sample: int, threshold: float | None = None, seed: int = 0
 ) -> Recall:
-    """Compare the stored edges or a candidate rule with every pair ≥ threshold of `sample` random items.
-
-    A pair counts once for each sampled end.
+    """Estimate the recall of a candidate rule or of the stored edges from a random sample of items.
 
     Args:
         generation: The generation to measure.
         rule: A candidate rule, or None for the stored edges.
         sample: Number of items to sample.
-        threshold: Lowest similarity of a pair; default: the generation's τ. The stored edges can be measured at τ or
-            above, a rule at any threshold.
+        threshold: Lowest similarity of a pair, by default the threshold τ of the generation. It must be at least τ for
+            the stored edges, and above 0 for a rule.
         seed: Seed of the sample.
 
     Raises:
@@ -69,7 +70,10 @@ def measure_recall(
 def measure_recalls(
     generation: Generation, rule: Literal["window"] | None, sample: int, thresholds: Sequence[float], seed: int = 0
 ) -> list[Recall]:
-    """Measure as in `measure` at several thresholds, on the same sample. Similarities are computed once."""
+    """Estimate the recall at several thresholds from the same sample; see `measure_recall`.
+
+    Similarities are computed only once.
+    """
     for threshold in thresholds:
         _require_measurable(generation, rule, threshold)
     ids = np.sort(np.random.default_rng(seed).choice(generation.size, min(sample, generation.size), replace=False))
@@ -83,13 +87,13 @@ def measure_recalls(
             rule=rule or "stored",
             threshold=threshold,
             sample=len(ids),
-            exact_pairs=int(exact_row.sum()),
-            found_pairs=int(rule_row.sum()),
-            recall=float(rule_row.sum() / exact_row.sum()) if exact_row.any() else None,
-            mean_degree={"exact": float(exact_row.mean()), "found": float(rule_row.mean())},
-            isolated_share={"exact": float((exact_row == 0).mean()), "found": float((rule_row == 0).mean())},
+            exact_pairs=int(exact_degrees.sum()),
+            found_pairs=int(rule_degrees.sum()),
+            recall=float(rule_degrees.sum() / exact_degrees.sum()) if exact_degrees.any() else None,
+            mean_degree={"exact": float(exact_degrees.mean()), "found": float(rule_degrees.mean())},
+            isolated_share={"exact": float((exact_degrees == 0).mean()), "found": float((rule_degrees == 0).mean())},
         )
-        for threshold, exact_row, rule_row in zip(thresholds, exact, degrees, strict=True)
+        for threshold, exact_degrees, rule_degrees in zip(thresholds, exact, degrees, strict=True)
     ]
 
 
@@ -105,25 +109,25 @@ def _require_measurable(generation: Generation, rule: Literal["window"] | None, 
 
 
 def _exact_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:
-    """Return (T, n) int64, the number of items whose similarity to each of `ids` reaches each threshold."""
+    """Return (T, n) int64: for each of T thresholds, the number of items that reach it with each of the items `ids`."""
     search = kind_of(generation).search(generation)
     degrees = np.empty((len(thresholds), len(ids)), np.int64)
-    for place, id in enumerate(ids.tolist()):
+    for column, id in enumerate(ids.tolist()):
         similarities = np.delete(search.similarities(id), id)
         similar = similarities[similarities > 0]
-        degrees[:, place] = [(similar >= threshold).sum() for threshold in thresholds]
+        degrees[:, column] = [(similar >= threshold).sum() for threshold in thresholds]
     return degrees
 
 
 def _stored_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:
-    """Return (T, n) int64, the stored degree of each of `ids` at each threshold."""
+    """Return (T, n) int64: for each of T thresholds, the number of stored neighbors of each of the items `ids`."""
     return np.array(
         [[generation.neighbors(int(id), threshold, limit=0).total for id in ids] for threshold in thresholds], np.int64
     )
 
 
 def _window_degrees(generation: Generation, thresholds: Sequence[float]) -> Int64:
-    """Return (T, N) int64, the degree of every item under the window rule at each threshold."""
+    """Return (T, N) int64: for each of T thresholds, the degree of every item under the window rule."""
     kind = kind_of(generation)
     values = {**generation.manifest.recipe, "candidates": "window", "threshold": min(thresholds)}
     recipe = kind.recipe(values)

@@ -19,11 +19,11 @@ from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-_TILES = 64  # maximum number of tiles per scan: 32,768 items
+_TILES_PER_SCAN = 64  # maximum number of tiles per scan: 32,768 items
 
 
 def exact_pairs(
-    words: UInt64, planes: BitPlanes, threshold: float, begin: int, threads: int, advance: Advance
+    words: UInt64, planes: BitPlanes, threshold: float, first_task: int, threads: int, advance: Advance
 ) -> Iterator[Pairs]:
     """Yield the pairs with similarity ≥ threshold, as `Descriptors.pairs` does.
 
@@ -31,28 +31,41 @@ def exact_pairs(
         words: (N, W) packed fingerprints.
         planes: Their bit-sliced form.
         threshold: Lowest similarity of a pair.
-        begin: First task to run; tasks before it have run already.
+        first_task: First task to run.
         threads: Number of threads.
-        advance: Called with the progress in items: once for all tasks before `begin`, then for each task.
+        advance: Called with a number of items: once for all tasks before `first_task`, then after each task.
     """
-    plan = SelfJoin(words, threshold, planes)
-    advance(plan.progress(begin))
-    return plan.pairs(begin, threads, advance)
+    join = SelfJoin(words, threshold, planes)
+    advance(join.progress(first_task))
+    return join.pairs(first_task, threads, advance)
 
 
 def new_pairs(
-    words: UInt64, threshold: float, older: int, begin: int, threads: int, advance: Advance
+    words: UInt64, threshold: float, old_count: int, first_task: int, threads: int, advance: Advance
 ) -> Iterator[Pairs]:
-    """Yield the pairs that contain an item with id ≥ `older`, as `Descriptors.new_pairs` does."""
-    plan = AppendJoin(words, older, threshold)
-    advance(plan.progress(begin))
-    return plan.pairs(begin, threads, advance)
+    """Yield the pairs that contain an item with id ≥ `old_count`, as `Descriptors.new_pairs` does.
+
+    Args:
+        words: (N, W) packed fingerprints.
+        threshold: Lowest similarity of a pair.
+        old_count: Number of old items, which come first in `words`.
+        first_task: First task to run.
+        threads: Number of threads.
+        advance: Called as by `exact_pairs`.
+    """
+    join = AppendJoin(words, old_count, threshold)
+    advance(join.progress(first_task))
+    return join.pairs(first_task, threads, advance)
 
 
 def pairwise_tanimoto(bits: UInt64) -> Similarity:
-    """Return a function that computes Tanimoto similarities of pairs of the fingerprints `bits` (N, W).
+    """Return a function that computes the Tanimoto similarities of pairs of rows of `bits`.
 
-    The similarity is c / (a + b - c), in [0, 1]; it is 0 if both fingerprints are empty.
+    The similarity of two fingerprints with a and b set bits, of which c are common, is c / (a + b - c), in [0, 1]. It
+    is 0 if both fingerprints are empty.
+
+    Args:
+        bits: (N, W) uint64 packed fingerprints.
     """
     popcounts = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
 
@@ -64,16 +77,16 @@ def pairwise_tanimoto(bits: UInt64) -> Similarity:
 
 
 class TanimotoSearch(Search):
-    """Search a generation whose items have fingerprints.
+    """Search by Tanimoto similarity in a generation whose items have fingerprints.
 
-    The first of the `arrays` of a query is its packed fingerprint.
+    The first array of a query is its packed fingerprint.
 
     Args:
         generation: The generation to search.
         words: Length of a packed fingerprint in 64-bit words, according to the recipe.
 
     Raises:
-        StoreFormat: The stored fingerprints have another length.
+        StoreFormat: The length of the stored fingerprints differs from that in the recipe.
     """
 
     def __init__(self, generation: Generation, words: int) -> None:
@@ -86,15 +99,15 @@ class TanimotoSearch(Search):
                 given=f"{64 * stored.shape[1]} bits",
                 expected=f"{64 * words} bits",
             )
-        # After an append, the stored index lacks the new items. Building the planes of all items then takes no longer
-        # than reading the stored ones would.
-        is_complete = generation.indexed_count == generation.size
+        # After an append, the stored planes lack the new items. Building the planes of all items takes no longer than
+        # reading stored planes.
+        is_complete = generation.indexed == generation.size
         stored_planes = (
             load_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
         )
         self._planes = stored_planes or BitPlanes.from_words(stored)
-        # Numba compiles a kernel separately for writeable arrays. Memory-mapped planes are read-only, so built ones are
-        # made read-only too and use the same compiled kernel.
+        # Numba compiles a kernel separately for writable and for read-only arrays. Memory-mapped planes are read-only,
+        # so planes built here are made read-only too, to use the same compiled kernel.
         for array in self._planes:
             array.flags.writeable = False
 
@@ -104,7 +117,7 @@ class TanimotoSearch(Search):
             hits = self._scan(lists, as_float32(min_similarity), 0, self._tiles)
             return hits.best(limit, total=len(hits.ids))
         hits = self._nearest(lists, limit)
-        return (hits if len(hits.ids) >= limit else self._all_hits(query)).best(limit)
+        return (hits if len(hits.ids) >= limit else self._compare_all(query)).best(limit)
 
     def search_all(
         self, queries: Sequence[Query], min_similarity: float | None, limit: int, threads: int
@@ -119,8 +132,8 @@ class TanimotoSearch(Search):
     def find_identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:
         """Return the identical item of each query, or None.
 
-        Only queries with a match of similarity 1 are looked up. An empty fingerprint has similarity 0 with itself, so
-        queries with an empty fingerprint are looked up too.
+        Only queries with a match of similarity 1 or with an empty fingerprint are looked up, because an empty
+        fingerprint has similarity 0 even with itself.
         """
         have_match = np.isin(np.arange(len(queries)), matches.query[matches.similarity == 1])
         return [
@@ -145,8 +158,8 @@ class TanimotoSearch(Search):
     def _nearest(self, lists: BitLists, limit: int) -> Hits:
         """Return the `limit` most similar items, or all items that share a bit with the query if there are fewer.
 
-        Tiles whose popcounts are closest to the query's are scanned first. Once there are `limit` hits, the threshold
-        of each scan is the similarity of the last of them.
+        Tiles whose popcounts are closest to that of the query are scanned first. Once there are `limit` hits, the
+        threshold of each scan is the similarity of the last of them.
         """
         hits, threshold = NO_HITS, np.float32(0)
         for first, stop in self._tile_ranges(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
@@ -155,37 +168,40 @@ class TanimotoSearch(Search):
                 threshold = hits.similarity[-1]
         return hits
 
-    def _tile_ranges(self, home: int) -> list[tuple[int, int]]:
-        """Return ranges [first, stop) of tiles in order of their distance from the tile `home`.
+    def _tile_ranges(self, query_tile: int) -> list[tuple[int, int]]:
+        """Return ranges [first, stop) of tiles, sorted by their distance from `query_tile`.
 
-        `home` is the tile whose popcounts are those of the query. It is the first range, alone, because the first scan
-        has no threshold and returns every item that shares a bit with the query.
+        The first range consists only of `query_tile`, the tile with the popcount of the query: the first scan has no
+        threshold, so it returns every item that shares a bit with the query.
         """
-        below = [(max(end - _TILES, 0), end) for end in range(home, 0, -_TILES)]
-        above = [(start, min(start + _TILES, self._tiles)) for start in range(home + 1, self._tiles, _TILES)]
+        below = [(max(end - _TILES_PER_SCAN, 0), end) for end in range(query_tile, 0, -_TILES_PER_SCAN)]
+        above = [
+            (start, min(start + _TILES_PER_SCAN, self._tiles))
+            for start in range(query_tile + 1, self._tiles, _TILES_PER_SCAN)
+        ]
         return [
-            (home, min(home + 1, self._tiles)),
-            *sorted(below + above, key=lambda tiles: max(home - tiles[1], tiles[0] - home)),
+            (query_tile, min(query_tile + 1, self._tiles)),
+            *sorted(below + above, key=lambda tiles: max(query_tile - tiles[1], tiles[0] - query_tile)),
         ]
 
     def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
         """Return the items in the tiles [first, stop) with similarity ≥ threshold and at least one common bit."""
-        size = int(lists.popcounts[0])
+        query_popcount = int(lists.popcounts[0])
         popcounts = self._planes.popcounts
-        # The kernel compares float64 values with a slightly lower bound. The mask below applies the threshold to the
-        # similarities rounded to float32.
+        # Similarities are compared with the threshold after rounding to float32. The kernel compares them before
+        # rounding, so its bound is slightly lower. The mask below removes the items that rounding does not lift.
         bound = max(float(np.nextafter(threshold, np.float32(0))), LOWEST_SIMILARITY)
-        # Only popcounts from bound * size to size / bound allow a similarity ≥ bound.
-        begin, end = np.searchsorted(popcounts, [int(bound * size), int(size / bound) + 2])
+        # Only popcounts from bound * query_popcount to query_popcount / bound allow a similarity ≥ bound.
+        begin, end = np.searchsorted(popcounts, [int(bound * query_popcount), int(query_popcount / bound) + 2])
         first, stop = max(first, begin // TILE), min(stop, -(-end // TILE))
-        min_common = minimum_common(bound, size + int(popcounts[-1]))
-        # With -1 as the position of the query, the kernel compares it with every item.
+        min_common = minimum_common(bound, query_popcount + int(popcounts[-1]))
+        # With -1 as the position of the query, the kernel compares the query with every item.
         _, positions, shared = similar_in_tiles(lists, self._planes, min_common, -1, first, max(first, stop))
-        similarity = (shared / (size + popcounts[positions] - shared)).astype(np.float32)
+        similarity = (shared / (query_popcount + popcounts[positions] - shared)).astype(np.float32)
         mask = similarity >= threshold
         return Hits(self._planes.order[positions[mask]], similarity[mask])
 
-    def _all_hits(self, query: Query) -> Hits:
+    def _compare_all(self, query: Query) -> Hits:
         """Return all items with their similarities, including those with similarity 0."""
         similarity = self.similarities(query).astype(np.float32)
         return Hits(np.arange(len(similarity), dtype=np.int32), similarity)

@@ -1,9 +1,13 @@
-"""The innermost kernel of the join: one fingerprint against the 512 items of a tile, with vertical counters.
+"""The innermost kernel of the join: compare one fingerprint with all 512 items of a tile at once.
 
-An item that is similar to a fingerprint with p bits lacks at most m = p - (fewest common bits) of them. The kernel adds
-up the planes of the fingerprint's bits, rarest first, for all 512 columns of a tile in parallel. The counters start at
-m below overflow, so a column whose counter overflows is not similar. When all columns have overflowed, often after
-little more than m planes, the rest of the planes is skipped. The counters of the remaining columns hold exact counts.
+An item that is similar to a fingerprint with p set bits lacks at most m = p - (fewest common bits) of them. The kernel
+counts, for each of the 512 columns of a tile, how many of the fingerprint's bits the item lacks: it adds up the planes
+of these bits (`BitPlanes`), rarest bit first.
+
+The 512 counters are bit-sliced as well: one 512-bit vector per binary digit. They start at the value from which the
+addition m + 1 overflows, so an item whose counter has overflowed is not similar. Once all columns have overflowed,
+often after little more than m planes, the other planes are skipped. A column that has not overflowed at the end is
+called remaining. Its counter is exact.
 """
 
 import numpy as np
@@ -15,28 +19,32 @@ from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
 Buffers = tuple[Int32, Int32, Int32, np.int64]
-"""Output buffers: rows, positions and common bits, with spare capacity, and the number of pairs in them."""
+"""Output arrays with spare capacity (rows, positions, common bits), and the number of pairs in them."""
 
-_REGISTERS = 5  # binary digits of the counters in registers; a sixth and further digits are in memory
-_EARLY, _LATE, _LEFT = 0, 1, 2  # when all columns had overflowed: at the first check, at a later one, never
+_REGISTER_DIGITS = 5  # digits of the counters that are kept in registers; further digits are kept in memory
+_FIRST_CHECK, _LATER_CHECK, _NEVER = 0, 1, 2  # the check at which all columns had overflowed
 
 
 @kernel
 def similar_in_tiles(
     lists: BitLists, planes: BitPlanes, min_common: Int64, first_row: int, first_tile: int, stop_tile: int
 ) -> tuple[Int32, Int32, Int32]:
-    """Return every similar pair of a row of `lists` and a later item of the tiles [first_tile, stop_tile).
+    """Return every similar pair of a row of `lists` and an item in the tiles [first_tile, stop_tile).
+
+    Rows have consecutive positions, and each row is compared only with items at later positions.
 
     Args:
         lists: Bit lists of the rows.
         planes: Bit-sliced fingerprints of the items.
-        min_common: The fewest common bits for each sum of popcounts (`minimum_common`).
-        first_row: Position of the first row. With minus the number of rows, every item counts as later.
+        min_common: The fewest common bits for each sum of two popcounts (`minimum_common`).
+        first_row: Position of the first row. Minus the number of rows puts all rows before all items, so that each row
+            is compared with every item.
         first_tile: First tile to scan.
         stop_tile: Tile after the last one to scan.
 
     Returns:
-        Row, position and common bits of each pair, int32. Their order depends only on the arguments.
+        Three (P,) int32 arrays: the row, the position of the item, and the number of common bits of each pair. Their
+        order depends only on the arguments.
     """
     buffers: Buffers = (np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.int64(0))
     margins = np.full(len(lists.runs), STEP)
@@ -48,19 +56,20 @@ def similar_in_tiles(
                 break
             allowed = lists.popcounts[start] - min_common[lists.popcounts[start] + min_popcount]
             if allowed >= 0:
-                buffers, late = _run(
+                buffers, late = _compare_run(
                     lists, planes, min_common, buffers, first_row, tile, start, stop, allowed, margins[run]
                 )
-                margins[run] = _adapted(margins[run], late, stop - start)
+                margins[run] = _next_margin(margins[run], late, stop - start)
     rows, positions, shared, count = buffers
     return rows[:count].copy(), positions[:count].copy(), shared[:count].copy()
 
 
 @kernel
-def _adapted(margin: int, late: int, rows: int) -> int:
-    """Return the new margin: planes to add beyond the allowed ones before the first check for overflow.
+def _next_margin(margin: int, late: int, rows: int) -> int:
+    """Return the margin for the next tile.
 
-    It grows if many rows needed a second check, and shrinks if few did.
+    The first check for overflow comes after m planes and the margin. The margin grows if more than 40 % of the rows
+    were late, that is, had columns left at the first check. It shrinks if fewer than 5 % were late.
     """
     if 5 * late > 2 * rows:
         return margin + max(margin // 2, STEP)
@@ -68,112 +77,129 @@ def _adapted(margin: int, late: int, rows: int) -> int:
 
 
 @kernel
-def _run(
+def _compare_run(
     lists: BitLists, planes: BitPlanes, min_common: Int64, buffers: Buffers, first_row: int, tile: int, start: int,
     stop: int, allowed: int, margin: int,
 ) -> tuple[Buffers, int]:  # fmt: skip
-    """Compare the rows [start, stop), all of one popcount, with one tile; return pairs and number of late rows."""
-    size = lists.popcounts[start]
-    places = _REGISTERS
-    while allowed >> places:
-        places += 1
-    counters = np.empty(WORDS * (1 + places), np.uint64)
-    prefix = min(-(-(allowed + margin) // STEP), -(-size // STEP)) * STEP
+    """Compare the rows [start, stop), which have the same popcount, with one tile.
+
+    Returns:
+        The buffers with the new pairs, and the number of late rows.
+    """
+    row_popcount = lists.popcounts[start]
+    digits = _REGISTER_DIGITS
+    while allowed >> digits:
+        digits += 1
+    counters = np.empty(WORDS * (1 + digits), np.uint64)
+    prefix = min(-(-(allowed + margin) // STEP), -(-row_popcount // STEP)) * STEP
     vectors, late, row = planes.lacking[tile], 0, start
     while True:
-        row, more = _next_left(vectors, lists.ranks, lists.starts, row, stop, prefix, allowed, places, counters)
-        late += more
+        row, more_late = _next_remaining_row(
+            vectors, lists.ranks, lists.starts, row, stop, prefix, allowed, digits, counters
+        )
+        late += more_late
         if row == stop:
             return buffers, late
-        buffers = _emit(
-            buffers, counters, places, allowed, row, first_row + row, tile, size, planes.popcounts, min_common
+        buffers = _append_pairs(
+            buffers, counters, digits, allowed, row, first_row + row, tile, row_popcount, planes.popcounts, min_common
         )
         row += 1
 
 
 @kernel
-def _next_left(
-    vectors: UInt64, ranks: UInt16, starts: Int64, row: int, stop: int, prefix: int, allowed: int, places: int,
+def _next_remaining_row(
+    vectors: UInt64, ranks: UInt16, starts: Int64, row: int, stop: int, prefix: int, allowed: int, digits: int,
     counters: UInt64,
 ) -> tuple[int, int]:  # fmt: skip
-    """Return the next row, from `row` on, with remaining columns, and the number of late rows up to it.
+    """Return the first row from `row` on that has remaining columns, and the number of late rows up to it.
 
-    The row is `stop` if no row has remaining columns. A row is late if its first check left columns. This loop is a
-    function of its own because numba counts references to every array that a loop rebinds.
+    The result is `stop` if no row has remaining columns. This loop is a separate function because Numba counts
+    references to every array that a loop rebinds, which costs time.
     """
     late = 0
     while row < stop:
         begin = np.uint64(starts[row])
-        outcome = _count(
-            vectors, ranks, begin, begin + np.uint64(prefix), np.uint64(starts[row + 1]), allowed, places, counters
+        outcome = _add_planes(
+            vectors, ranks, begin, begin + np.uint64(prefix), np.uint64(starts[row + 1]), allowed, digits, counters
         )
-        late += outcome != _EARLY
-        if outcome == _LEFT:
+        late += outcome != _FIRST_CHECK
+        if outcome == _NEVER:
             break
         row += 1
     return row, late
 
 
-@inline_kernel
-def _count(
+@inlined
+def _add_planes(
     vectors: UInt64,
     ranks: UInt16,
     at: np.uint64,
-    look: np.uint64,
+    next_check: np.uint64,
     end: np.uint64,
     allowed: int,
-    places: int,
+    digits: int,
     counters: UInt64,
 ) -> int:
-    """Add up the planes ranks[at:end] and return when all columns had overflowed (`_EARLY`, `_LATE` or `_LEFT`).
+    """Add up the planes with the ranks ranks[at:end] until all columns have overflowed.
 
-    If columns remain, `counters` holds the mask of overflowed columns, then the binary digits of the counts.
+    Args:
+        vectors: The planes of one tile.
+        ranks: Ranks of the planes to add.
+        at: Index of the first rank.
+        next_check: Index of the rank before which overflow is first checked, and then every 8 ranks.
+        end: Index after the last rank.
+        allowed: Number of planes that a counter can add without overflow.
+        digits: Number of binary digits of the counters.
+        counters: Output if columns remain: the mask of overflowed columns, then the digits of the counters.
+
+    Returns:
+        The check at which all columns had overflowed: `_FIRST_CHECK`, `_LATER_CHECK` or `_NEVER`.
     """
-    start = (1 << places) - 1 - allowed
-    one, two, four = _place(start, 0), _place(start, 1), _place(start, 2)
-    eight, sixteen, out = _place(start, 3), _place(start, 4), spread(np.uint64(0))
-    for place in range(_REGISTERS, places):
-        store(counters, np.uint64(WORDS * (1 + place)), _place(start, place))
-    outcome = _EARLY
-    while look <= end:
-        while at < look:
+    start = (1 << digits) - 1 - allowed
+    one, two, four = _digit_vector(start, 0), _digit_vector(start, 1), _digit_vector(start, 2)
+    eight, sixteen, overflowed = _digit_vector(start, 3), _digit_vector(start, 4), spread(np.uint64(0))
+    for digit in range(_REGISTER_DIGITS, digits):
+        store(counters, np.uint64(WORDS * (1 + digit)), _digit_vector(start, digit))
+    outcome = _FIRST_CHECK
+    while next_check <= end:
+        while at < next_check:
             one, two, four, carry = _add_eight(vectors, ranks, at, one, two, four)
             eight, carry = eight ^ carry, eight & carry
             sixteen, carry = sixteen ^ carry, sixteen & carry
-            for place in range(_REGISTERS, places):
-                digit = load(counters, np.uint64(WORDS * (1 + place)))
-                store(counters, np.uint64(WORDS * (1 + place)), digit ^ carry)
-                carry = digit & carry
-            out = out | carry
+            for digit in range(_REGISTER_DIGITS, digits):
+                value = load(counters, np.uint64(WORDS * (1 + digit)))
+                store(counters, np.uint64(WORDS * (1 + digit)), value ^ carry)
+                carry = value & carry
+            overflowed = overflowed | carry
             at += np.uint64(STEP)
-        if all_set(out):
+        if all_set(overflowed):
             return outcome
-        outcome = _LATE
-        look += np.uint64(STEP)
-    store(counters, np.uint64(0), out)
+        outcome = _LATER_CHECK
+        next_check += np.uint64(STEP)
+    store(counters, np.uint64(0), overflowed)
     store(counters, np.uint64(WORDS), one)
     store(counters, np.uint64(2 * WORDS), two)
     store(counters, np.uint64(3 * WORDS), four)
     store(counters, np.uint64(4 * WORDS), eight)
     store(counters, np.uint64(5 * WORDS), sixteen)
-    return _LEFT
+    return _NEVER
 
 
 @kernel
-def _place(value: int, place: int) -> Vector:
-    """Return a vector filled with the binary digit `place` of `value`."""
-    return spread(np.uint64((value >> place) & 1))
+def _digit_vector(value: int, digit: int) -> Vector:
+    """Return a vector in which all bits equal the binary digit of `value` with the number `digit`, from 0."""
+    return spread(np.uint64((value >> digit) & 1))
 
 
 @kernel
-def _plane(vectors: UInt64, ranks: UInt16, at: np.uint64) -> Vector:
+def _load_plane(vectors: UInt64, ranks: UInt16, at: np.uint64) -> Vector:
     """Load the plane of the bit whose rank is at ranks[at]."""
     return load(vectors, np.uint64(ranks[at]) * np.uint64(WORDS))
 
 
 @kernel
-def _sum(a: Vector, b: Vector, c: Vector) -> tuple[Vector, Vector]:
-    """Return sum and carry of three one-bit values in each lane (a full adder)."""
+def _full_adder(a: Vector, b: Vector, c: Vector) -> tuple[Vector, Vector]:
+    """Return the sum and the carry of three bits in each column."""
     return a ^ b ^ c, (a & b) | (c & (a | b))
 
 
@@ -181,44 +207,52 @@ def _sum(a: Vector, b: Vector, c: Vector) -> tuple[Vector, Vector]:
 def _add_eight(
     vectors: UInt64, ranks: UInt16, at: np.uint64, one: Vector, two: Vector, four: Vector
 ) -> tuple[Vector, Vector, Vector, Vector]:
-    """Add eight planes to the ones, twos and fours; return these and the carry into the eights (Harley-Seal)."""
-    a, b = _plane(vectors, ranks, at), _plane(vectors, ranks, at + np.uint64(1))
-    one, two_a = _sum(one, a, b)
-    a, b = _plane(vectors, ranks, at + np.uint64(2)), _plane(vectors, ranks, at + np.uint64(3))
-    one, two_b = _sum(one, a, b)
-    two, four_a = _sum(two, two_a, two_b)
-    a, b = _plane(vectors, ranks, at + np.uint64(4)), _plane(vectors, ranks, at + np.uint64(5))
-    one, two_a = _sum(one, a, b)
-    a, b = _plane(vectors, ranks, at + np.uint64(6)), _plane(vectors, ranks, at + np.uint64(7))
-    one, two_b = _sum(one, a, b)
-    two, four_b = _sum(two, two_a, two_b)
-    four, eight = _sum(four, four_a, four_b)
+    """Add eight planes to the three lowest digits, as the Harley-Seal algorithm does.
+
+    Returns:
+        The digits with the values 1, 2 and 4, and the carry into the digit with the value 8.
+    """
+    a, b = _load_plane(vectors, ranks, at), _load_plane(vectors, ranks, at + np.uint64(1))
+    one, two_a = _full_adder(one, a, b)
+    a, b = _load_plane(vectors, ranks, at + np.uint64(2)), _load_plane(vectors, ranks, at + np.uint64(3))
+    one, two_b = _full_adder(one, a, b)
+    two, four_a = _full_adder(two, two_a, two_b)
+    a, b = _load_plane(vectors, ranks, at + np.uint64(4)), _load_plane(vectors, ranks, at + np.uint64(5))
+    one, two_a = _full_adder(one, a, b)
+    a, b = _load_plane(vectors, ranks, at + np.uint64(6)), _load_plane(vectors, ranks, at + np.uint64(7))
+    one, two_b = _full_adder(one, a, b)
+    two, four_b = _full_adder(two, two_a, two_b)
+    four, eight = _full_adder(four, four_a, four_b)
     return one, two, four, eight
 
 
 @kernel
-def _emit(
-    buffers: Buffers, counters: UInt64, places: int, allowed: int, row: int, row_position: int, tile: int, size: int,
-    popcounts: Int64, min_common: Int64,
+def _append_pairs(
+    buffers: Buffers, counters: UInt64, digits: int, allowed: int, row: int, row_position: int, tile: int,
+    row_popcount: int, popcounts: Int64, min_common: Int64,
 ) -> Buffers:  # fmt: skip
-    """Append the remaining columns of one row that are later than it and similar by their own popcounts."""
+    """Append the similar items among the remaining columns of one row, and return the buffers.
+
+    The counters allow for the smallest popcount of the tile. So each item is tested again with its own popcount. Items
+    that are not later than the row are left out.
+    """
     rows, positions, shared, count = buffers
     if count + TILE > len(rows):
-        rows, positions, shared = _doubled(rows), _doubled(positions), _doubled(shared)
-    full = size + (1 << places) - 1 - allowed
+        rows, positions, shared = _double_capacity(rows), _double_capacity(positions), _double_capacity(shared)
+    offset = row_popcount + (1 << digits) - 1 - allowed
     for word in range(WORDS):
         remaining = ~counters[word]
         while remaining:
             column = popcount(~remaining & (remaining - np.uint64(1)))  # type: ignore[call-arg, var-annotated]
             remaining &= remaining - np.uint64(1)
             counted = 0
-            for place in range(places):
-                counted |= np.int64((counters[WORDS * (1 + place) + word] >> np.uint64(column)) & np.uint64(1)) << place
-            position, common = TILE * tile + 64 * word + column, full - counted
+            for digit in range(digits):
+                counted |= np.int64((counters[WORDS * (1 + digit) + word] >> np.uint64(column)) & np.uint64(1)) << digit
+            position, common = TILE * tile + 64 * word + column, offset - counted
             if (
                 position > row_position
                 and position < len(popcounts)
-                and common >= min_common[size + popcounts[position]]
+                and common >= min_common[row_popcount + popcounts[position]]
             ):
                 rows[count], positions[count], shared[count] = row, position, common
                 count += 1
@@ -226,9 +260,9 @@ def _emit(
 
 
 @kernel
-def _doubled(array: Int32) -> Int32:
+def _double_capacity(array: Int32) -> Int32:
     """Return a copy of the array with twice the capacity."""
     larger = np.empty(2 * len(array), np.int32)
-    for place in range(len(array)):
-        larger[place] = array[place]
+    for index in range(len(array)):
+        larger[index] = array[index]
     return larger

@@ -45,11 +45,11 @@ class BitsDescriptors(Descriptors):
     def index(self) -> Mapping[str, NDArray[Any]]:
         return self._planes._asdict()
 
-    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        return exact_pairs(self.bits, self._planes, self.recipe.threshold, begin, threads, advance)
+    def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        return exact_pairs(self.bits, self._planes, self.recipe.threshold, first_task, threads, advance)
 
-    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        return new_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
+    def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        return new_pairs(self.bits, self.recipe.threshold, old_count, first_task, threads, advance)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._tanimoto(left, right)
@@ -58,8 +58,8 @@ class BitsDescriptors(Descriptors):
     def _tanimoto(self) -> Similarity:
         return pairwise_tanimoto(self.bits)
 
-    def concatenate(self, newer: Self) -> Self:
-        bits, tie = np.concatenate([self.bits, newer.bits]), np.concatenate([self.tie, newer.tie])
+    def concatenate(self, new_items: Self) -> Self:
+        bits, tie = np.concatenate([self.bits, new_items.bits]), np.concatenate([self.tie, new_items.tie])
         return replace(self, bits=bits, tie=tie)
 
     def take(self, ids: Int32) -> Self:

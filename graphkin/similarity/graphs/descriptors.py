@@ -93,14 +93,14 @@ class GraphDescriptors(Descriptors):
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._similarity(left, right)
 
-    def concatenate(self, newer: Self) -> Self:
+    def concatenate(self, new_items: Self) -> Self:
         return replace(
             self,
-            features=Features.concatenate([self.features, newer.features]),
-            nodes=np.concatenate([self.nodes, newer.nodes]),
-            edges=np.concatenate([self.edges, newer.edges]),
-            tie=np.concatenate([self.tie, newer.tie]),
-            structures=[*self.structures, *newer.structures],
+            features=Features.concatenate([self.features, new_items.features]),
+            nodes=np.concatenate([self.nodes, new_items.nodes]),
+            edges=np.concatenate([self.edges, new_items.edges]),
+            tie=np.concatenate([self.tie, new_items.tie]),
+            structures=[*self.structures, *new_items.structures],
         )
 
     def take(self, ids: Int32) -> Self:
@@ -113,34 +113,36 @@ class GraphDescriptors(Descriptors):
             structures=[self.structures[id] for id in ids] if self.structures else (),
         )
 
-    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         match self.recipe.candidates:
             case "exact":
-                return self._exact_pairs(0, begin, threads, advance)
+                return self._exact_pairs(0, first_task, threads, advance)
             case "window":
-                # The window rule is one task, number 0. Nothing is left to yield if `begin` is 1.
-                return (self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(begin, 1))
+                # The window rule is one task, number 0. Nothing is left to yield if `first_task` is 1.
+                return (
+                    self.window.pairs(self._similarity, self.recipe.threshold, advance) for _ in range(first_task, 1)
+                )
 
-    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         if self.recipe.candidates == "window":
-            return super().new_pairs(older, begin, threads, advance)
-        return self._exact_pairs(older, begin, threads, advance)
+            return super().new_pairs(old_count, first_task, threads, advance)
+        return self._exact_pairs(old_count, first_task, threads, advance)
 
-    def _exact_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """Yield the pairs of graphs of similar size that contain an item with id ≥ `older`, one block per task."""
+    def _exact_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+        """Yield the pairs of graphs of similar size that contain an item with id ≥ `old_count`, one block per task."""
         window, similarity, no_ids = self.window, self._similarity, np.empty(0, np.int32)
         similarity(no_ids, no_ids)  # This computes the cached data once, before several threads need it.
 
         def pairs_of(targets: range) -> Pairs:
             first, second = window.all_candidates(targets.start, targets.stop)
-            is_newer = (window.order[first] >= older) | (window.order[second] >= older)
+            is_newer = (window.order[first] >= old_count) | (window.order[second] >= old_count)
             return window.similar_pairs(first[is_newer], second[is_newer], similarity, self.recipe.threshold)
 
         tasks = [
             range(len(self))[start : start + _TARGETS_PER_TASK] for start in range(0, len(self), _TARGETS_PER_TASK)
         ]
-        advance(sum(map(len, tasks[:begin])))
-        calls = (partial(pairs_of, targets) for targets in tasks[begin:])
-        for targets, pairs in zip(tasks[begin:], run_in_order(calls, threads), strict=True):
+        advance(sum(map(len, tasks[:first_task])))
+        calls = (partial(pairs_of, targets) for targets in tasks[first_task:])
+        for targets, pairs in zip(tasks[first_task:], run_in_order(calls, threads), strict=True):
             yield pairs
             advance(len(targets))

@@ -54,17 +54,17 @@ class MoleculeDescriptors(Descriptors):
     def index(self) -> Mapping[str, NDArray[Any]]:
         return self._planes._asdict()
 
-    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         match self.recipe.candidates:
             case "exact":
-                return exact_pairs(self.bits, self._planes, self.recipe.threshold, begin, threads, advance)
+                return exact_pairs(self.bits, self._planes, self.recipe.threshold, first_task, threads, advance)
             case "window":
-                return islice(self._window_pairs(advance), begin, None)
+                return islice(self._window_pairs(advance), first_task, None)
 
-    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         if self.recipe.candidates == "window":
-            return super().new_pairs(older, begin, threads, advance)
-        return new_pairs(self.bits, self.recipe.threshold, older, begin, threads, advance)
+            return super().new_pairs(old_count, first_task, threads, advance)
+        return new_pairs(self.bits, self.recipe.threshold, old_count, first_task, threads, advance)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._tanimoto(left, right)
@@ -73,14 +73,14 @@ class MoleculeDescriptors(Descriptors):
     def _tanimoto(self) -> Similarity:
         return pairwise_tanimoto(self.bits)
 
-    def concatenate(self, newer: Self) -> Self:
+    def concatenate(self, new_items: Self) -> Self:
         return replace(
             self,
-            bits=np.concatenate([self.bits, newer.bits]),
-            molwt=np.concatenate([self.molwt, newer.molwt]),
-            rings=np.concatenate([self.rings, newer.rings]),
-            heavy_atoms=np.concatenate([self.heavy_atoms, newer.heavy_atoms]),
-            tie=np.concatenate([self.tie, newer.tie]),
+            bits=np.concatenate([self.bits, new_items.bits]),
+            molwt=np.concatenate([self.molwt, new_items.molwt]),
+            rings=np.concatenate([self.rings, new_items.rings]),
+            heavy_atoms=np.concatenate([self.heavy_atoms, new_items.heavy_atoms]),
+            tie=np.concatenate([self.tie, new_items.tie]),
         )
 
     def take(self, ids: Int32) -> Self:

@@ -49,7 +49,7 @@ class NodeDescriptors(GraphDescriptors):
     def index(self) -> Mapping[str, NDArray[Any]]:
         return super().index() if self.recipe.kernel == "wl" else {}
 
-    def concatenate(self, newer: Self) -> Self:  # noqa: ARG002
+    def concatenate(self, new_items: Self) -> Self:  # noqa: ARG002
         raise Conflict(
             "nodes cannot be followed by others",
             expected="items that do not depend on each other",
@@ -63,18 +63,18 @@ class NodeDescriptors(GraphDescriptors):
             hint="a node that goes changes the subgraphs around it: ingest all files again",
         )
 
-    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         return (
-            super().pairs(begin, threads, advance)
+            super().pairs(first_task, threads, advance)
             if self.recipe.kernel == "wl"
-            else self._nearby_pairs(begin, threads, advance)
+            else self._nearby_pairs(first_task, threads, advance)
         )
 
-    def _nearby_pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def _nearby_pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         tasks = [range(len(self))[start : start + _SOURCES] for start in range(0, len(self), _SOURCES)]
-        advance(sum(map(len, tasks[:begin])))
-        calls = (partial(nearby_pairs, self.links, sources, self.recipe.radius) for sources in tasks[begin:])
-        for sources, (left, right, distance) in zip(tasks[begin:], run_in_order(calls, threads), strict=True):
+        advance(sum(map(len, tasks[:first_task])))
+        calls = (partial(nearby_pairs, self.links, sources, self.recipe.radius) for sources in tasks[first_task:])
+        for sources, (left, right, distance) in zip(tasks[first_task:], run_in_order(calls, threads), strict=True):
             similarity = 1 / (1 + distance.astype(np.float64))
             mask = similarity >= self.recipe.threshold
             yield Pairs(left[mask], right[mask], similarity[mask])

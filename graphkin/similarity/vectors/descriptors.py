@@ -49,30 +49,32 @@ class VectorDescriptors(Descriptors):
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._vectors.cosines(left, right)
 
-    def concatenate(self, newer: Self) -> Self:
-        vectors, tie = np.concatenate([self.vectors, newer.vectors]), np.concatenate([self.tie, newer.tie])
+    def concatenate(self, new_items: Self) -> Self:
+        vectors, tie = np.concatenate([self.vectors, new_items.vectors]), np.concatenate([self.tie, new_items.tie])
         return replace(self, vectors=vectors, tie=tie)
 
     def take(self, ids: Int32) -> Self:
         return replace(self, vectors=self.vectors[ids], tie=self.tie[ids])
 
-    def pairs(self, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         size = len(self)
         tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(row, size, _COLUMNS)]
-        return self._run(tasks, begin, threads, advance)
+        return self._run(tasks, first_task, threads, advance)
 
-    def new_pairs(self, older: int, begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         size = len(self)
-        tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(max(row, older), size, _COLUMNS)]
-        return self._run(tasks, begin, threads, advance)
+        tasks = [
+            (row, column) for row in range(0, size, _ROWS) for column in range(max(row, old_count), size, _COLUMNS)
+        ]
+        return self._run(tasks, first_task, threads, advance)
 
-    def _run(self, tasks: list[tuple[int, int]], begin: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def _run(self, tasks: list[tuple[int, int]], first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         size, vectors = len(self), self._vectors
         work = np.cumsum([min(_ROWS, size - row) * min(_COLUMNS, size - column) for row, column in tasks])
         progress = np.append(0, size * work // work.max(initial=1)).astype(np.int64)
-        advance(int(progress[begin]))
-        calls = (partial(self._similar_pairs, vectors, row, column) for row, column in tasks[begin:])
-        for task, pairs in enumerate(run_in_order(calls, threads), begin):
+        advance(int(progress[first_task]))
+        calls = (partial(self._similar_pairs, vectors, row, column) for row, column in tasks[first_task:])
+        for task, pairs in enumerate(run_in_order(calls, threads), first_task):
             yield pairs
             advance(int(progress[task + 1] - progress[task]))
 
