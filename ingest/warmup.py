@@ -33,8 +33,8 @@ def compile_kernels(warmup_descriptors: Descriptors, top_k: int) -> None:
 def compile_growth(warmup_descriptors: Descriptors, graph: Graph, forest: Edges, top_k: int) -> None:
     """Run the compiled stages that only an append uses.
 
-    Numba compiles a kernel separately for writable and read-only arrays. The arrays of the warmup descriptors are therefore writable
-    exactly where those of the graph and of the forest are.
+    Numba compiles a kernel separately for writable and read-only arrays. So the arrays that are compiled for here are
+    writable exactly where those of the graph and of the forest are.
     """
 
     def like(values: Sequence[float], array: NDArray[T]) -> NDArray[T]:

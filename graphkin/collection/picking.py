@@ -13,7 +13,7 @@ from graphkin.similarity.kind import Advance, Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.stored_index import load_or_compute_index
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_break_hashes
+from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Float32, Float64, Int32, Int64, UInt64
 
 
@@ -128,6 +128,6 @@ def _ties(generation: Generation) -> UInt64:
     kind = kind_of(generation)
 
     def make() -> _Ties:
-        return _Ties(tie_break_hashes(kind.digests(generation, kind.recipe(generation.manifest.recipe))))
+        return _Ties(tie_ranks(kind.digests(generation, kind.recipe(generation.manifest.recipe))))
 
     return load_or_compute_index(generation, "ties", _Ties, lambda cached: len(cached.tie) == generation.size, make).tie

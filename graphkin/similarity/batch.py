@@ -80,7 +80,7 @@ class BatchSearch:
         parts = list[Matches]()
         for start_threshold, required in self._start_thresholds:
             if len(remaining):
-                matches = self._search_block(remaining, rounded(start_threshold))
+                matches = self._search_block(remaining, as_float32(start_threshold))
                 is_done = np.bincount(matches.query, minlength=len(remaining)) >= required
                 mask = is_done[matches.query]
                 parts.append(Matches(remaining[matches.query[mask]], matches.ids[mask], matches.similarity[mask]))

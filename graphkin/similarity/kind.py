@@ -17,7 +17,7 @@ from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
 from graphkin.similarity.threads import run_in_order
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.identity import content_digests
 from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64, Links, Mask, UInt64
 

@@ -101,7 +101,7 @@ class TanimotoSearch(Search):
             )
         # After an append, the stored planes lack the new items. Building the planes of all items takes no longer than
         # reading stored planes.
-        is_complete = generation.indexed == generation.size
+        is_complete = generation.indexed_count == generation.size
         stored_planes = (
             load_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
         )

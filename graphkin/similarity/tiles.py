@@ -129,7 +129,7 @@ def _next_remaining_row(
     return row, late
 
 
-@inlined
+@inline_kernel
 def _add_planes(
     vectors: UInt64,
     ranks: UInt16,

@@ -39,7 +39,7 @@ def content_digests(contents: Iterable[str], seed: int) -> bytes:
     return b"".join(digests)
 
 
-def tie_break_hashes(digests: bytes | NDArray[Any]) -> UInt64:
+def tie_ranks(digests: bytes | NDArray[Any]) -> UInt64:
     """Return the rank of items of equal similarity, (N,) uint64: the first half of each of the concatenated digests."""
     return np.frombuffer(digests, "<u8")[::2].copy()
 

@@ -17,8 +17,8 @@ from graphkin.similarity.hits import Hits
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors, Kind, Query, Search
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.base import Generation, rounded
-from graphkin.store.identity import content_digest, tie_break_hashes
+from graphkin.store.base import Generation, as_float32
+from graphkin.store.identity import content_digest, tie_ranks
 from graphkin.store.records import Edges
 
 MOST_LETTERS = 50
@@ -128,11 +128,11 @@ class Words(Kind[WordRecipe]):
     max_size = MOST_LETTERS
 
     def descriptors(self, items: pa.Table, recipe: WordRecipe) -> WordDescriptors:
-        tie = tie_break_hashes(fixed_width_array(items["digest"], "<u8"))
+        tie = tie_ranks(fixed_width_array(items["digest"], "<u8"))
         return WordDescriptors(items["structure"].to_pylist(), recipe, tie)
 
     def descriptors_of(self, generation: Generation, recipe: WordRecipe, digests: bytes) -> WordDescriptors:
-        return WordDescriptors(list(generation.structures()), recipe, tie_break_hashes(digests))
+        return WordDescriptors(list(generation.structures()), recipe, tie_ranks(digests))
 
     def warmup_descriptors(self, recipe: WordRecipe) -> WordDescriptors:
         return WordDescriptors(["one", "two"], recipe, np.arange(2, dtype=np.uint64))

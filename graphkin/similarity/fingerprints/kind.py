@@ -14,7 +14,7 @@ from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.packed import MAX_BITS, read_fingerprint, word_count
 from graphkin.similarity.tanimoto import TanimotoSearch
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_break_hashes
+from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Edges, FingerprintType, Float64
 
 
@@ -41,10 +41,10 @@ class FingerprintKind(Kind[BitsRecipe]):
 
     def descriptors(self, items: pa.Table, recipe: BitsRecipe) -> BitsDescriptors:
         bits = fixed_width_array(items["fingerprint"], "<u8").reshape(len(items), -1)
-        return BitsDescriptors(recipe, bits, tie_break_hashes(fixed_width_array(items["digest"], "<u8")))
+        return BitsDescriptors(recipe, bits, tie_ranks(fixed_width_array(items["digest"], "<u8")))
 
     def descriptors_of(self, generation: Generation, recipe: BitsRecipe, digests: bytes) -> BitsDescriptors:
-        return BitsDescriptors(recipe, generation.fingerprints().words, tie_break_hashes(digests))
+        return BitsDescriptors(recipe, generation.fingerprints().words, tie_ranks(digests))
 
     def warmup_descriptors(self, recipe: BitsRecipe) -> BitsDescriptors:
         return BitsDescriptors(recipe, np.ones((2, word_count(recipe.bits)), np.uint64), np.arange(2, dtype=np.uint64))

@@ -19,7 +19,7 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.window import Similarity, Window
-from graphkin.store.identity import tie_break_hashes
+from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Float64, Int32, UInt64
 
 _TARGETS_PER_TASK = 256
@@ -55,7 +55,7 @@ class GraphDescriptors(Descriptors):
             features=Features(np.append(0, np.cumsum(lengths)), subtree, list_arrays(items["count"])[1]),
             nodes=np.asarray(items["nodes"]),
             edges=np.asarray(items["edges"]),
-            tie=tie_break_hashes(fixed_width_array(items["digest"], "<u8")),
+            tie=tie_ranks(fixed_width_array(items["digest"], "<u8")),
             structures=items["structure"].to_pylist() if recipe.kernel != "wl" else (),
         )
 

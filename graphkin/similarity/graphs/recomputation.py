@@ -15,7 +15,7 @@ from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.stored_index import load_index
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_break_hashes
+from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Edges, Float64
 
 _BLOCK_EDGES = 1000  # per call of the kernel: GraKeL compares all graphs of a call, up to 2,000, with each other
@@ -27,8 +27,8 @@ def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
     The stored index provides the features of the first `generation.indexed_count` items. Features of later items, or
     of all items if no index is stored, are computed from the structures.
     """
-    stored = load_index(generation, SubtreeIndex, lambda index: index.is_valid_for(generation.indexed))
-    begin = generation.indexed if stored else 0
+    stored = load_index(generation, SubtreeIndex, lambda index: index.is_valid_for(generation.indexed_count))
+    begin = generation.indexed_count if stored else 0
     batches = (batch.column(0).to_pylist() for batch in generation.columns([generation.manifest.structure], begin))
     parts = (Features.from_structures([read_structure(text, recipe) for text in texts], recipe) for texts in batches)
     return Features.concatenate([*([stored.features] if stored else []), *parts])
@@ -55,9 +55,7 @@ def descriptors_of(generation: Generation, recipe: StructureRecipe, digests: byt
     """
     nodes, edges = (generation.column(name).astype(np.int32) for name in ("nodes", "edges"))
     structures = [] if recipe.kernel == "wl" else [*generation.structures()]
-    return GraphDescriptors(
-        recipe, features_of(generation, recipe), nodes, edges, tie_break_hashes(digests), structures
-    )
+    return GraphDescriptors(recipe, features_of(generation, recipe), nodes, edges, tie_ranks(digests), structures)
 
 
 def recompute_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:

@@ -14,7 +14,7 @@ from graphkin.similarity.graphs.wl import Features, normalize
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.stored_index import load_index, load_or_compute_index
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float64, Int32, Int64
 
 
@@ -43,7 +43,7 @@ class GraphSearch(Search):
         def build() -> SubtreeIndex:
             return SubtreeIndex.from_features(features_of(generation, self._recipe))
 
-        is_complete = generation.indexed == generation.size
+        is_complete = generation.indexed_count == generation.size
         stored = load_index(generation, SubtreeIndex, fits) if is_complete else None
         key = f"{self._recipe.model_dump_json(include={'labels', 'iterations'})} {version('graphkin')}"
         return stored or load_or_compute_index(generation, key, SubtreeIndex, fits, build)

@@ -17,7 +17,7 @@ from graphkin.similarity.molecules.recomputation import recompute_fingerprints, 
 from graphkin.similarity.molecules.search import MoleculeSearch
 from graphkin.similarity.molecules.substructures import MoleculeSubstructures, read_pattern
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_break_hashes
+from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Edges, FingerprintType, Float64
 
 
@@ -41,7 +41,7 @@ class MoleculeKind(Kind[MoleculeRecipe]):
             molwt=np.asarray(items["molwt"]),
             rings=np.asarray(items["rings"]),
             heavy_atoms=np.asarray(items["heavy_atoms"]),
-            tie=tie_break_hashes(fixed_width_array(items["digest"], "<u8")),
+            tie=tie_ranks(fixed_width_array(items["digest"], "<u8")),
         )
 
     def descriptors_of(self, generation: Generation, recipe: MoleculeRecipe, digests: bytes) -> MoleculeDescriptors:
@@ -51,7 +51,7 @@ class MoleculeKind(Kind[MoleculeRecipe]):
             molwt=generation.column("molwt"),
             rings=generation.column("rings").astype(np.int32),
             heavy_atoms=generation.column("heavy_atoms").astype(np.int32),
-            tie=tie_break_hashes(digests),
+            tie=tie_ranks(digests),
         )
 
     def warmup_descriptors(self, recipe: MoleculeRecipe) -> MoleculeDescriptors:

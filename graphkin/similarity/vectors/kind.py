@@ -17,7 +17,7 @@ from graphkin.similarity.vectors.recomputation import recompute_similarities, st
 from graphkin.similarity.vectors.search import VectorSearch, vectors_of
 from graphkin.similarity.vectors.text import format_vector, read_vector
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_break_hashes
+from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Edges, Float64
 
 _EXCERPT = 200
@@ -37,10 +37,10 @@ class VectorKind(Kind[VectorRecipe]):
 
     def descriptors(self, items: pa.Table, recipe: VectorRecipe) -> VectorDescriptors:
         vectors = fixed_width_array(items["vector"], "<f4").reshape(len(items), -1)
-        return VectorDescriptors(recipe, vectors, tie_break_hashes(fixed_width_array(items["digest"], "<u8")))
+        return VectorDescriptors(recipe, vectors, tie_ranks(fixed_width_array(items["digest"], "<u8")))
 
     def descriptors_of(self, generation: Generation, recipe: VectorRecipe, digests: bytes) -> VectorDescriptors:
-        return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_break_hashes(digests))
+        return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_ranks(digests))
 
     def warmup_descriptors(self, recipe: VectorRecipe) -> VectorDescriptors:
         return VectorDescriptors(recipe, np.ones((2, recipe.dimension), np.float32), np.arange(2, dtype=np.uint64))

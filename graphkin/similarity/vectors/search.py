@@ -8,7 +8,7 @@ from graphkin.similarity.stored_index import load_index, load_or_compute_index
 from graphkin.similarity.vectors.cosine import Vectors, margin
 from graphkin.similarity.vectors.recipe import VectorRecipe
 from graphkin.similarity.vectors.recomputation import stored_vectors
-from graphkin.store.base import Generation, rounded
+from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
 
@@ -60,6 +60,6 @@ def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
     def read() -> Vectors:
         return Vectors.from_rows(stored_vectors(generation, recipe))
 
-    is_complete = generation.indexed == generation.size
+    is_complete = generation.indexed_count == generation.size
     indexed = load_index(generation, Vectors, fits) if is_complete else None
     return indexed or load_or_compute_index(generation, "vectors 1", Vectors, fits, read)

@@ -18,7 +18,7 @@ from graphkin.similarity.join import Pairs
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.base import Generation
-from graphkin.store.identity import tie_break_hashes
+from graphkin.store.identity import tie_ranks
 
 
 def as_sets(clusters: Clusters) -> list[tuple[int, frozenset[int]]]:
@@ -68,8 +68,8 @@ def test_butina_below_and_above_the_stored_threshold_equals_rdkit(
     molecules = nci_molecules[:300]
     similar = similarities([generators["morgan"](each) for each in molecules]) >= threshold
     opened = generation(molecules)
-    tie = tie_break_hashes(MoleculeKind().digests(opened, resolve()))
-    assert set(as_sets(butina(opened, threshold, 2))) == rdkit_clusters(similar, tie)
+    tie = tie_ranks(MoleculeKind().digests(opened, resolve()))
+    assert set(as_sets(butina_clusters(opened, threshold, 2))) == rdkit_clusters(similar, tie)
 
 
 def test_butina_refuses_more_pairs_than_the_limit(
