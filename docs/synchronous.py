@@ -16,7 +16,7 @@ TARGET = ROOT / "graphkin" / "client" / "synchronous"
 
 NAMES = {
     "AsyncClient": "Client",
-    "AsyncClosing": "Closing",
+    "AsyncCancellation": "Cancellation",
     "AsyncCollection": "Collection",
     "AsyncConnection": "Connection",
     "AsyncGenerationReader": "GenerationReader",

@@ -1,4 +1,4 @@
-"""The Python client for every endpoint of the API. It needs neither torch nor RDKit.
+"""Python client for the REST API. It covers every endpoint and needs neither torch nor RDKit.
 
     with Graphkin("http://localhost:8000") as server:
         nci = server.collection("nci")
@@ -11,14 +11,14 @@
         async for item in nci.items():
             ...
 
-Replies are models of `graphkin.protocol.replies`, bulk data are Arrow tables, and errors are those of
-`graphkin.protocol.errors`. The package `synchronous` is generated from `asynchronous` by `make docs`.
+Methods return the models of `graphkin.protocol.replies` and Arrow tables for bulk data. They raise the errors of
+`graphkin.protocol.errors`. `make docs` generates the package `synchronous` from `asynchronous`.
 """
 
 from graphkin.client.asynchronous.collection import AsyncCollection
 from graphkin.client.asynchronous.server import AsyncGraphkin
-from graphkin.client.patience import PATIENCE
+from graphkin.client.retries import RETRY_SECONDS
 from graphkin.client.synchronous.collection import Collection
 from graphkin.client.synchronous.server import Graphkin
 
-__all__ = ["PATIENCE", "AsyncCollection", "AsyncGraphkin", "Collection", "Graphkin"]
+__all__ = ["RETRY_SECONDS", "AsyncCollection", "AsyncGraphkin", "Collection", "Graphkin"]

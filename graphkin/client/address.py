@@ -1,4 +1,4 @@
-"""The server's URL, without credentials in messages, and the header that authenticates requests."""
+"""Parsing of a server's URL, and the header that authenticates requests."""
 
 import os
 import re
@@ -7,30 +7,32 @@ import httpx
 
 from graphkin.protocol.errors import InvalidInput
 
-_EXPECTED = "http://HOST:PORT"
-_KEY = "GRAPHKIN_API_KEY"
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, 2.1
+_URL_FORM = "http://HOST:PORT"
+_KEY_VARIABLE = "GRAPHKIN_API_KEY"
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, section 2.1
 
 
-def read_address(url: str) -> httpx.URL:
+def parse_server_url(url: str) -> httpx.URL:
     """Parse the URL of a server.
 
     Raises:
-        InvalidInput: The text is not the URL of a server.
+        InvalidInput: `url` is malformed, its scheme is not http or https, or it has no host.
     """
     try:
         base = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise InvalidInput(f"not a URL: {error}", given=without_credentials(url), expected=_EXPECTED) from error
+        raise InvalidInput(f"not a URL: {error}", given=without_credentials(url), expected=_URL_FORM) from error
     if base.scheme not in ("http", "https") or not base.host:
-        raise InvalidInput("not the URL of a server", given=without_credentials(url), expected=_EXPECTED)
+        raise InvalidInput("not the URL of a server", given=without_credentials(url), expected=_URL_FORM)
     return base
 
 
-def authorization(base: httpx.URL, key: str | None) -> dict[str, str]:
-    """Return the header with the API key, or no header if there is no key.
+def authorization_header(base: httpx.URL, key: str | None) -> dict[str, str]:
+    """Return the Authorization header with the API key, or an empty mapping if there is no key.
 
-    The key is `key`, or the environment's GRAPHKIN_API_KEY unless the URL has a user.
+    Args:
+        base: URL of the server. If it has a user, httpx sends basic authentication and the environment is ignored.
+        key: API key; default: GRAPHKIN_API_KEY in the environment.
 
     Raises:
         InvalidInput: The key is malformed, or both `key` and a user in the URL are set. The error does not show the
@@ -38,16 +40,16 @@ def authorization(base: httpx.URL, key: str | None) -> dict[str, str]:
     """
     if key is not None and base.userinfo:
         raise InvalidInput("a key and a user in the URL go by the same header", expected="one of them")
-    token = key if key is not None or base.userinfo else os.environ.get(_KEY, "").strip() or None
+    token = key if key is not None or base.userinfo else os.environ.get(_KEY_VARIABLE, "").strip() or None
     if token is None:
         return {}
     if not _TOKEN.fullmatch(token):
-        source = f"in {_KEY}" if key is None else "as key"
+        source = f"in {_KEY_VARIABLE}" if key is None else "as key"
         raise InvalidInput(f"what is given {source} can be no key", expected="what `graphkin keys create` printed")
     return {"Authorization": f"Bearer {token}"}
 
 
 def without_credentials(url: str) -> str:
-    """Return the URL without user and password, even if it is malformed."""
+    """Remove user and password from a URL, which may be malformed."""
     scheme, separator, rest = url.rpartition("://")
     return scheme + separator + rest.rpartition("@")[2]

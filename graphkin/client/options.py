@@ -6,7 +6,7 @@ from graphkin.protocol.values import Pad, Rank
 
 
 class PolicyOptions(TypedDict, total=False):
-    """Parameters of a policy, documented in `graphkin.protocol.policy.Policy`. The server has their defaults."""
+    """Parameters of a sampling policy. The server has defaults. `graphkin.protocol.policy.Policy` documents them."""
 
     k: int
     length: int

@@ -11,8 +11,8 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from graphkin.client import PATIENCE, Collection, Graphkin
-from graphkin.client.synchronous.reading import collection_path
+from graphkin.client import RETRY_SECONDS, Collection, Graphkin
+from graphkin.client.synchronous.generation_reader import collection_path
 from graphkin.protocol.errors import (
     BadRequest,
     Conflict,
@@ -100,7 +100,7 @@ class OnlineSource(Source):
         generation: Id of the generation to read; by default the current one. It stays the same for the source's
             lifetime.
         last: The last epoch that training needs; None if unknown.
-        patience: Seconds for which requests to an unreachable or busy server are repeated.
+        retry_seconds: Seconds for which requests to an unreachable or busy server are repeated.
         epochs: Files to read positives from. Everything else still comes from the server.
 
     Raises:
@@ -118,10 +118,10 @@ class OnlineSource(Source):
         *,
         generation: str | None = None,
         last: int | None = None,
-        patience: float = PATIENCE,
+        retry_seconds: float = RETRY_SECONDS,
         epochs: EpochFolder | None = None,
     ) -> None:
-        self._server = Graphkin(url, patience=patience)
+        self._server = Graphkin(url, retry_seconds=retry_seconds)
         try:
             self._collection = self._server.collection(collection, generation)
             reader = self._collection

@@ -7,10 +7,10 @@ from typing import Any, Protocol, TypeVar
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception, stop_before_delay
 
-from graphkin.client.address import authorization, read_address, without_credentials
-from graphkin.client.answers import error_from_reply, require_version
-from graphkin.client.closing import AsyncClosing
-from graphkin.client.patience import pause
+from graphkin.client.address import authorization_header, parse_server_url, without_credentials
+from graphkin.client.cancellation import AsyncCancellation
+from graphkin.client.responses import error_from_reply, require_version
+from graphkin.client.retries import pause
 from graphkin.protocol.errors import Closed, Unavailable
 
 Result_co = TypeVar("Result_co", covariant=True)
@@ -20,11 +20,11 @@ Parameters = Mapping[str, Any]
 
 JSON = "application/json"
 
-_TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without data
+_TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without data; fewer to connect
 
 
-class Request(Protocol[Result_co]):
-    """A request that can be retried."""
+class Attempt(Protocol[Result_co]):
+    """A function that sends a request once and returns the result."""
 
     async def __call__(self) -> Result_co: ...
 
@@ -32,63 +32,77 @@ class Request(Protocol[Result_co]):
 class AsyncConnection:
     """A connection to the server at `url`. Safe to share, between threads or between the tasks of one event loop.
 
-    The API key, or the user and password in the URL (basic authentication), are sent with each request. They do not
-    appear in errors, logs or the `url` attribute.
+    Authentication:
+        The API key, or the user and password in the URL (basic authentication), are sent with each request. They do not
+        appear in errors, logs or the `url` attribute.
 
-    Until a server has answered once, requests fail immediately. After that, a request is retried while the server is
-    unreachable or busy, with jitter and not before the server's Retry-After, for up to `patience` seconds; then it
-    raises `Unavailable`. Retrying is safe because every request only reads.
+    Retries:
+        Until a server has answered once, a request to an unreachable server fails immediately, because the URL may be
+        wrong. Later requests are retried while the server is unreachable or busy, and raise `Unavailable` after
+        `retry_seconds`. Pauses have jitter and last at least as long as the server's Retry-After. Retries are safe
+        because all requests only read.
 
-    The server's version is checked on the first request and after each loss of the connection.
+    Versions:
+        The server's version is checked before the first request and after each loss of the connection.
 
     Args:
         url: URL of the server.
-        patience: Seconds for which a request is retried.
+        retry_seconds: Maximum number of seconds for which a request is retried.
         key: API key; default: GRAPHKIN_API_KEY in the environment.
     """
 
-    def __init__(self, url: str, patience: float, key: str | None = None) -> None:
-        base = read_address(url)
+    def __init__(self, url: str, retry_seconds: float, key: str | None = None) -> None:
+        base = parse_server_url(url)
         self.url = without_credentials(url)
-        self._patience = patience
+        self._retry_seconds = retry_seconds
         self._client = httpx.AsyncClient(
             base_url=base.copy_with(userinfo=b""),
             auth=(base.username, base.password) if base.userinfo else None,
-            headers=authorization(base, key),
+            headers=authorization_header(base, key),
             timeout=_TIMEOUT,
         )
-        self._has_answered = False  # a server of the right version has answered
-        self._is_verified = False  # and the connection has not been lost since
-        self._closing = AsyncClosing()
+        self._has_answered = False  # whether a server of a compatible version has ever answered
+        self._is_verified = False  # whether it has, and the connection has not been lost since
+        self._cancellation = AsyncCancellation()
         self._retrying = AsyncRetrying(
             retry=retry_if_exception(self._is_retryable),
             wait=pause,
-            stop=stop_before_delay(patience),
-            sleep=self._closing.sleep,
+            stop=stop_before_delay(retry_seconds),
+            sleep=self._cancellation.sleep,
             reraise=True,
         )
 
     async def fetch(
         self, path: str, parameters: Parameters, accept: str = JSON, body: Parameters | None = None
     ) -> httpx.Response:
-        """Return the complete reply. With `body`, the request is a POST."""
+        """Send a request, with retries, and return the complete response. With `body`, the method is POST.
+
+        Raises:
+            GraphkinError: The error that the server reports.
+            Closed: The connection is closed.
+        """
 
         async def receive() -> httpx.Response:
             async with self.stream(path, parameters, accept, body) as reply:
                 await reply.aread()
                 return reply
 
-        return await self.attempt(receive)
+        return await self.retry(receive)
 
-    async def attempt(self, request: Request[Result]) -> Result:
-        """Run `request`, which calls `stream`, with retries, and return its result."""
-        with self._closing.running():
+    async def retry(self, attempt: Attempt[Result]) -> Result:
+        """Call `attempt`, which uses `stream`, until it succeeds or the retries are exhausted, and return its result.
+
+        Raises:
+            GraphkinError: The error of the last attempt.
+            Closed: The connection is closed.
+        """
+        with self._cancellation.scope():
             try:
-                return await self._retrying(request)
+                return await self._retrying(attempt)
             except Unavailable as error:
                 self._require_open()
                 if self._has_answered:
-                    error.hint = error.hint or f"tried again for up to {self._patience:g} seconds"
+                    error.hint = error.hint or f"tried again for up to {self._retry_seconds:g} seconds"
                 raise
         raise self._closed_error()
 
@@ -96,22 +110,23 @@ class AsyncConnection:
     async def stream(
         self, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
     ) -> AsyncIterator[httpx.Response]:
-        """Open a reply for streaming, in a single attempt.
+        """Send a request once and yield the response, whose body has not been read. With `body`, the method is POST.
 
         Raises:
-            Unavailable: The connection breaks off.
-            GraphkinError: The error that the reply stands for.
+            Unavailable: The server is unreachable or the connection breaks.
+            GraphkinError: The error that the server reports.
+            Closed: The connection is closed.
         """
         self._require_open()
         if not self._is_verified:
             await self._require_version()
         method = "GET" if body is None else "POST"
         query = {name: value for name, value in parameters.items() if value is not None}
-        async with self._reply(method, path, query, accept, body) as reply:
+        async with self._open_response(method, path, query, accept, body) as reply:
             yield reply
 
     @asynccontextmanager
-    async def _reply(
+    async def _open_response(
         self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
     ) -> AsyncIterator[httpx.Response]:
         request = self._client.build_request(
@@ -120,7 +135,7 @@ class AsyncConnection:
             params=parameters,
             json=body,
             headers={"Accept": accept},
-            extensions=self._closing.extensions,
+            extensions=self._cancellation.extensions,
         )
         try:
             async with aclosing(await self._client.send(request, stream=True)) as reply:
@@ -128,7 +143,7 @@ class AsyncConnection:
                     await reply.aread()
                     raise error_from_reply(reply)
                 yield reply
-        except RuntimeError:  # raised by httpx if the client was closed meanwhile
+        except RuntimeError:  # httpx raises it if another thread or task has closed the client
             self._require_open()
             raise
         except httpx.RequestError as error:
@@ -141,7 +156,7 @@ class AsyncConnection:
             ) from error
 
     async def _require_version(self) -> None:
-        async with self._reply("GET", "/openapi.json", {}, JSON) as reply:
+        async with self._open_response("GET", "/openapi.json", {}, JSON) as reply:
             await reply.aread()
             require_version(reply, self.url)
         self._has_answered = self._is_verified = True
@@ -150,13 +165,13 @@ class AsyncConnection:
         return isinstance(error, Unavailable) and (self._has_answered or error.retry_after is not None)
 
     def _require_open(self) -> None:
-        if self._closing.closed:
+        if self._cancellation.is_cancelled:
             raise self._closed_error()
 
     def _closed_error(self) -> Closed:
         return Closed("this connection is closed", given=self.url)
 
     async def aclose(self) -> None:
-        """Close the connection without waiting. Pending requests raise `Closed`."""
-        self._closing.close()
+        """Close the connection immediately. Pending requests raise `Closed`."""
+        self._cancellation.cancel()
         await self._client.aclose()

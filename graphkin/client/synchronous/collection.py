@@ -9,10 +9,10 @@ from typing import Any, BinaryIO, Unpack
 import numpy as np
 import pyarrow as pa
 
+from graphkin.client.arrow_streams import RowCollector
 from graphkin.client.options import PolicyOptions
-from graphkin.client.rows import Rows
 from graphkin.client.synchronous.connection import Connection
-from graphkin.client.synchronous.reading import GenerationReader
+from graphkin.client.synchronous.generation_reader import GenerationReader
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.replies import (
     CliffsPage,
@@ -62,19 +62,26 @@ _BLOCK = 100_000  # items per request
 
 
 class Collection:
-    """One generation of a collection, returned by `collection` of a server.
+    """One generation of a collection on a server.
 
-    All data read through this object is of that generation, even after another one is published. Once the generation
-    has been deleted, reading raises `Deleted`. A reply of another generation raises `GenerationChanged`.
-    `min_similarity` ranges from the stored threshold, its default, to 1; a lower value raises `InvalidInput`.
+    The method `collection` of a server returns it.
+
+    Consistency:
+        All methods read the same generation, even after another one is published. If the generation has been deleted,
+        they raise `Deleted`. If a response is of another generation, for example because a proxy caches responses, they
+        raise `GenerationChanged`.
+
+    Similarity thresholds:
+        In methods that read stored edges, `min_similarity` ranges from the stored threshold, which is the default, to
+        1. A lower value raises `InvalidInput`.
 
     Attributes:
         name: Name of the collection.
-        kind: Kind of its items, such as `molecule`, `graph` or `node`.
+        kind: Kind of the items, such as `molecule`, `graph` or `node`.
         generation: Id of the generation.
         size: Number of items; their ids are 0 to size - 1.
-        manifest: Recipe, versions, inputs and counts.
-        detail: The server's description of the collection, with the ids of all generations.
+        manifest: Recipe, versions, inputs and counts of the generation.
+        detail: The server's description of the collection, which lists the ids of all generations.
     """
 
     def __init__(self, connection: Connection, detail: CollectionDetail) -> None:
@@ -101,21 +108,27 @@ class Collection:
     def items(
         self, *, smiles: str | None = None, name: str | None = None, inchikey: str | None = None
     ) -> Iterator[Item]:
-        """Iterate over all items by id, or over those with a structure, name or InChIKey; set at most one argument."""
+        """Iterate over the items with a structure, name or InChIKey, or over all items, in id order.
+
+        Set at most one argument.
+        """
         query = {"smiles": smiles, "name": name, "inchikey": inchikey}
         for page in self._reader.pages(ItemsPage, "items", query):
             yield from page.items
 
     def rejections(self, rerun: bool = False) -> Iterator[Rejection]:
-        """Iterate over the rejected records in input order.
+        """Iterate over the records that the ingest rejected, in input order.
 
-        With `rerun`, these are the records of the latest run that produced this generation again.
+        With `rerun`, iterate over the rejected records of the latest run that gave this generation again.
         """
         for page in self._reader.pages(RejectionsPage, "rejections", {"rerun": rerun}):
             yield from page.rejections
 
     def structure(self, *, smiles: str | None = None, inchi: str | None = None) -> StructureReply:
-        """Return a structure as the collection reads it, and its id if it is stored. Set exactly one argument."""
+        """Return a structure after the collection's standardization, and the id of the item that has it, if any.
+
+        Set exactly one argument.
+        """
         return self._reader.get(StructureReply, "structure", {"smiles": smiles, "inchi": inchi})
 
     def search(
@@ -136,7 +149,7 @@ class Collection:
     ) -> SearchReply:
         """Return the items most similar to a structure, by exact search in the whole collection.
 
-        Set exactly one of the first seven arguments.
+        Set exactly one of the arguments `smiles` to `structure`.
 
         Args:
             smiles: SMILES of a molecule.
@@ -145,13 +158,13 @@ class Collection:
             graph: A mapping with `edges` (pairs of node numbers from 0) and optionally `num_nodes`, `labels` and
                 `centre`.
             fingerprint: A fingerprint in hexadecimal, as in FPS files.
-            vector: The numbers of a vector.
-            structure: Text in the default notation of the collection's kind.
-            measure: Another similarity measure, such as `Measure(name="tversky", alpha=0.9, beta=0.1)`; default: the
-                collection's own.
+            vector: The numbers of a vector, as many as the collection's vectors have.
+            structure: Text in the default notation of the collection's kind, such as SMILES for molecules.
+            measure: Similarity measure, such as `Measure(name="tversky", alpha=0.9, beta=0.1)`; default: the
+                collection's own measure.
             filters: Return only items that pass these filters; see `query`.
             substructure: Return only items with this substructure; see `query`.
-            min_similarity: Lowest similarity, in (0, 1]. If it is set, `total` is counted.
+            min_similarity: Lowest similarity, in (0, 1]. If it is set, `total` of the reply is the number of all hits.
             limit: Maximum number of items, at most 1,000.
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
@@ -176,37 +189,36 @@ class Collection:
         columns: Sequence[str] | None = None,
         limit: int | None = None,
     ) -> QueryPage:
-        """Return the items that pass all filters, all or the first `limit`, as one page.
+        """Return the items that meet all conditions, or the first `limit` of them, as one page.
 
-        `total` is the number of items that pass. Text comparisons ignore case. By default all items are searched;
-        `similar`, `neighbors_of`, `cluster` or `ids` selects other items to search, and at most one of them may be set.
+        `total` of the page is the number of all items that meet the conditions. Text comparisons ignore case.
+        `similar`, `neighbors_of`, `cluster` or `ids` restricts the items to search; set at most one of them.
 
         Args:
             filters: Conditions such as {"property": "logP", "min": 1, "max": 3}. A condition on a property or on
                 `names` can also use `equals`, `in` and `contains`.
-            name: The beginning of a name.
-            substructure: A SMARTS, or a molecule such as {"smiles": "c1ccncc1"}, also as `inchi` or `molblock`. RDKit
-                matches it.
-            similar: A structure as in `search`, optionally with `min_similarity`. The item with the same structure is
-                left out if `itself` is false.
-            neighbors_of: An item, such as {"id": 5, "min_similarity": 0.5}.
-            cluster: A cluster, such as {"method": "butina", "threshold": 0.7, "id": 1}.
-            ids: Ids of at most 10,000 items.
-            sort: An order such as {"by": "logP", "descending": True}. By default similar items and neighbors are
-                ordered by similarity, the center of a cluster comes first, `ids` keep their order, and other items are
-                ordered by id.
-            columns: The properties to return.
+            name: Prefix of a name.
+            substructure: A SMARTS, or a molecule such as {"smiles": "c1ccncc1"}, {"inchi": …} or {"molblock": …}, which
+                RDKit finds in the items.
+            similar: Search the hits of this structure, given as in `search`, optionally with `min_similarity`. With
+                {"itself": False}, the item with the same structure is not a hit.
+            neighbors_of: Search the neighbors of an item, such as {"id": 5, "min_similarity": 0.5}.
+            cluster: Search the members of a cluster, such as {"method": "butina", "threshold": 0.7, "id": 1}.
+            ids: Search the items with these ids, at most 10,000.
+            sort: Order, such as {"by": "logP", "descending": True}. By default, hits and neighbors are ordered by
+                similarity, members of a cluster by id after its center, and other items by id. `ids` keep their order.
+            columns: The properties to return; default: all.
             limit: Maximum number of items; default: all.
 
         Raises:
-            InvalidInput: There is no such property. The error lists the properties.
+            InvalidInput: A property does not exist. The error lists the properties.
         """
         id_list = None if ids is None else [*ids]
         sources = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": id_list}
         conditions = {"filters": filters, "name": name, "substructure": substructure}
         body = {**conditions, **sources, "sort": sort, "columns": columns}
         pages = list[QueryPage]()
-        for page in self._reader.pages(QueryPage, "items/query", body, limit, posted=True):
+        for page in self._reader.pages(QueryPage, "items/query", body, limit, use_post=True):
             pages.append(page)
         items = [item for page in pages for item in page.items][:limit]
         return pages[-1].model_copy(update={"items": items})
@@ -218,19 +230,24 @@ class Collection:
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> pa.Table:
-        """Search for up to 10,000 structures, and return one row per structure, in this order.
+        """Search for up to 10,000 structures, and return one row per structure, in the same order.
 
         If the connection breaks, the request is sent again.
 
         Args:
-            structures: Each is text in the default notation of the collection's kind (SMILES for molecules), or a
-                mapping with one of the seven structure arguments of `search` or with the `name` of an item.
+            structures: The structures. Each is text in the default notation of the collection's kind (SMILES for
+                molecules), or a mapping with one of the arguments `smiles` to `structure` of `search` or with the
+                `name` of an item.
             min_similarity: Lowest similarity of a hit.
             limit: Maximum number of hits per structure, at most 100.
 
         Returns:
-            A table with the columns index int32; id int32, the item with the same structure, or null; error, the reason
-                why the structure could not be searched for, or null; hits, a list of id int32 and similarity float32.
+            A table with these columns:
+
+            - index int32: position of the structure in `structures`
+            - id int32: the item with the same structure, or null
+            - error string: the reason why the structure could not be searched for, or null
+            - hits: list of (id int32, similarity float32), most similar first
         """
         body = {"structures": structure_list(structures), "limit": limit}
         threshold = {} if min_similarity is None else {"min_similarity": min_similarity}
@@ -248,7 +265,7 @@ class Collection:
         """Return the stored neighbors of an item, ordered by similarity (descending), then id.
 
         Args:
-            id: The item.
+            id: Id of the item.
             min_similarity: Lowest similarity.
             filters: Return only neighbors that pass these filters; see `query`.
             substructure: Return only neighbors with this substructure; see `query`.
@@ -271,14 +288,15 @@ class Collection:
         max_edges: int = 5000,
         min_similarity: float | None = None,
     ) -> Subgraph:
-        """Return the surroundings of an item in the similarity graph.
+        """Return the part of the similarity graph around an item.
 
-        Nodes are ordered by hop, similarity and id, and the edges between them by similarity (descending).
+        Items are ordered by distance from the center, then by their highest similarity to an item one edge closer, then
+        by id. Edges are ordered by similarity (descending).
 
         Args:
-            id: The item.
-            hops: Largest number of edges from the item, at most 4.
-            max_items: Maximum number of nodes, at most 1,000.
+            id: Id of the item at the center.
+            hops: Maximum number of edges between the center and an item, at most 4.
+            max_items: Maximum number of items, at most 1,000.
             max_edges: Maximum number of edges, at most 5,000.
             min_similarity: Lowest similarity of an edge.
         """
@@ -288,9 +306,15 @@ class Collection:
     def path(
         self, source: int, target: int, *, max_hops: int = 6, min_similarity: float | None = None
     ) -> list[Step] | None:
-        """Return a path between two items, or None if there is none with at most `max_hops` (up to 8) edges.
+        """Return a shortest path between two items, or None if every path has more than `max_hops` edges.
 
-        It has the fewest edges, and among such paths the largest minimum similarity.
+        Among the paths with the fewest edges, it is the one whose lowest similarity is largest.
+
+        Args:
+            source: Id of the first item.
+            target: Id of the last item.
+            max_hops: Maximum number of edges, at most 8.
+            min_similarity: Lowest similarity of an edge.
         """
         query = {"from": source, "to": target, "max_hops": max_hops, "min_similarity": min_similarity}
         return (self._reader.get(PathReply, "paths", query)).path
@@ -298,14 +322,30 @@ class Collection:
     def hops(
         self, *, targets: int = 100, max_hops: int = 4, min_similarity: float | None = None, seed: int = 0
     ) -> list[Hop]:
-        """Return the similarities of items that are 1 to `max_hops` (at most 8) edges from `targets` random items."""
+        """Return how similar items are to random target items, by their distance in the similarity graph.
+
+        Args:
+            targets: Number of random target items.
+            max_hops: Largest distance, in edges, at most 8.
+            min_similarity: Lowest similarity of an edge.
+            seed: Seed of the random choice.
+
+        Returns:
+            One entry per distance from 1 to `max_hops`, without distances that no pair has.
+        """
         query = {"targets": targets, "max_hops": max_hops, "min_similarity": min_similarity, "seed": seed}
         return (self._reader.get(HopsReply, "hops", query)).hops
 
     def components(
         self, *, min_similarity: float | None = None, min_size: int = 2, limit: int | None = None
     ) -> ComponentsPage:
-        """Return the connected components at a threshold, largest first, all or the first `limit`, as one page."""
+        """Return the connected components of the similarity graph, largest first, as one page.
+
+        Args:
+            min_similarity: Lowest similarity of an edge.
+            min_size: Minimum number of items of a component.
+            limit: Maximum number of components; default: all.
+        """
         query, pages = {"min_similarity": min_similarity, "min_size": min_size}, list[ComponentsPage]()
         for page in self._reader.pages(ComponentsPage, "components", query, limit):
             pages.append(page)
@@ -315,9 +355,12 @@ class Collection:
         return pages[-1].model_copy(update={"components": components, "named": ordered})
 
     def component(self, id: int, *, min_similarity: float | None = None, limit: int | None = None) -> ComponentReply:
-        """Return the component whose lowest member is `id`, and its parts.
+        """Return one connected component with its members, ordered by id.
 
-        Members are ordered by id: all, or the first `limit`.
+        Args:
+            id: Id of the component, which is the lowest id of its members.
+            min_similarity: Lowest similarity of an edge, as in `components`.
+            limit: Maximum number of members; default: all.
         """
         query, pages = {"min_similarity": min_similarity}, list[ComponentReply]()
         for page in self._reader.pages(ComponentReply, f"components/{id}", query, limit):
@@ -340,13 +383,13 @@ class Collection:
     ) -> CliffsPage:
         """Return activity cliffs as one page: pairs of stored neighbors that differ in a numeric property.
 
-        `total` counts all pairs, and `identical` those excluded for identical fingerprints. `min_similarity=1,
-        exclude_identical=False` lists only these pairs.
+        `total` of the page is the number of all pairs. `identical` is the number of pairs that were excluded because
+        their fingerprints are identical; `min_similarity=1, exclude_identical=False` returns only such pairs.
 
         Args:
             property: Name of a numeric property, as in exports.
-            by: Order: "difference", largest first, or "sali", the difference divided by 1 - similarity. Ties are
-                ordered by difference, then by ids.
+            by: Quantity to order by, largest first: "difference", or "sali", the difference divided by
+                1 - similarity. Ties are ordered by difference, then by ids.
             min_similarity: Lowest similarity; default: 0.7, or the stored threshold if it is larger.
             max_similarity: Highest similarity.
             min_difference: Lowest difference.
@@ -356,7 +399,7 @@ class Collection:
             limit: Maximum number of pairs; default: all, up to 100,000.
 
         Raises:
-            InvalidInput: There is no such property. The error lists the numeric properties.
+            InvalidInput: The property does not exist or is not numeric. The error lists the numeric properties.
         """
         query = {
             "property": property,
@@ -387,13 +430,15 @@ class Collection:
 
         Args:
             count: Number of items, at most 10,000.
-            method: "maxmin" picks the item that is least similar to those picked before. "sphere" picks items whose
-                similarity to those picked before is below `threshold`, and may return fewer.
+            method: "maxmin" repeatedly picks the item that is least similar to all items picked so far. "sphere" picks
+                items whose similarity to every item picked so far is below `threshold`, and may return fewer than
+                `count`.
             threshold: Similarity threshold of "sphere".
-            source: The items to pick from, such as {"filters": […]} or {"ids": […]}, as in `query`; default: all items.
+            source: Conditions on the items to pick from, as in `query`, such as {"filters": […]} or {"ids": […]};
+                default: all items.
 
         Raises:
-            InvalidInput: There are fewer items than `count`, or comparing them would take too long.
+            InvalidInput: There are fewer items than `count`, or comparing the items would take too long.
         """
         fields = {"count": count, "method": method, "threshold": threshold, "from": source}
         body = {field: value for field, value in fields.items() if value is not None}
@@ -407,9 +452,9 @@ class Collection:
         property: str | None = None,
         limit: int | None = None,
     ) -> ClustersPage:
-        """Return clusters of all items, largest first, all or the first `limit`, as one page.
+        """Return the clusters of a collection, largest first, as one page.
 
-        Waits until they are computed.
+        The first call for a method and threshold waits until the server has computed the clusters.
 
         Args:
             method: "butina" clusters by Taylor and Butina's algorithm at a threshold. "scaffold" groups molecules by
@@ -421,7 +466,7 @@ class Collection:
 
         Raises:
             InvalidInput: An argument is invalid.
-            Conflict: Scaffolds were requested for items that are not molecules.
+            Conflict: The method is "scaffold" and the items are not molecules.
         """
         query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClustersPage]()
         for page in self._reader.pages(ClustersPage, "clusters", query, limit):
@@ -439,9 +484,14 @@ class Collection:
         property: str | None = None,
         limit: int | None = None,
     ) -> ClusterReply:
-        """Return a cluster of `clusters` (numbered from 1) and its members, all or the first `limit`.
+        """Return one cluster with its members: the center first, then the others by id.
 
-        The center comes first; the other members are ordered by id.
+        Args:
+            id: Number of the cluster, from 1, as in `clusters`.
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+            property: A numeric property whose range is returned.
+            limit: Maximum number of members; default: all.
         """
         query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClusterReply]()
         for page in self._reader.pages(ClusterReply, f"clusters/{id}", query, limit):
@@ -457,7 +507,7 @@ class Collection:
         threshold: float | None = None,
         property: str | None = None,
     ) -> ItemClusterReply:
-        """Return the cluster of `clusters` that contains an item."""
+        """Return the cluster that contains an item. The arguments are those of `clusters`."""
         query = {"method": method, "threshold": threshold, "property": property}
         return self._reader.get(ItemClusterReply, f"items/{id}/cluster", query)
 
@@ -476,7 +526,7 @@ class Collection:
     ) -> bytes:
         """Return a depiction of the maximum common substructure of a cluster's members, as SVG."""
         query = {"method": method, "threshold": threshold, "width": width, "height": height}
-        return self._reader.content(f"clusters/{id}/mcs.svg", query, _SVG)
+        return self._reader.get_content(f"clusters/{id}/mcs.svg", query, _SVG)
 
     def depiction(
         self,
@@ -489,14 +539,23 @@ class Collection:
         mark: Mark = "shared",
         turned: bool = True,
     ) -> bytes:
-        """Return a depiction of an item as SVG.
+        """Return a depiction of an item as SVG, optionally of a molecule compared with another one.
 
-        A molecule can be compared with another item (`highlight`) or structure (`highlight_smiles`). It is then aligned
-        with it unless `turned` is false, and `mark` selects the highlighted part: the common one, the part that the
-        other lacks, or none.
+        Args:
+            id: Id of the item.
+            width: Width in pixels.
+            height: Height in pixels.
+            highlight: Id of the item to compare with.
+            highlight_smiles: SMILES of the molecule to compare with, instead of `highlight`.
+            mark: Atoms to highlight: "shared" with the other molecule, "differences" (the atoms that are not shared) or
+                "nothing".
+
+            turned: Whether to align the depiction with that of the other molecule.
         """
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
-        return self._reader.content(f"items/{id}/depiction.svg", {"width": width, "height": height, **comparison}, _SVG)
+        return self._reader.get_content(
+            f"items/{id}/depiction.svg", {"width": width, "height": height, **comparison}, _SVG
+        )
 
     def structure_depiction(
         self,
@@ -510,26 +569,26 @@ class Collection:
         mark: Mark = "shared",
         turned: bool = True,
     ) -> bytes:
-        """Return a depiction of a structure, as the collection reads it, as SVG.
+        """Return a depiction of a structure, after the collection's standardization, as SVG.
 
-        Set one of `smiles` and `inchi`. The other arguments are those of `depiction`.
+        Set exactly one of `smiles` and `inchi`. The other arguments are those of `depiction`.
         """
         query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
-        return self._reader.content("structure.svg", {**query, **comparison}, _SVG)
+        return self._reader.get_content("structure.svg", {**query, **comparison}, _SVG)
 
     def reports(self) -> list[ReportSummary]:
-        """Return the reports about this generation that the server publishes, by name."""
+        """Return the reports about this generation that the server publishes, ordered by name."""
         return (self._reader.get(ReportsReply, "reports", {})).reports
 
     def report_charts(self, name: str) -> bytes:
         """Return the charts of a report as SVG."""
-        return self._reader.content(f"reports/{name}.svg", {}, _SVG)
+        return self._reader.get_content(f"reports/{name}.svg", {}, _SVG)
 
     def positives(
         self, id: int, policy: PolicyName, *, seed: int = 0, epoch: int = 0, **parameters: Unpack[PolicyOptions]
     ) -> PositivesReply:
-        """Return the positives of one anchor, each with its similarity, visits and path."""
+        """Sample the positives of one anchor, each with its similarity, its number of visits and the path of a walk."""
         query = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
         return self._reader.get(PositivesReply, f"items/{id}/positives", query)
 
@@ -542,11 +601,11 @@ class Collection:
         epoch: int = 0,
         **parameters: Unpack[PolicyOptions],
     ) -> pa.Table:
-        """Return the positive sets of the anchors `ids`, in this order, with the columns of `epoch`."""
+        """Sample the positive set of each anchor in `ids`, in this order. The columns are those of `epoch`."""
         body = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
-        rows = Rows("anchor", np.asarray(ids))
-        return self._reader.rows(
-            rows, "positives/batch", dict, lambda: {**body, "ids": rows.missing[:MAX_ANCHORS].tolist()}
+        collector = RowCollector("anchor", np.asarray(ids))
+        return self._reader.collect_rows(
+            collector, "positives/batch", dict, lambda: {**body, "ids": collector.missing[:MAX_ANCHORS].tolist()}
         )
 
     def epoch(
@@ -559,65 +618,79 @@ class Collection:
         stop: int | None = None,
         **parameters: Unpack[PolicyOptions],
     ) -> pa.Table:
-        """Return the positive sets of anchors `start` to `stop` - 1 (default: all), one row per anchor, ascending.
+        """Return the positive sets of one epoch, one row per anchor in id order.
 
-        Waits while the server samples them. If the connection breaks, the table is continued after its last anchor.
+        The call waits while the server samples. If the connection breaks, the missing rows are requested again.
 
         Args:
             epoch: Number of the epoch.
             policy: Name of the policy.
             seed: Seed of the samples.
             start: First anchor.
-            stop: Anchor after the last one; default: the number of items.
-            **parameters: Parameters of the policy. The server has defaults, and the table's metadata holds all values.
+            stop: Anchor to stop before; default: the number of items.
+            **parameters: Parameters of the policy. The server has defaults. The table's metadata holds all values.
 
         Returns:
-            A table with the columns anchor int32; count uint16; isolated bool; positives, k int32 each, -1 for isolated
-                anchors; visits, k uint16 each.
+            A table with these columns:
+
+            - anchor int32
+            - count uint16: number of positives
+            - isolated bool: whether the anchor has no neighbors
+            - positives: list of k int32; all are -1 if the anchor is isolated
+            - visits: list of k uint16
 
         Raises:
-            GenerationChanged: The continuation is of another sample.
+            GenerationChanged: The remaining rows come from other samples than the first ones.
         """
         query = {"policy": policy, "seed": seed, "stop": stop, **parameters}
-        rows = Rows("anchor", np.arange(start, self.size if stop is None else stop))
-        return self._reader.rows(rows, f"positives/epochs/{epoch}", lambda: {**query, "start": start + rows.count})
+        collector = RowCollector("anchor", np.arange(start, self.size if stop is None else stop))
+        return self._reader.collect_rows(
+            collector, f"positives/epochs/{epoch}", lambda: {**query, "start": start + collector.count}
+        )
 
     def negatives(self, epoch: int, *, seed: int = 0, first: int = 0, batches: int = 1, count: int = 255) -> pa.Table:
-        """Return the shared negatives of batches `first` to `first` + `batches` - 1.
+        """Sample negatives that all anchors of a batch share, for `batches` consecutive batches of an epoch.
 
-        They are distinct within a batch and sampled with probability proportional to degree^0.75. Items without
+        The negatives of a batch are distinct items, sampled with probability proportional to degree^0.75. Items without
         neighbors are never sampled.
 
+        Args:
+            epoch: Number of the epoch.
+            seed: Seed of the samples.
+            first: Number of the first batch.
+            batches: Number of batches.
+            count: Number of negatives per batch.
+
         Returns:
-            A table with the columns batch int32; ids, `count` int32 each.
+            A table with one row per batch: batch int32; ids, a list of `count` int32.
 
         Raises:
             InvalidInput: Fewer than `count` items have neighbors.
         """
         query = {"seed": seed, "epoch": epoch, "count": count}
         batch_limit = max(1, min(MAX_BATCHES, MAX_NEGATIVES // max(1, count)))
-        rows = Rows("batch", np.arange(first, first + batches))
-        return self._reader.rows(
-            rows,
+        collector = RowCollector("batch", np.arange(first, first + batches))
+        return self._reader.collect_rows(
+            collector,
             "negatives",
-            lambda: {**query, "first": first + rows.count, "batches": min(batch_limit, len(rows.missing))},
+            lambda: {**query, "first": first + collector.count, "batches": min(batch_limit, len(collector.missing))},
         )
 
     def map(
         self, *, property: str | None = None, method: ClusterMethod | None = None, threshold: float | None = None
     ) -> pa.Table:
-        """Return the positions of all items on a map of the collection.
+        """Return the coordinates of all items in a two-dimensional map of the collection.
 
-        Waits until the map is computed.
+        The first call waits until the server has computed the map.
 
         Args:
-            property: A numeric property for the column value.
-            method: A clustering method for the column cluster.
-            threshold: Threshold of the clustering.
+            property: A numeric property, returned in the column value.
+            method: A clustering method, whose clusters are returned in the column cluster.
+            threshold: Similarity threshold of the clustering.
 
         Returns:
-            A table with the columns id int32; x, y float32, from 0 to 1, with y pointing down; value float64; cluster
-                int32.
+            A table with one row per item: id int32; x and y float32, from 0 to 1, with y pointing down; value float64,
+                null without `property`; cluster int32, null without `method`.
 
         Raises:
             Conflict: The collection has more than 500,000 items.
@@ -626,46 +699,47 @@ class Collection:
         return self._reader.table("map", query)
 
     def table(self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None) -> pa.Table:
-        """Return columns of items `start` to `stop` - 1 (default: all), in id order.
+        """Return items as a table, one row per item in id order.
 
-        Molecules have `smiles`. Graphs have `structure`, their nodes and edges as JSON. All items have `names` and
-        their properties; numeric ones are float64. If the connection breaks, the table is continued after its last
-        item.
+        The columns are id, smiles (for graphs: structure, the nodes and edges as JSON), names, and one per property.
+        Numeric properties are float64. If the connection breaks, the missing rows are requested again.
 
         Args:
             columns: Columns to return in addition to `id`; default: all.
             start: First id.
-            stop: Id after the last one; default: the number of items.
+            stop: Id to stop before; default: the number of items.
 
         Raises:
-            InvalidInput: There is no such column. The error lists the columns.
+            InvalidInput: A column does not exist. The error lists the columns.
         """
         names = None if columns is None else [*dict.fromkeys(["id", *columns])]
         query = {"what": "items", "format": "arrow", "columns": names, "stop": stop}
-        rows = Rows("id", np.arange(start, self.size if stop is None else stop))
-        return self._reader.rows(rows, "export", lambda: {**query, "start": start + rows.count})
+        collector = RowCollector("id", np.arange(start, self.size if stop is None else stop))
+        return self._reader.collect_rows(collector, "export", lambda: {**query, "start": start + collector.count})
 
     def table_of(self, ids: Sequence[int]) -> pa.Table:
-        """Return all columns of `table` for the items `ids`, in this order.
+        """Return the items `ids`, in this order, with all columns of `table`.
 
         Raises:
             NotFound: There is no item with one of these ids.
         """
         if not len(ids):
             return self.table(stop=0)
-        body, rows = {"what": "items", "format": "arrow"}, Rows("id", np.asarray(ids))
-        return self._reader.rows(rows, "export", dict, lambda: {**body, "ids": rows.missing[:MAX_EXPORTED].tolist()})
+        body, collector = {"what": "items", "format": "arrow"}, RowCollector("id", np.asarray(ids))
+        return self._reader.collect_rows(
+            collector, "export", dict, lambda: {**body, "ids": collector.missing[:MAX_EXPORTED].tolist()}
+        )
 
     def column(self, name: str) -> Iterator[list[Any]]:
         """Iterate over one column of all items in id order, 100,000 values at a time.
 
         Raises:
-            InvalidInput: There is no such column.
+            InvalidInput: The column does not exist.
         """
         for start in range(0, self.size, _BLOCK):
             table = self.table([name], start=start, stop=min(start + _BLOCK, self.size))
             if name not in table.column_names:
-                raise self._reader.invalid("export", f"it has no column {name!r}")
+                raise self._reader.invalid_reply_error("export", f"it has no column {name!r}")
             yield table[name].to_pylist()
 
     def export(
@@ -684,26 +758,25 @@ class Collection:
     ) -> None:
         """Write an export to a binary file.
 
-        By default everything is exported. `start` and `stop` select items, their fingerprints, or edges and links by
-        their lower end. `ids` and `query` select items, their fingerprints, or edges and links with both ends among
-        them.
-
-        If the connection breaks, the file is written again from where the export began, so it must be seekable.
+        By default, the whole generation is exported. `start` and `stop` select a range of ids: of items, of
+        fingerprints, or of the sources of edges and links. `ids` and `query` select items, their fingerprints, or the
+        edges and links between them.
 
         Args:
-            file: The file to write to.
+            file: The file to write to. It must be seekable: if the connection breaks, the export is written again from
+                its first byte.
             what: "items" (csv, parquet, sdf, arrow), "edges" (csv, parquet, graphml, arrow), "links" (csv, parquet,
                 arrow) or "fingerprints" (fps, npy).
             format: File format.
             columns: Columns of items; default: all.
-            start: First id.
-            stop: Id after the last one.
+            start: First id; default: 0.
+            stop: Id to stop before; default: the number of items.
             ids: Ids of at most 10,000 items.
-            query: Arguments of `query`, as a mapping; all items that it selects are exported.
-            min_similarity: Lowest similarity of an edge.
-            query_smiles: Add the similarity of each item with this structure.
+            query: Arguments of `query`, as a mapping. All items that meet the conditions are exported.
+            min_similarity: Lowest similarity of an edge; default: all edges.
+            query_smiles: SMILES of a structure. The export gets the similarity of each item to it.
         """
-        part = {
+        selection = {
             "columns": columns,
             "start": start,
             "stop": stop,
@@ -711,7 +784,7 @@ class Collection:
             "query": query,
             "query_smiles": query_smiles,
         }
-        fields = {"what": what, "format": format, "min_similarity": min_similarity, **part}
+        fields = {"what": what, "format": format, "min_similarity": min_similarity, **selection}
         parameters = {field: value for field, value in fields.items() if value is not None}
         if ids is None and query is None and query_smiles is None:
             self._reader.save(file, "export", parameters)
@@ -719,29 +792,36 @@ class Collection:
             self._reader.save(file, "export", {}, parameters)
 
     def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
-        """Return the stored edges, ordered by source, then target: source < target int32; similarity float32.
+        """Return the stored edges, ordered by source, then target.
 
-        If the connection breaks, the table is requested again.
+        If the connection breaks, the whole table is requested again.
 
         Args:
             min_similarity: Lowest similarity; default: all edges.
             start: Lowest source.
-            stop: Source after the last one; default: the number of items.
+            stop: Source to stop before; default: the number of items.
+
+        Returns:
+            A table with one row per edge: source int32, target int32 > source, similarity float32.
         """
         query = {"what": "edges", "format": "arrow", "min_similarity": min_similarity, "start": start, "stop": stop}
         return self._reader.table("export", query)
 
     def links(self, *, start: int = 0, stop: int | None = None) -> pa.Table:
-        """Return the edges of the big graph whose nodes the items are: source < target int32, by source, then target.
+        """Return the links of a collection of nodes: the edges of the big graph that the nodes come from.
 
-        If the connection breaks, the table is requested again.
+        They are ordered by source, then target. If the connection breaks, the whole table is requested again.
 
         Args:
             start: Lowest source.
-            stop: Source after the last one; default: the number of items.
+            stop: Source to stop before; default: the number of items.
+
+        Returns:
+            A table with one row per link: source int32, target int32 > source.
 
         Raises:
             Conflict: The items are not nodes.
         """
+
         query = {"what": "links", "format": "arrow", "start": start, "stop": stop}
         return self._reader.table("export", query)

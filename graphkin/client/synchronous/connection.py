@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeVar
 import httpx
 from tenacity import Retrying, retry_if_exception, stop_before_delay
 
-from graphkin.client.address import authorization, read_address, without_credentials
-from graphkin.client.answers import error_from_reply, require_version
-from graphkin.client.closing import Closing
-from graphkin.client.patience import pause
+from graphkin.client.address import authorization_header, parse_server_url, without_credentials
+from graphkin.client.cancellation import Cancellation
+from graphkin.client.responses import error_from_reply, require_version
+from graphkin.client.retries import pause
 from graphkin.protocol.errors import Closed, Unavailable
 
 Result_co = TypeVar("Result_co", covariant=True)
@@ -22,11 +22,11 @@ Parameters = Mapping[str, Any]
 
 JSON = "application/json"
 
-_TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without data
+_TIMEOUT = httpx.Timeout(60, connect=10)  # seconds without data; fewer to connect
 
 
-class Request(Protocol[Result_co]):
-    """A request that can be retried."""
+class Attempt(Protocol[Result_co]):
+    """A function that sends a request once and returns the result."""
 
     def __call__(self) -> Result_co: ...
 
@@ -34,63 +34,77 @@ class Request(Protocol[Result_co]):
 class Connection:
     """A connection to the server at `url`. Safe to share, between threads or between the tasks of one event loop.
 
-    The API key, or the user and password in the URL (basic authentication), are sent with each request. They do not
-    appear in errors, logs or the `url` attribute.
+    Authentication:
+        The API key, or the user and password in the URL (basic authentication), are sent with each request. They do not
+        appear in errors, logs or the `url` attribute.
 
-    Until a server has answered once, requests fail immediately. After that, a request is retried while the server is
-    unreachable or busy, with jitter and not before the server's Retry-After, for up to `patience` seconds; then it
-    raises `Unavailable`. Retrying is safe because every request only reads.
+    Retries:
+        Until a server has answered once, a request to an unreachable server fails immediately, because the URL may be
+        wrong. Later requests are retried while the server is unreachable or busy, and raise `Unavailable` after
+        `retry_seconds`. Pauses have jitter and last at least as long as the server's Retry-After. Retries are safe
+        because all requests only read.
 
-    The server's version is checked on the first request and after each loss of the connection.
+    Versions:
+        The server's version is checked before the first request and after each loss of the connection.
 
     Args:
         url: URL of the server.
-        patience: Seconds for which a request is retried.
+        retry_seconds: Maximum number of seconds for which a request is retried.
         key: API key; default: GRAPHKIN_API_KEY in the environment.
     """
 
-    def __init__(self, url: str, patience: float, key: str | None = None) -> None:
-        base = read_address(url)
+    def __init__(self, url: str, retry_seconds: float, key: str | None = None) -> None:
+        base = parse_server_url(url)
         self.url = without_credentials(url)
-        self._patience = patience
+        self._retry_seconds = retry_seconds
         self._client = httpx.Client(
             base_url=base.copy_with(userinfo=b""),
             auth=(base.username, base.password) if base.userinfo else None,
-            headers=authorization(base, key),
+            headers=authorization_header(base, key),
             timeout=_TIMEOUT,
         )
-        self._has_answered = False  # a server of the right version has answered
-        self._is_verified = False  # and the connection has not been lost since
-        self._closing = Closing()
+        self._has_answered = False  # whether a server of a compatible version has ever answered
+        self._is_verified = False  # whether it has, and the connection has not been lost since
+        self._cancellation = Cancellation()
         self._retrying = Retrying(
             retry=retry_if_exception(self._is_retryable),
             wait=pause,
-            stop=stop_before_delay(patience),
-            sleep=self._closing.sleep,
+            stop=stop_before_delay(retry_seconds),
+            sleep=self._cancellation.sleep,
             reraise=True,
         )
 
     def fetch(
         self, path: str, parameters: Parameters, accept: str = JSON, body: Parameters | None = None
     ) -> httpx.Response:
-        """Return the complete reply. With `body`, the request is a POST."""
+        """Send a request, with retries, and return the complete response. With `body`, the method is POST.
+
+        Raises:
+            GraphkinError: The error that the server reports.
+            Closed: The connection is closed.
+        """
 
         def receive() -> httpx.Response:
             with self.stream(path, parameters, accept, body) as reply:
                 reply.read()
                 return reply
 
-        return self.attempt(receive)
+        return self.retry(receive)
 
-    def attempt(self, request: Request[Result]) -> Result:
-        """Run `request`, which calls `stream`, with retries, and return its result."""
-        with self._closing.running():
+    def retry(self, attempt: Attempt[Result]) -> Result:
+        """Call `attempt`, which uses `stream`, until it succeeds or the retries are exhausted, and return its result.
+
+        Raises:
+            GraphkinError: The error of the last attempt.
+            Closed: The connection is closed.
+        """
+        with self._cancellation.scope():
             try:
-                return self._retrying(request)
+                return self._retrying(attempt)
             except Unavailable as error:
                 self._require_open()
                 if self._has_answered:
-                    error.hint = error.hint or f"tried again for up to {self._patience:g} seconds"
+                    error.hint = error.hint or f"tried again for up to {self._retry_seconds:g} seconds"
                 raise
         raise self._closed_error()
 
@@ -98,22 +112,23 @@ class Connection:
     def stream(
         self, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
     ) -> Iterator[httpx.Response]:
-        """Open a reply for streaming, in a single attempt.
+        """Send a request once and yield the response, whose body has not been read. With `body`, the method is POST.
 
         Raises:
-            Unavailable: The connection breaks off.
-            GraphkinError: The error that the reply stands for.
+            Unavailable: The server is unreachable or the connection breaks.
+            GraphkinError: The error that the server reports.
+            Closed: The connection is closed.
         """
         self._require_open()
         if not self._is_verified:
             self._require_version()
         method = "GET" if body is None else "POST"
         query = {name: value for name, value in parameters.items() if value is not None}
-        with self._reply(method, path, query, accept, body) as reply:
+        with self._open_response(method, path, query, accept, body) as reply:
             yield reply
 
     @contextmanager
-    def _reply(
+    def _open_response(
         self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
     ) -> Iterator[httpx.Response]:
         request = self._client.build_request(
@@ -122,7 +137,7 @@ class Connection:
             params=parameters,
             json=body,
             headers={"Accept": accept},
-            extensions=self._closing.extensions,
+            extensions=self._cancellation.extensions,
         )
         try:
             with closing(self._client.send(request, stream=True)) as reply:
@@ -130,7 +145,7 @@ class Connection:
                     reply.read()
                     raise error_from_reply(reply)
                 yield reply
-        except RuntimeError:  # raised by httpx if the client was closed meanwhile
+        except RuntimeError:  # httpx raises it if another thread or task has closed the client
             self._require_open()
             raise
         except httpx.RequestError as error:
@@ -143,7 +158,7 @@ class Connection:
             ) from error
 
     def _require_version(self) -> None:
-        with self._reply("GET", "/openapi.json", {}, JSON) as reply:
+        with self._open_response("GET", "/openapi.json", {}, JSON) as reply:
             reply.read()
             require_version(reply, self.url)
         self._has_answered = self._is_verified = True
@@ -152,13 +167,13 @@ class Connection:
         return isinstance(error, Unavailable) and (self._has_answered or error.retry_after is not None)
 
     def _require_open(self) -> None:
-        if self._closing.closed:
+        if self._cancellation.is_cancelled:
             raise self._closed_error()
 
     def _closed_error(self) -> Closed:
         return Closed("this connection is closed", given=self.url)
 
     def close(self) -> None:
-        """Close the connection without waiting. Pending requests raise `Closed`."""
-        self._closing.close()
+        """Close the connection immediately. Pending requests raise `Closed`."""
+        self._cancellation.cancel()
         self._client.close()

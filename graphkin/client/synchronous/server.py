@@ -4,38 +4,45 @@
 
 from typing import Self
 
-from graphkin.client.answers import read_reply
-from graphkin.client.patience import PATIENCE
+from graphkin.client.responses import read_reply
+from graphkin.client.retries import RETRY_SECONDS
 from graphkin.client.synchronous.collection import Collection
 from graphkin.client.synchronous.connection import Connection
-from graphkin.client.synchronous.reading import collection_path
+from graphkin.client.synchronous.generation_reader import collection_path
 from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, expand_id
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
 
 
 class Graphkin:
-    """A graphkin server. Safe to share, between threads or between tasks.
+    """A graphkin server. Safe to share, between threads or between the tasks of one event loop.
 
-    If no server answers the first request, it fails immediately. Later requests are retried for up to `patience`
-    seconds, with jitter, while the server is unreachable or busy. Errors are those of `graphkin.protocol.errors`:
-    `Unavailable` if the server stays unreachable, `VersionMismatch` if its version is incompatible with this client,
-    otherwise the error that the server reports. If the server requires keys, a missing or wrong key raises
-    `Unauthorized`, and a key without the necessary permission `Forbidden`.
+    Retries:
+        Until a server has answered once, a request to an unreachable server fails immediately, because the URL may be
+        wrong. Later requests are retried, with jitter, while the server is unreachable or busy.
+
+    Errors:
+        Every method raises the errors of `graphkin.protocol.errors`:
+
+        - `Unavailable`: the server stayed unreachable or busy.
+        - `VersionMismatch`: the server's version is incompatible with this client.
+        - `Unauthorized`: the server requires a key, and the key is missing or wrong.
+        - `Forbidden`: the key lacks a permission.
+        - otherwise the error that the server reports.
 
     Args:
         url: The URL that `graphkin serve` prints.
-        patience: Seconds for which a request is retried.
+        retry_seconds: Maximum number of seconds for which a request is retried.
         key: The key that `graphkin keys create` printed; default: GRAPHKIN_API_KEY in the environment.
     """
 
-    def __init__(self, url: str, *, patience: float = PATIENCE, key: str | None = None) -> None:
-        self._connection = Connection(url, patience, key)
+    def __init__(self, url: str, *, retry_seconds: float = RETRY_SECONDS, key: str | None = None) -> None:
+        self._connection = Connection(url, retry_seconds, key)
 
     def collections(self) -> list[CollectionSummary]:
-        """Return every collection with its current generation, ordered by name.
+        """Return a summary of each collection and its current generation, ordered by name.
 
-        Reading a damaged collection raises `Damaged`.
+        Damaged collections are included. Reading one of them raises `Damaged`.
         """
         return read_reply(Collections, self._connection.fetch("/v1/collections", {})).collections
 
@@ -44,18 +51,18 @@ class Graphkin:
 
         Args:
             name: Name of the collection.
-            generation: Id of the generation or the beginning of the id; default: the current generation.
+            generation: Id of the generation, or a prefix of the id; default: the current generation.
 
         Raises:
             NotFound: There is no such collection or generation.
             Deleted: The generation was deleted.
-            InvalidInput: Several ids begin like this.
+            InvalidInput: Several ids begin with the prefix.
         """
         if generation is not None and len(generation) < LENGTH:
-            generation = expand_id(generation, (self._detail(name, None)).generations)
-        return Collection(self._connection, self._detail(name, generation))
+            generation = expand_id(generation, (self._fetch_detail(name, None)).generations)
+        return Collection(self._connection, self._fetch_detail(name, generation))
 
-    def _detail(self, name: str, generation: str | None) -> CollectionDetail:
+    def _fetch_detail(self, name: str, generation: str | None) -> CollectionDetail:
         reply = self._connection.fetch(collection_path(name), {"generation": generation})
         detail = read_reply(CollectionDetail, reply)
         if detail.name != name or detail.generation != (generation or detail.manifest.generation):
@@ -68,7 +75,7 @@ class Graphkin:
         return detail
 
     def livez(self) -> Health:
-        """Check that the server's process answers."""
+        """Check that the server process answers requests."""
         return read_reply(Health, self._connection.fetch("/livez", {}))
 
     def readyz(self) -> Health:
@@ -80,7 +87,7 @@ class Graphkin:
         return read_reply(Health, self._connection.fetch("/readyz", {}))
 
     def metrics(self) -> str:
-        """Return request counts and latencies in Prometheus' text format."""
+        """Return the server's metrics, such as request counts and latencies, in the text format of Prometheus."""
         return (self._connection.fetch("/metrics", {}, "text/plain")).text
 
     def close(self) -> None:

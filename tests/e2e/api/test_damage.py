@@ -186,7 +186,7 @@ def test_a_damaged_catalogue_is_a_503_of_its_own(own_folder: Path, serve: Callab
 
 
 def test_the_client_does_not_try_a_damaged_generation_again(own_folder: Path, serve: Callable) -> None:
-    with serve(own_folder) as client, Graphkin(str(client.base_url), patience=600) as server:
+    with serve(own_folder) as client, Graphkin(str(client.base_url), retry_seconds=600) as server:
         nci: Any = server.collection("nci")
         damage(folder_of(own_folder) / "indptr.npy")
         before = time.monotonic()

@@ -57,7 +57,7 @@ async def _following(elements: AsyncIterator[Any]) -> Any:
 
 @pytest.fixture(scope="session", params=["synchronous", "asynchronous"])
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
-    """`connect(url, patience=...)`: a client, to be asked like a `Graphkin`."""
+    """`connect(url, retry_seconds=...)`: a client, to be asked like a `Graphkin`."""
     if request.param == "synchronous":
         yield Graphkin
         return

@@ -41,7 +41,7 @@ def undisturbed(url: str) -> Any:
 @pytest.fixture
 def server(connect: Any, proxy: Any) -> Iterator[Graphkin]:
     """Reaches the shared server through the proxy."""
-    with connect(proxy.url, patience=60) as server:
+    with connect(proxy.url, retry_seconds=60) as server:
         yield server
 
 
@@ -123,7 +123,7 @@ def test_a_busy_server_is_asked_again_not_before_it_said(
 
 
 def test_patience_has_an_end_that_says_what_happened(connect: Any, proxy: Any) -> None:
-    with connect(proxy.url, patience=2) as server:
+    with connect(proxy.url, retry_seconds=2) as server:
         nci = server.collection("nci")
         proxy.vanish()
         with pytest.raises(Unavailable, match="not there, or broke off") as gone:

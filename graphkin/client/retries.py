@@ -1,4 +1,4 @@
-"""Retries while the server is unreachable or busy: pauses between attempts, and when to give up."""
+"""Retries while the server is unreachable or busy: the time limit, and the pauses between attempts."""
 
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
@@ -7,10 +7,10 @@ from time import time
 from tenacity import RetryCallState
 from tenacity.wait import wait_random, wait_random_exponential
 
-PATIENCE = 600.0
-"""Default time in seconds for which a request is retried.
+RETRY_SECONDS = 600.0
+"""Default number of seconds for which a request is retried.
 
-It covers a restart of the server or the computation of positive sets.
+It is long enough for a restart of the server or the computation of positive sets.
 """
 
 _jitter = wait_random(0, 0.5)
@@ -20,7 +20,7 @@ _backoff = wait_random_exponential(multiplier=0.1, max=10)
 def pause(state: RetryCallState) -> float:
     """Return the seconds until the next attempt.
 
-    They are the server's Retry-After plus jitter, or else a random exponential backoff.
+    The pause is the server's Retry-After plus jitter. Without Retry-After, it is a random exponential backoff.
     """
     error = state.outcome.exception() if state.outcome else None
     retry_after = getattr(error, "retry_after", None)
@@ -28,7 +28,11 @@ def pause(state: RetryCallState) -> float:
 
 
 def parse_retry_after(retry_after: str | None) -> float | None:
-    """Return the seconds that a Retry-After header states, as a number or a date (RFC 9110, 10.2.3)."""
+    """Parse a Retry-After header: a number of seconds or a date (RFC 9110, section 10.2.3).
+
+    Returns:
+        Seconds from now, or None if the header is missing or malformed.
+    """
     if retry_after is None:
         return None
     if retry_after.isdecimal():

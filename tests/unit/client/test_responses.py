@@ -3,8 +3,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from graphkin.client.answers import release_series
-from graphkin.client.patience import parse_retry_after
+from graphkin.client.responses import release_series
+from graphkin.client.retries import parse_retry_after
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Parsing of replies: models, errors and the server's version."""
+"""Parsing of responses: models, errors and the server's version."""
 
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from graphkin.client.patience import parse_retry_after
+from graphkin.client.retries import parse_retry_after
 from graphkin.protocol.errors import GraphkinError, InvalidInput, InvalidReply, Unavailable, VersionMismatch
 from graphkin.protocol.problems import MEDIA_TYPE, error_type_of
 
@@ -14,26 +14,32 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 
 def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
-    """Parse a reply. Unknown fields, which a newer server may add, are ignored.
+    """Parse the body of a response as an instance of `model`.
+
+    Unknown fields are ignored, because a newer server may add some.
 
     Raises:
-        InvalidReply: The body is not a `model`.
+        InvalidReply: The body does not fit `model`.
     """
     try:
         return model.model_validate_json(reply.content, extra="ignore")
     except ValidationError as error:
         reason = error.errors(include_url=False)[0]["msg"]
-        raise _not_an_object_error(reply, f"{model.__name__}: {reason}") from error
+        raise _invalid_reply_error(reply, f"{model.__name__}: {reason}") from error
 
 
 def require_version(reply: httpx.Response, url: str) -> None:
-    """Check the version in the server's OpenAPI document.
+    """Check that server and client have compatible versions.
+
+    Args:
+        reply: Response with the server's OpenAPI document.
+        url: URL of the server, for error messages.
 
     Raises:
-        VersionMismatch: Server and client are of incompatible versions.
-        InvalidInput: The server is not graphkin.
+        VersionMismatch: The versions are incompatible.
+        InvalidInput: The server is not a graphkin server.
     """
-    info = _object(reply).get("info") if "json" in reply.headers.get("content-type", "") else None
+    info = _json_object(reply).get("info") if "json" in reply.headers.get("content-type", "") else None
     if not isinstance(info, dict) or info.get("title") != "graphkin" or not isinstance(info.get("version"), str):
         raise InvalidInput(
             "no graphkin server answers there", given=url, expected="the address that `graphkin serve` prints"
@@ -50,16 +56,19 @@ def require_version(reply: httpx.Response, url: str) -> None:
 
 
 def release_series(release: str) -> str:
-    """Return the part of a version that server and client must share: 1, or 0.1 before version 1."""
+    """Return the part of a version that server and client must share: "1" of 1.2.3, and "0.1" of 0.1.2."""
     major, minor, *_ = [*release.split("."), "0"]
     return major if major != "0" else f"0.{minor}"
 
 
 def error_from_reply(reply: httpx.Response) -> GraphkinError:
-    """Return the error that a reply stands for, with the server's message if the reply is problem+json."""
+    """Return the exception for a response with an error status.
+
+    It has the server's message, hint and accepted values if the body is problem+json.
+    """
     problem: dict[str, Any] = {}
     if reply.headers.get("content-type", "").startswith(MEDIA_TYPE):
-        problem = _object(reply)
+        problem = _json_object(reply)
     urn = problem.get("type")
     kind = error_type_of(reply.status_code, urn if isinstance(urn, str) else None)
     detail = problem.get("detail") or f"the server answered {reply.status_code} {reply.reason_phrase}"
@@ -71,17 +80,17 @@ def error_from_reply(reply: httpx.Response) -> GraphkinError:
     return kind(detail, **context)
 
 
-def _object(reply: httpx.Response) -> dict[str, Any]:
+def _json_object(reply: httpx.Response) -> dict[str, Any]:
     try:
         content = reply.json()
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise _not_an_object_error(reply, "JSON")
+        raise _invalid_reply_error(reply, "JSON")
     return content
 
 
-def _not_an_object_error(reply: httpx.Response, expected: str) -> InvalidReply:
+def _invalid_reply_error(reply: httpx.Response, expected: str) -> InvalidReply:
     return InvalidReply.from_problem(
         reply.request.url.path,
         "it is no JSON object of graphkin's",

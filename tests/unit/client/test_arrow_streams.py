@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphkin.client.rows import Rows, Stream
+from graphkin.client.arrow_streams import ArrowStream, RowCollector
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 
 SIZES = (5, 1, 7)
@@ -25,7 +25,7 @@ def stream(start: int, *sizes: int, metadata: str = "one") -> bytes:
     return sink.getvalue()
 
 
-def feed(rows: Rows, content: bytes, size: int = 100, generation: str = "one") -> None:
+def feed(rows: RowCollector, content: bytes, size: int = 100, generation: str = "one") -> None:
     """One stream, in pieces of so many bytes, with an empty one first."""
     rows.begin("/rows", generation)
     rows.feed(b"")
@@ -34,8 +34,8 @@ def feed(rows: Rows, content: bytes, size: int = 100, generation: str = "one") -
     rows.end()
 
 
-def numbered(start: int, end: int) -> Rows:
-    return Rows("anchor", np.arange(start, end))
+def numbered(start: int, end: int) -> RowCollector:
+    return RowCollector("anchor", np.arange(start, end))
 
 
 def test_a_stream_cut_anywhere_is_continued() -> None:
@@ -54,7 +54,7 @@ def test_a_stream_cut_anywhere_is_continued() -> None:
 
 
 def test_rows_come_in_any_order_that_was_asked_for() -> None:
-    rows = Rows("anchor", np.array([7, 8, 3, 4, 3]))
+    rows = RowCollector("anchor", np.array([7, 8, 3, 4, 3]))
     feed(rows, stream(7, 2))
     assert rows.missing.tolist() == [3, 4, 3]
     feed(rows, stream(3, 1, 1))
@@ -73,7 +73,7 @@ def test_what_breaks_off_says_so() -> None:
 def test_the_end_of_a_stream_is_told_from_a_break_between_two_batches() -> None:
     whole = stream(0, *SIZES)
     for cut in range(len(whole) + 1):
-        read = Stream("/rows")
+        read = ArrowStream("/rows")
         batches = [batch for start in range(0, cut, 11) for batch in read.feed(whole[start : min(start + 11, cut)])]
         assert read.ended == (cut == len(whole))
         if not read.ended:
@@ -119,7 +119,7 @@ def test_numbers_that_are_no_integers_are_refused(column: pa.Array) -> None:
 
 def test_rows_without_numbers_are_refused() -> None:
     with pytest.raises(InvalidReply, match="no column 'id' of integers"):
-        feed(Rows("id", np.arange(5)), stream(0, 5))
+        feed(RowCollector("id", np.arange(5)), stream(0, 5))
 
 
 def test_rows_of_another_generation_are_refused() -> None:

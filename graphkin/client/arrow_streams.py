@@ -1,4 +1,8 @@
-"""Arrow streams that arrive in chunks and may break off, and tables assembled from several of them."""
+"""Incremental readers of Arrow streams, and of tables that several streams deliver in parts.
+
+A connection may break at any byte. A reader keeps the complete record batches, so that a new request can ask for the
+missing rows alone.
+"""
 
 from typing import Any
 
@@ -11,29 +15,31 @@ from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailabl
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 
 
-class Stream:
+class ArrowStream:
     """Incremental reader of one Arrow stream without dictionaries.
 
-    Batches are fully validated: their buffers fit their lengths.
+    Every batch is fully validated, because a damaged batch could make Arrow read outside its buffers.
+
+    Args:
+        path: Path of the request, for error messages.
 
     Attributes:
-        reply: Path of the request, for error messages.
         schema: The schema, or None until it has been received.
         ended: Whether the end of the stream has been received.
     """
 
-    def __init__(self, reply: str) -> None:
-        self.reply = reply
+    def __init__(self, path: str) -> None:
+        self.path = path
         self.schema: pa.Schema | None = None
         self.ended = False
         self._buffer = bytearray()  # received bytes, from the start of an incomplete message
 
     def feed(self, piece: bytes) -> list[pa.RecordBatch]:
-        """Process the next chunk, of any size, and return the batches that it completes.
+        """Process the next chunk of bytes, of any size, and return the batches that it completes.
 
         Raises:
             Unavailable: The data is not an Arrow stream.
-            InvalidReply: The buffers of a batch do not fit together.
+            InvalidReply: A batch is not valid.
         """
         self._buffer += piece
         try:
@@ -54,7 +60,7 @@ class Stream:
     def _messages(self) -> list[pa.ipc.Message]:
         """Return the complete messages and remove them from the buffer.
 
-        Messages refer to the buffer's memory, so the remaining bytes are copied to a new buffer.
+        The remaining bytes are copied to a new buffer, because the messages share the memory of the old one.
         """
         reader, messages, end = pa.BufferReader(self._buffer), [], 0
         while end < len(self._buffer) and not self.ended:
@@ -62,7 +68,7 @@ class Stream:
                 messages.append(pa.ipc.read_message(reader))
             except EOFError:
                 self.ended = True
-            except (pa.ArrowInvalid, OSError):  # the message is incomplete
+            except (pa.ArrowInvalid, OSError):  # the last message is incomplete
                 break
             end = reader.tell()
         if messages:
@@ -77,19 +83,20 @@ class Stream:
         try:
             batch.validate(full=True)
         except pa.ArrowException as error:
-            raise InvalidReply.from_problem(self.reply, str(error)) from error
+            raise InvalidReply.from_problem(self.path, str(error)) from error
         return batch
 
 
-class Rows:
-    """A table assembled from several streams, whose `number` column must hold `numbers` (n,) in this order.
+class RowCollector:
+    """A table that is assembled from one or more streams.
 
-    A stream may end anywhere. Complete record batches are kept, and the next stream starts at the first missing row.
-    All streams must have the same schema, including its metadata, which identifies generation, policy, seed and epoch.
+    An integer column numbers the rows, and its expected values are known in advance. A stream may end anywhere: its
+    complete record batches are kept, and the next stream starts at the first missing row. All streams must have the
+    same schema, including its metadata, which identifies generation, policy, seed and epoch.
 
     Args:
-        number: Name of the column.
-        numbers: (n,) expected values of the column.
+        number: Name of the column that numbers the rows, such as `anchor`.
+        numbers: (n,) expected values of this column, in order.
 
     Attributes:
         count: Number of rows received.
@@ -101,54 +108,59 @@ class Rows:
         self._numbers = numbers
         self._schema: pa.Schema | None = None
         self._batches: list[pa.RecordBatch] = []
-        self._stream = Stream("")
+        self._stream = ArrowStream("")
         self._generation = ""
-        self._count_before = 0
+        self._count_at_begin = 0
 
     @property
     def missing(self) -> NDArray[Any]:
-        """Numbers of the rows that have not been received."""
+        """The numbers of the rows that have not been received yet."""
         return self._numbers[self.count :]
 
     @property
     def has_progressed(self) -> bool:
-        """True if the current stream has added rows."""
-        return self.count > self._count_before
+        """Whether the current stream has added rows."""
+        return self.count > self._count_at_begin
 
-    def begin(self, reply: str, generation: str) -> None:
-        """Start a new stream: the reply to a request for the path `reply`, of this generation."""
-        self._stream = Stream(reply)
+    def begin(self, path: str, generation: str) -> None:
+        """Start a new stream.
+
+        Args:
+            path: Path of the request, for error messages.
+            generation: Id of the requested generation.
+        """
+        self._stream = ArrowStream(path)
         self._generation = generation
-        self._count_before = self.count
+        self._count_at_begin = self.count
 
     def feed(self, piece: bytes) -> None:
-        """Process the next chunk of the stream.
+        """Process the next chunk of bytes of the stream.
 
         Raises:
             Unavailable: The data is not an Arrow stream.
-            GenerationChanged: The stream is of another generation or sample.
-            InvalidReply: The stream holds other rows than those that are missing.
+            GenerationChanged: The generation, policy, seed or epoch differs from that of the earlier rows.
+            InvalidReply: The stream holds other rows than the missing ones.
         """
         for batch in self._stream.feed(piece):
-            self._require_same(batch.schema)
+            self._require_same_schema(batch.schema)
             self._append(batch)
 
     def end(self) -> None:
         """End the stream.
 
         Raises:
-            Unavailable: The stream broke off before it added rows.
-            InvalidReply: The stream is complete and added none of the missing rows.
-            GenerationChanged: The stream is of another generation or sample.
+            Unavailable: The stream broke off before it added a row.
+            InvalidReply: The stream is complete, but rows are missing and it added none.
+            GenerationChanged: The generation, policy, seed or epoch differs from that of the earlier rows.
         """
-        idle = len(self.missing) and not self.has_progressed
-        if self._stream.schema is None or (idle and not self._stream.ended):
+        is_without_rows = len(self.missing) and not self.has_progressed
+        if self._stream.schema is None or (is_without_rows and not self._stream.ended):
             raise _broken_stream_error()
-        self._require_same(self._stream.schema)
-        if idle:
-            raise self._invalid(f"it has no row, and {self._number} {self.missing[0]} is missing")
+        self._require_same_schema(self._stream.schema)
+        if is_without_rows:
+            raise self._invalid_reply_error(f"it has no row, and {self._number} {self.missing[0]} is missing")
 
-    def _require_same(self, schema: pa.Schema) -> None:
+    def _require_same_schema(self, schema: pa.Schema) -> None:
         if self._schema is None:
             self._require_numbered(schema)
             self._schema = schema
@@ -161,16 +173,16 @@ class Rows:
             )
 
     def _require_numbered(self, schema: pa.Schema) -> None:
-        """Check that the first schema has the number column and names the requested generation."""
+        """Check that the first schema has the column of row numbers and is of the requested generation."""
         if schema.get_field_index(self._number) < 0 or not pa.types.is_integer(schema.field(self._number).type):
-            raise self._invalid(
+            raise self._invalid_reply_error(
                 f"it has no column {self._number!r} of integers",
                 given=", ".join(f"{field.name} {field.type}" for field in schema),
             )
         generation = (schema.metadata or {}).get(b"generation", self._generation.encode()).decode(errors="replace")
         if generation != self._generation:
             raise GenerationChanged(
-                f"the reply to {self._stream.reply} is of another generation",
+                f"the reply to {self._stream.path} is of another generation",
                 given=generation,
                 expected=self._generation,
                 hint="nothing between client and server may answer from a cache of its own",
@@ -179,10 +191,10 @@ class Rows:
     def _append(self, batch: pa.RecordBatch) -> None:
         column, expected = batch[self._number], self.missing
         if column.null_count:
-            raise self._invalid(f"{column.null_count} of its {self._number} numbers are null")
+            raise self._invalid_reply_error(f"{column.null_count} of its {self._number} numbers are null")
         numbers = column.to_numpy()
         if not np.array_equal(numbers, expected[: batch.num_rows]):
-            raise self._invalid(
+            raise self._invalid_reply_error(
                 f"its {self._number} numbers are not those that were requested",
                 given=f"{numbers[:1]} and {batch.num_rows - 1} more",
                 expected=f"{expected[:1]} and {len(expected) - 1} more",
@@ -190,11 +202,11 @@ class Rows:
         self._batches.append(batch)
         self.count += batch.num_rows
 
-    def _invalid(self, problem: str, given: str | None = None, expected: str | None = None) -> InvalidReply:
-        return InvalidReply.from_problem(self._stream.reply, problem, given=given, expected=expected)
+    def _invalid_reply_error(self, problem: str, given: str | None = None, expected: str | None = None) -> InvalidReply:
+        return InvalidReply.from_problem(self._stream.path, problem, given=given, expected=expected)
 
     def table(self) -> pa.Table:
-        """Return all rows as a table with one chunk per column."""
+        """Return the received rows as a table with one chunk per column."""
         return pa.Table.from_batches(self._batches, self._schema).combine_chunks()
 
 

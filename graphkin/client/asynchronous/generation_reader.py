@@ -1,4 +1,4 @@
-"""Requests for the data of one generation. A reply from another generation raises `GenerationChanged`."""
+"""Requests for the data of one generation: JSON replies, pages of lists, Arrow tables and files."""
 
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -8,9 +8,9 @@ from urllib.parse import quote
 import httpx
 import pyarrow as pa
 
-from graphkin.client.answers import Reply, read_reply
+from graphkin.client.arrow_streams import MEDIA_TYPE, ArrowStream, RowCollector
 from graphkin.client.asynchronous.connection import AsyncConnection, Parameters
-from graphkin.client.rows import MEDIA_TYPE, Rows, Stream
+from graphkin.client.responses import Reply, read_reply
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 from graphkin.protocol.replies import (
     CliffsPage,
@@ -54,6 +54,8 @@ def _drop_none(fields: Parameters) -> Parameters:
 class AsyncGenerationReader:
     """Reads one generation of a collection.
 
+    Every request names the generation. A response that is of another one raises `GenerationChanged`.
+
     The argument `path` of each method is relative to the URL path of the collection.
 
     Args:
@@ -70,72 +72,76 @@ class AsyncGenerationReader:
     async def get(
         self, model: type[Reply], path: str, query: Parameters = _NO_PARAMETERS, body: Parameters | None = None
     ) -> Reply:
-        """Return a JSON reply as an instance of `model`. With `body`, the request is a POST."""
+        """Return a JSON response as an instance of `model`. With `body`, the method is POST."""
         reply = await self._connection.fetch(self._path(path), self._pin(query), body=body)
         self._require_generation(reply)
         return read_reply(model, reply)
 
-    async def content(self, path: str, query: Parameters, accept: str) -> bytes:
-        """Return the body of a reply in the media type `accept`."""
+    async def get_content(self, path: str, query: Parameters, accept: str) -> bytes:
+        """Return the body of a response in the media type `accept`."""
         reply = await self._connection.fetch(self._path(path), self._pin(query), accept)
         self._require_generation(reply)
         return reply.content
 
     async def pages(
-        self, model: type[Page], path: str, query: Parameters, limit: int | None = None, *, posted: bool = False
+        self, model: type[Page], path: str, query: Parameters, limit: int | None = None, *, use_post: bool = False
     ) -> AsyncIterator[Page]:
-        """Yield the pages of a list: all of them, or enough for the first `limit` elements.
+        """Yield the pages of a list: all pages, or those that hold the first `limit` elements.
 
-        With `posted`, the query is sent in the body of a POST request.
+        With `use_post`, the query is the body of a POST request.
         """
         remaining, cursor = sys.maxsize if limit is None else limit, None
         while True:
             size = min(MAX_PAGE, remaining)
             fields = {**query, "limit": size, "cursor": cursor}
-            page = await (self.get(model, path, body=_drop_none(fields)) if posted else self.get(model, path, fields))
+            page = await (self.get(model, path, body=_drop_none(fields)) if use_post else self.get(model, path, fields))
             yield page
             remaining, cursor = remaining - size, page.next_cursor
             if cursor is None or not remaining:
                 return
 
-    async def rows(
+    async def collect_rows(
         self,
-        rows: Rows,
+        collector: RowCollector,
         path: str,
         query: Callable[[], Parameters],
         body: Callable[[], Parameters | None] = lambda: None,
     ) -> pa.Table:
-        """Return a table, with further requests for missing rows if a stream ends early.
+        """Return a table. If a stream ends early, the missing rows are requested again.
 
         Args:
-            rows: An empty collector, which knows the expected rows.
-            path: Path of the request.
-            query: Returns the query parameters of a request for the rows that are missing when it is called.
-            body: Returns the body of this request; None for a GET request.
+            collector: An empty collector for the expected rows.
+            path: Path of the requests.
+            query: Returns the query parameters of a request for the rows that `collector` lacks when it is called.
+            body: Returns the body of this request, or None for a GET request.
         """
 
         async def receive() -> None:
-            rows.begin(self._path(path), self._generation)
+            collector.begin(self._path(path), self._generation)
             try:
                 async with self._connection.stream(self._path(path), self._pin(query()), MEDIA_TYPE, body()) as reply:
                     self._require_generation(reply)
                     async for piece in reply.aiter_bytes():
-                        rows.feed(piece)
-                    rows.end()
+                        collector.feed(piece)
+                    collector.end()
             except Unavailable:
-                if not rows.has_progressed:  # after progress, the loop below starts over with a new retry time limit
+                # After progress, the loop below requests the missing rows with a new time limit for its retries.
+                if not collector.has_progressed:
                     raise
 
         while True:
-            await self._connection.attempt(receive)
-            if not len(rows.missing):
-                return rows.table()
+            await self._connection.retry(receive)
+            if not len(collector.missing):
+                return collector.table()
 
     async def table(self, path: str, query: Parameters, body: Parameters | None = None) -> pa.Table:
-        """Return an Arrow stream as a table with one chunk per column. An incomplete stream is requested again."""
+        """Return an Arrow stream as a table with one chunk per column.
+
+        If the connection breaks, the whole stream is requested again.
+        """
 
         async def receive() -> pa.Table:
-            stream, batches = Stream(self._path(path)), []
+            stream, batches = ArrowStream(self._path(path)), []
             async with self._connection.stream(self._path(path), self._pin(query), MEDIA_TYPE, body) as reply:
                 self._require_generation(reply)
                 async for piece in reply.aiter_bytes():
@@ -143,37 +149,38 @@ class AsyncGenerationReader:
             stream.require_end()
             return pa.Table.from_batches(batches, stream.schema).combine_chunks()
 
-        return await self._connection.attempt(receive)
+        return await self._connection.retry(receive)
 
     async def save(self, file: BinaryIO, path: str, query: Parameters, body: Parameters | None = None) -> None:
-        """Write the body of a reply, in any media type, to `file` at its current position.
+        """Write the body of a response, in any media type, to `file` at its current position.
 
         If the connection breaks, the whole body is requested again and overwrites the incomplete one.
         """
-        begin: int | None = None
+        offset: int | None = None  # position of the body in the file; None until some of it is written
 
         async def receive() -> None:
-            nonlocal begin
+            nonlocal offset
             async with self._connection.stream(self._path(path), self._pin(query), "*/*", body) as reply:
                 self._require_generation(reply)
-                if begin is not None:
-                    file.seek(begin)
+                if offset is not None:
+                    file.seek(offset)
                     file.truncate()
                 async for piece in reply.aiter_bytes():
-                    begin = file.tell() if begin is None else begin
+                    offset = file.tell() if offset is None else offset
                     file.write(piece)
 
-        await self._connection.attempt(receive)
+        await self._connection.retry(receive)
 
-    def invalid(self, path: str, problem: str) -> InvalidReply:
-        """Return the error for a reply that does not hold the requested data."""
+    def invalid_reply_error(self, path: str, problem: str) -> InvalidReply:
+        """Return the error for a response that lacks requested data."""
         return InvalidReply.from_problem(self._path(path), problem)
 
     def _path(self, path: str) -> str:
         return f"{collection_path(self._name)}/{path}"
 
     def _pin(self, query: Parameters) -> Parameters:
-        """Add the parameter that requests this generation rather than the current one."""
+        """Add the id of this generation to the query parameters."""
+
         return {**query, "generation": self._generation}
 
     def _require_generation(self, reply: httpx.Response) -> None:
