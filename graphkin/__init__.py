@@ -1,4 +1,4 @@
-"""A similarity store for molecules and graphs, for the command line (`graphkin`), programs and notebooks.
+"""Similarity graphs of molecules and other items: build, search and sample them.
 
     import graphkin
 
@@ -6,9 +6,9 @@
     c = graphkin.open("s")["c"]                                       # or neo4j://HOST
     c.search("CCO", limit=5).to_pandas()                              # id, similarity, smiles, names, properties
     graphkin.connect("http://127.0.0.1:8000")["c"]                    # the same calls, over HTTP
-    graphkin.similar_pairs(fingerprints, 0.5)                         # the join alone
+    graphkin.similar_pairs(fingerprints, 0.5)                         # all similar pairs of an array, without a store
 
-Subpackages are imported on first use.
+The command `graphkin` does the same on the command line. Subpackages are imported on first use.
 """
 
 from importlib import import_module
@@ -22,22 +22,25 @@ __all__ = ["TruncatedPairsWarning", "connect", "ingest", "open", "similar_pairs"
 
 
 class _CallablePackage(ModuleType):
-    """The package `graphkin.ingest`, made callable: the library's function `ingest` has the same name."""
+    """A package that calls the function `graphkin.library.ingest` when it is called.
+
+    The package `graphkin.ingest` and this function have the same name, so `graphkin.ingest` must be both.
+    """
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        from graphkin.library import ingest as function
+        from graphkin.library import ingest
 
-        return function(*arguments, **options)
+        return ingest(*arguments, **options)
 
     @property
     def __wrapped__(self) -> Any:
-        """The function whose signature `inspect.signature`, and so an editor, shows."""
-        from graphkin.library import ingest as function
+        """The function, because `inspect.signature` and editors show the signature of `__wrapped__`."""
+        from graphkin.library import ingest
 
-        return function
+        return ingest
 
 
-import_module("graphkin.ingest").__class__ = _CallablePackage  # the package is empty, so this imports nothing else
+import_module("graphkin.ingest").__class__ = _CallablePackage  # cheap: the package's `__init__.py` imports nothing
 
 
 def __getattr__(name: str) -> Any:

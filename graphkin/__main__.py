@@ -1,6 +1,7 @@
 """Run the command line with `python -m graphkin`.
 
-torchrun starts a command by its module name. A package that is importable but not installed has no `graphkin` command.
+torchrun starts programs by module name, and a package on the import path that is not installed has no `graphkin`
+command.
 """
 
 from graphkin.cli import main

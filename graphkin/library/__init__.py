@@ -1,9 +1,9 @@
-"""The Python library: collections of a store or a server, ingest, and the join of fingerprints."""
+"""The functions of `import graphkin`: open a store, connect to a server, ingest files, and find similar pairs."""
 
 from os import PathLike
 
-from graphkin.library.building import ingest
 from graphkin.library.collection import Collection, Collections
+from graphkin.library.ingestion import ingest
 from graphkin.library.pairs import similar_pairs
 from graphkin.library.table import Table
 from graphkin.protocol.errors import TruncatedPairsWarning
@@ -24,7 +24,7 @@ def open(location: str | PathLike[str]) -> Collections:
         NotFound: If there is no store at `location`.
         StoreFormat: If the store has another format or a newer schema version.
         StoreError: If the database does not respond.
-        InvalidInput: If an extra or the credentials are missing.
+        InvalidInput: If an optional dependency or the credentials of the database are missing.
 
     Example:
         mine = graphkin.open("store")["mine"]
@@ -36,19 +36,20 @@ def open(location: str | PathLike[str]) -> Collections:
 
 
 def connect(url: str, key: str | None = None) -> Collections:
-    """Connect to the collections of a server. Calls and results are the same as those of `open`.
+    """Connect to the collections of a server. They have the same methods as those that `open` returns.
 
     Args:
         url: The URL that `graphkin serve` prints.
-        key: The API key that `graphkin keys create` printed. The default is the environment variable GRAPHKIN_API_KEY.
-            Only servers that require keys need one.
+        key: The API key that `graphkin keys create` printed, if the server requires one. The default is the environment
+            variable GRAPHKIN_API_KEY.
 
     Returns:
         The collections, by name.
 
     Raises:
         Unavailable: If no server responds at `url`.
-        VersionMismatch: If the server runs another version of graphkin.
+        VersionMismatch: If the server runs an incompatible version of graphkin.
+        Unauthorized: If the server requires a key, and the key is missing or wrong.
         InvalidInput: If the extra `client` is not installed.
 
     Example:

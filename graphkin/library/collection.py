@@ -1,4 +1,8 @@
-"""The collection port: operations on one generation. `stored.py` and `served.py` implement it."""
+"""Abstract base classes of the library: a collection, and all collections of a store or a server.
+
+`stored.py` implements them for a store that this process reads, and `served.py` for a server. The public methods of
+`Collection` check their arguments and make tables. The abstract methods that they call get the data.
+"""
 
 import json
 import warnings
@@ -41,15 +45,16 @@ if TYPE_CHECKING:
     from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.geometric import PositiveSample, PositivesFeed
 
-_FIXED = ("id", "smiles", "structure", "names", "inchikey")
+_NON_PROPERTIES = ("id", "smiles", "structure", "names", "inchikey")
+"""Columns of items that are not properties."""
 
 
 class Hits(NamedTuple):
-    """Items and their similarity to a query, most similar first.
+    """Items and their similarity to a query structure or an item, most similar first.
 
     Attributes:
-        ids: (n,) int32.
-        similarity: (n,) float32.
+        ids: (n,) int32 item ids.
+        similarity: (n,) float32 in [0, 1].
     """
 
     ids: Int32
@@ -57,18 +62,26 @@ class Hits(NamedTuple):
 
 
 class Collection(ABC):
-    """One generation of a collection. It stays the same when another generation is published.
+    """One generation of a collection.
 
-    Methods return a `Table`. Tables of hits have the columns id, similarity, smiles (structure, as JSON, for graphs),
-    names and properties.
+    Results:
+        Most methods return a `Table`. Tables of hits have the columns id, similarity, smiles (for graphs: structure, as
+        JSON), names and properties.
 
-    Methods raise the errors of `graphkin.protocol.errors`, such as `InvalidInput`, `NotFound` and `Deleted`. Each error
-    holds the invalid value, the accepted values and a hint.
+    Consistency:
+        All methods read the same generation, even after another one is published.
+
+    Thread safety:
+        Threads may share a collection.
+
+    Errors:
+        Methods raise the errors of `graphkin.protocol.errors`, such as `InvalidInput`, `NotFound` and `Deleted`. An
+        error holds the invalid value, the accepted values and, where there is one, a hint.
 
     Attributes:
         name: Name of the collection.
-        kind: Kind of its items: `molecule`, `graph`, `node`, `fingerprint`, `vector`, or a kind of an installed
-            package.
+        kind: Kind of the items: `molecule`, `graph`, `node`, `fingerprint`, `vector`, or a kind that another package
+            registers.
         generation: Id of the generation.
         size: Number of items. Their ids are 0 to size - 1.
         manifest: Recipe, versions, inputs and counts of the generation.
@@ -132,7 +145,7 @@ class Collection(ABC):
             filters: Conditions on properties and names, as in `query`. Only items that pass all of them are hits.
             substructure: A substructure, as in `query`. Only items that contain it are hits.
             min_similarity: Smallest similarity of a hit, above 0 and at most 1.
-            limit: Number of hits at most, up to 1,000.
+            limit: Maximum number of hits, up to 1,000.
 
         Returns:
             One row per hit, most similar first: id int32, similarity float32, smiles or structure, names, properties.
@@ -171,25 +184,23 @@ class Collection(ABC):
 
         Args:
             filters: Conditions such as `{"property": "logP", "min": 1, "max": 3}`. A condition is about a `property` or
-                about `names` and uses `min`, `max`, `equals`, `in` or `contains`. Text is compared without regard to
-                case.
-            name: Prefix of a name, in any case.
-            substructure: A SMARTS, or a molecule such as `{"smiles": "c1ccncc1"}`, with `inchi` or `molblock` instead
-                of `smiles` if you like. The first call describes all candidate molecules, which takes a while. Later
-                calls reuse the descriptions.
+                about `names` and uses `min`, `max`, `equals`, `in` or `contains`. Comparisons of text ignore case.
+            name: Prefix of a name. The comparison ignores case.
+            substructure: A SMARTS, or a molecule: `{"smiles": "c1ccncc1"}`, `{"inchi": …}` or `{"molblock": …}`. The
+                first call prepares all molecules of the collection for substructure matching, which takes a while.
             similar: A query structure as in `search`, such as `{"smiles": "CCO", "min_similarity": 0.5}`. The table
                 gets a column similarity.
             sort: Column to sort by. The default is similarity if `similar` is set, most similar first, and id
                 otherwise. Items without a value come last. Items with equal values are sorted by id.
-            descending: Whether to sort by the largest value first.
+            descending: Whether the largest value comes first.
             columns: Columns to return, as in `items`.
-            limit: Number of items at most. The default is all.
+            limit: Maximum number of items. The default is all.
 
         Returns:
             The table of `items`, with similarity float32 after id if `similar` is set.
 
         Raises:
-            InvalidInput: If there is no such property or column. The error lists those that exist.
+            InvalidInput: If there is no such property or column. The error lists the existing ones.
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         order = None if sort is None else {"by": sort, "descending": descending}
@@ -210,19 +221,19 @@ class Collection(ABC):
         min_similarity: float | None = None,
         limit: int = 10,
     ) -> Table:
-        """Search for many structures at once, in a fraction of the time of as many calls of `search`.
+        """Search for many structures at once, much faster than by as many calls of `search`.
 
         Args:
             structures: Up to 10,000 query structures. Each is text in the format of the collection's items (for
                 molecules a SMILES), or a mapping with exactly one of `smiles`, `inchi`, `molblock`, `graph`,
                 `fingerprint`, `vector`, `structure` and `name`, the name of an item.
             min_similarity: Smallest similarity of a hit, above 0 and at most 1.
-            limit: Number of hits per structure at most, up to 100.
+            limit: Maximum number of hits per structure, up to 100.
 
         Returns:
             One row per hit: query int32, the position of the structure in `structures`; error; and the columns of
-            `search`. A structure that cannot be read, or a name that no item has, gets one row with an error and nulls
-            in the columns of `search`.
+            `search`. A structure that cannot be read, or a name that no item has, gets one row with the reason in error
+            and nulls in the columns of `search`.
 
         Raises:
             InvalidInput: If an argument is out of range.
@@ -257,7 +268,7 @@ class Collection(ABC):
             min_similarity: Smallest similarity, from the stored threshold (the default) to 1.
             filters: Conditions as in `query`. Only neighbors that pass all of them are returned.
             substructure: A substructure as in `query`. Only neighbors that contain it are returned.
-            limit: Number of neighbors at most. The default is all.
+            limit: Maximum number of neighbors. The default is all.
 
         Returns:
             One row per neighbor, with the columns of `search`.
@@ -287,16 +298,17 @@ class Collection(ABC):
         Args:
             method: `butina` is Taylor-Butina clustering at a threshold. `scaffold` groups molecules by their
                 Bemis-Murcko scaffold. `single` is single linkage in the stored similarity graph.
-            threshold: Smallest similarity within a cluster. The default for `butina` is 0.7. The default for `single`
-                is the smallest threshold at which the largest cluster holds at most a tenth of all items, or 10 items.
+            threshold: Similarity threshold. `butina` puts items with at least this similarity to a center in one
+                cluster, 0.7 by default. `single` joins the items of edges with at least this similarity; the default is
+                the smallest threshold at which the largest cluster holds at most a tenth of all items, or 10 items.
                 `scaffold` has no threshold.
             property: A numeric property to summarize for each cluster.
-            limit: Number of clusters at most. The default is all.
+            limit: Maximum number of clusters. The default is all.
 
         Returns:
-            cluster int32, from 1; size int32; centre int32, the id of the item that represents the cluster; smiles or
-            structure, and names, of this item. With `property` also min, max and mean float64, and values int64, the
-            number of members that have a value.
+            One row per cluster: cluster int32, its number, from 1; size int32; centre int32, the id of the item that
+            represents the cluster; smiles or structure, and names, of this item. With `property`, also min, max and
+            mean float64, and values int64, the number of members that have a value.
 
         Raises:
             InvalidInput: If an argument is out of range, or there is no such numeric property.
@@ -322,8 +334,8 @@ class Collection(ABC):
         Args:
             number: Number of the cluster, from 1, as `clusters` returns it for the same method and threshold.
             method: Clustering method, as in `clusters`.
-            threshold: Smallest similarity, as in `clusters`.
-            limit: Number of members at most. The default is all.
+            threshold: Similarity threshold, as in `clusters`.
+            limit: Maximum number of members. The default is all.
 
         Returns:
             One row per member: the center first, then the others by id.
@@ -376,13 +388,13 @@ class Collection(ABC):
         map is computed once per generation and then read from a cache.
 
         Args:
-            property: A numeric property to return with each item.
-            method: Clustering method, as in `clusters`. With it the cluster of each item is returned.
-            threshold: Smallest similarity, as in `clusters`.
+            property: A numeric property, returned in the column value.
+            method: Clustering method, as in `clusters`. Its clusters are returned in the column cluster.
+            threshold: Similarity threshold, as in `clusters`.
 
         Returns:
-            One row per item, by id: id int32; x and y float32, from 0 to 1, with y pointing down; with `property`,
-            value float64; with `method`, cluster int32, from 1.
+            One row per item, in id order: id int32; x and y float32, from 0 to 1, with y pointing down; value float64,
+            null without `property`; cluster int32, from 1, null without `method`.
 
         Raises:
             InvalidInput: If an argument is out of range, or there is no such numeric property.
@@ -408,30 +420,30 @@ class Collection(ABC):
     ) -> Table:
         """Return activity cliffs: pairs of stored neighbors that differ in a property.
 
-        Warns with `TruncatedPairsWarning` if the top-k limit of the collection dropped similar pairs.
+        Issues a `TruncatedPairsWarning` if similar pairs are missing because of the collection's top-k limit.
 
         Args:
             property: A numeric property, as `items` names it.
-            by: Rank pairs by their `difference`, or by `sali`, the difference divided by 1 - similarity. Pairs with
-                equal ranks are sorted by difference, then by ids.
+            by: Quantity to rank pairs by: `difference`, or `sali`, the difference divided by 1 - similarity. Pairs of
+                the same rank are sorted by difference, then by ids.
             min_similarity: Smallest similarity of a pair. The default is 0.7, or the stored threshold if that is
                 larger.
             max_similarity: Largest similarity of a pair.
             min_difference: Smallest difference of a pair.
-            exclude_identical: Leave out pairs with identical fingerprints. `min_similarity=1, exclude_identical=False`
-                lists these pairs alone.
+            exclude_identical: Whether to leave out pairs with identical fingerprints. With `min_similarity=1,
+                exclude_identical=False`, only such pairs are returned.
             filters: Conditions as in `query`, which both items must pass.
             substructure: A substructure as in `query`, which both items must contain.
-            limit: Number of pairs at most, up to 100,000.
+            limit: Maximum number of pairs, up to 100,000.
 
         Returns:
-            One row per pair, the largest rank first: a and b int32; similarity float32; difference and sali float64,
-            with sali infinite where similarity is 1; for both ends smiles or structure, names and the property, with
-            suffixes such as smiles_a and smiles_b.
+            One row per pair, the largest quantity first: a and b int32, the ids of the items; similarity float32;
+            difference float64; sali float64, infinite if the similarity is 1; and smiles or structure, names and the
+            property of both items, with suffixes such as smiles_a and smiles_b.
 
         Raises:
-            InvalidInput: If an argument is out of range, or there is no such numeric property. The error lists those
-                that exist.
+            InvalidInput: If an argument is out of range, or there is no such numeric property. The error lists the
+                numeric properties.
         """
         require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}")
         fields = {
@@ -465,16 +477,17 @@ class Collection(ABC):
 
         Args:
             count: Number of items to pick, up to 10,000.
-            method: `maxmin` picks the item least similar to those already picked. `sphere` picks an item only if no
-                picked item has similarity ≥ `threshold` to it, so the subset may be smaller than `count`.
-            threshold: Similarity that `sphere` excludes, above 0 and at most 1.
+            method: `maxmin` repeatedly picks the item that is least similar to all items picked so far. `sphere` picks
+                items whose similarity to every item picked so far is below `threshold`, so the subset may be smaller
+                than `count`.
+            threshold: Similarity threshold of `sphere`, above 0 and at most 1.
             ids: Items to pick from, up to 10,000. The default is all.
             filters: Conditions as in `query`. Only items that pass all of them are picked.
             substructure: A substructure as in `query`. Only items that contain it are picked.
 
         Returns:
-            The table of `items` in the order of picking, with nearest float32 after id: the similarity to the most
-            similar item picked before.
+            The table of `items` in the order of picking, with nearest float32 after id: the highest similarity to an
+            item that was picked before.
 
         Raises:
             InvalidInput: If `count` is larger than the number of items to pick from.
@@ -504,8 +517,8 @@ class Collection(ABC):
     ) -> Table:
         """Sample the positive set of each anchor.
 
-        The same generation, policy, seed and epoch give the same positives on every machine, from a store and from a
-        server.
+        The same generation, policy, seed and epoch give the same positives on every machine, whether a store or a
+        server is read.
 
         Args:
             ids: Ids of the anchors.
@@ -524,9 +537,9 @@ class Collection(ABC):
         """
 
     def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Table:
-        """Return the stored edges, by source, then by target.
+        """Return the stored edges, ordered by source, then target.
 
-        Warns with `TruncatedPairsWarning` if the top-k limit of the collection dropped similar pairs.
+        Issues a `TruncatedPairsWarning` if similar pairs are missing because of the collection's top-k limit.
 
         Args:
             min_similarity: Smallest similarity, from the stored threshold (the default) to 1.
@@ -534,7 +547,7 @@ class Collection(ABC):
             stop: Source to stop before. The default is all sources.
 
         Returns:
-            One row per edge: source < target int32; similarity float32.
+            One row per edge: source int32, target int32 > source, similarity float32.
 
         Raises:
             InvalidInput: If `min_similarity` is below the stored threshold.
@@ -557,40 +570,40 @@ class Collection(ABC):
         """Return items with a column for each property.
 
         Args:
-            columns: Columns to return after id, in this order: smiles or structure, names, inchikey if the recipe
-                stores it, and the properties. The default is all.
-            ids: Ids of the items, in the order to return them. The default is the range `start` to `stop`.
+            columns: Columns to return after id, in this order. The default is all: smiles or structure, names, inchikey
+                if the recipe stores it, and the properties.
+            ids: Ids of the items to return, in this order. The default is the range from `start` to `stop`.
             start: First id.
-            stop: Id to stop before. The default is the end.
+            stop: Id to stop before. The default is the number of items.
 
         Returns:
             One row per item.
 
         Raises:
-            InvalidInput: If there is no such column. The error lists those that exist.
+            InvalidInput: If there is no such column. The error lists the columns.
         """
         selection = None if columns is None else [*dict.fromkeys(["id", *columns])]
         items = self._range(selection, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64))
         return Table(items) if selection is None else Table(items).select(selection)
 
     def column(self, name: str) -> Iterator[list[Any]]:
-        """Yield one column of all items in id order, in blocks."""
+        """Yield the values of one column in blocks, in id order."""
         for batch in self.items(columns=[name]).arrow.to_batches():
             yield batch[name].to_pylist()
 
     def to_pyg(self, *, workers: int = 1) -> list[Any]:
         """Return each item as a `torch_geometric.data.Data`, in id order, with the features that the trainer uses.
 
-        `graphkin.trainer.geometric.graphs` lists the features. Needs the extra `trainer`.
+        `graphkin.trainer.geometric.graphs` lists the features. This method needs the extra `trainer`.
 
         Args:
-            workers: Number of processes that read SMILES.
+            workers: Number of processes that parse SMILES.
 
         Raises:
             InvalidInput: If the extra `trainer` is not installed.
-            Conflict: If items of this kind have no features, such as fingerprints and vectors.
+            Conflict: If items of this kind, such as fingerprints and vectors, have no features.
         """
-        with _requires_torch():
+        with _report_missing_trainer():
             from graphkin.trainer.geometric import graphs
 
             return graphs(self._features(workers))
@@ -606,29 +619,29 @@ class Collection(ABC):
     ) -> "PositivesFeed":
         """Return a dataset of anchor batches and their positives, for `DataLoader(feed, batch_size=None)`.
 
-        Each iteration over the dataset is one epoch. Positives are sampled as by `positives`. Features are those of
-        `to_pyg`. Needs the extra `trainer`.
+        Each iteration over the dataset is one epoch. The positives are those of `positives`, and the features those of
+        `to_pyg`. This method needs the extra `trainer`.
 
         Args:
             policy: Sampling policy, as in `positives`.
             batch_size: Number of anchors per batch.
             seed: Seed of the samples and of the order of the anchors.
-            workers: Number of processes that read SMILES.
+            workers: Number of processes that parse SMILES.
             **parameters: Parameters of the policy, as in `positives`.
 
         Raises:
             InvalidInput: If the extra `trainer` is not installed, or an argument is out of range.
-            Conflict: If items of this kind have no features, such as fingerprints and vectors.
+            Conflict: If items of this kind, such as fingerprints and vectors, have no features.
         """
-        with _requires_torch():
+        with _report_missing_trainer():
             from graphkin.trainer.geometric import PositiveSample, PositivesFeed
 
-            def draw(anchors: Int32, epoch: int) -> "PositiveSample":
-                sample = self.positives(anchors, policy, seed=seed, epoch=epoch, **parameters).arrow.combine_chunks()
-                positives = sample["positives"].combine_chunks().flatten().to_numpy()
-                return PositiveSample(sample["anchor"].to_numpy(), positives.reshape(len(anchors), -1))
+            def sample(anchors: Int32, epoch: int) -> "PositiveSample":
+                rows = self.positives(anchors, policy, seed=seed, epoch=epoch, **parameters).arrow.combine_chunks()
+                positives = rows["positives"].combine_chunks().flatten().to_numpy()
+                return PositiveSample(rows["anchor"].to_numpy(), positives.reshape(len(anchors), -1))
 
-            return PositivesFeed(self._features(workers), draw, batch_size, seed)
+            return PositivesFeed(self._features(workers), sample, batch_size, seed)
 
     def _features(self, workers: int) -> "Corpus":
         if self._corpus is None:
@@ -639,57 +652,67 @@ class Collection(ABC):
 
     @abstractmethod
     def _search(self, request: SearchBody) -> Hits:
-        """Return the hits of one query."""
+        """Return the hits of a search."""
 
     @abstractmethod
     def _query(self, request: QueryBody, limit: int | None) -> Selection:
-        """Return all items that pass the conditions, or the first `limit`. The cursor of the body is not used."""
+        """Return all items that pass the conditions, or the first `limit`. The cursor of the request is ignored."""
 
     @abstractmethod
     def _search_batch(self, request: SearchBatchBody) -> tuple[pa.Array, Matches]:
-        """Return the error of each structure, text or null, and the hits of the readable ones.
+        """Search for each structure of a batch.
 
-        The hits name their structure by its position in the batch.
+        Returns:
+            The error of each structure, as (n,) text with null for valid structures, and the hits of all structures.
         """
 
     @abstractmethod
     def _clusters(self, request: ClusteredFields, limit: int | None) -> pa.Table:
-        """Return cluster, size and centre int32; with a property also min, max, mean float64 and values int64."""
+        """Return the columns of `clusters`, without those of the items that represent the clusters."""
 
     @abstractmethod
-    def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32: ...
+    def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:
+        """Return the ids of the members of a cluster, the center first."""
 
     @abstractmethod
     def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure: ...
 
     @abstractmethod
-    def _map(self, request: MapQuery) -> pa.Table: ...
+    def _map(self, request: MapQuery) -> pa.Table:
+        """Return the columns of `map`."""
 
     @abstractmethod
     def _cliffs(self, request: CliffsQuery, limit: int) -> Cliffs:
-        """Return the first `limit` pairs. The cursor of the query is not used."""
+        """Return the first `limit` pairs. The cursor of the request is ignored."""
 
     @abstractmethod
-    def _pick(self, request: PickBody) -> DiverseSubset: ...
+    def _pick(self, request: PickBody) -> DiverseSubset:
+        """Return the ids of the picked items, and the similarity of each to its nearest predecessor."""
 
     @abstractmethod
     def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:
-        """Return the id of an item that is identified by its id, its structure or its name."""
+        """Return the id of the item with an id, a structure or a name. Exactly one argument is set.
+
+        Raises:
+            NotFound: There is no such item.
+            InvalidInput: Several items share the name, or not exactly one argument is set.
+        """
 
     @abstractmethod
     def _neighbors(self, id: int, min_similarity: float | None, conditions: QueryBody, limit: int | None) -> Hits:
-        """Return the neighbors that pass the filters and contain the substructure of a query."""
+        """Return the neighbors of an item that meet the filters and the substructure of `conditions`."""
 
     @abstractmethod
-    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table: ...
+    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
+        """Return the columns of `edges`."""
 
     @abstractmethod
     def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
-        """Return some columns of a range of items, or all columns, in the stored order of the columns."""
+        """Return items `start` to `stop` - 1. The columns, by default all, keep their stored order."""
 
     @abstractmethod
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
-        """Return all columns of some items, in the order of `ids`."""
+        """Return the items `ids`, in this order, with all columns."""
 
     def _hits_table(self, hits: Hits) -> Table:
         items = self._rows(hits.ids)
@@ -699,7 +722,7 @@ class Collection(ABC):
 
     def _item_columns(self, items: pa.Table) -> dict[str, Any]:
         """Return the structure, the names and the properties of items as columns."""
-        properties = [name for name in items.column_names if name not in _FIXED]
+        properties = [name for name in items.column_names if name not in _NON_PROPERTIES]
         return {
             self.manifest.structure: items[self.manifest.structure],
             "names": items["names"],
@@ -708,7 +731,7 @@ class Collection(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release files or connections. Garbage collection does so too."""
+        """Release files or connections. Garbage collection releases them, too."""
 
     def __enter__(self) -> Self:
         return self
@@ -736,13 +759,13 @@ class Collection(ABC):
 
 
 def _jsonable(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
-    """Return a substructure as a value that JSON can hold."""
+    """Return a substructure as a value that `json.dumps` accepts."""
     return dict(substructure) if isinstance(substructure, Mapping) else substructure
 
 
 @contextmanager
-def _requires_torch() -> Iterator[None]:
-    """Translate the `ModuleNotFoundError` of a missing package into `InvalidInput` with the extra to install."""
+def _report_missing_trainer() -> Iterator[None]:
+    """Turn a `ModuleNotFoundError` into an `InvalidInput` that names the extra `trainer`."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -752,6 +775,8 @@ def _requires_torch() -> Iterator[None]:
 
 class Collections(ABC):
     """The collections of a store or a server, by name.
+
+    `len`, `in` and iteration work as for a mapping whose keys are the names.
 
     Example:
         mine = graphkin.open("store")["mine"]
@@ -766,7 +791,7 @@ class Collections(ABC):
             generation: Id of the generation, or a prefix of the id. The default is the current generation.
 
         Raises:
-            NotFound: If there is no such collection or generation. The error lists the collections that exist.
+            NotFound: If there is no such collection or generation. The error lists the existing collections.
             Deleted: If the generation was deleted.
             InvalidInput: If several ids begin with the prefix.
         """
@@ -786,7 +811,7 @@ class Collections(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release the files or connections of all collections. Garbage collection does so too."""
+        """Release the files or connections of all collections. Garbage collection releases them, too."""
 
     def __enter__(self) -> Self:
         return self

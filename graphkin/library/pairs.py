@@ -1,4 +1,4 @@
-"""The similarity join as a library function, for fingerprints of any origin."""
+"""The similarity join as a library function, for fingerprints that are in no store."""
 
 import os
 from collections.abc import Sequence
@@ -25,18 +25,19 @@ def similar_pairs(
 ) -> Table:
     """Return every pair of fingerprints with Tanimoto similarity ≥ `threshold`.
 
-    The join is exact: no pair is missed. All pairs are held in memory, 16 bytes each, and sorting them takes as much
-    again. Progress is shown in a notebook and on a terminal.
+    The join is exact: no pair is missed. The result takes 16 bytes per pair, and twice as much while it is sorted.
+    Progress bars are shown in notebooks and on terminals.
 
     Args:
         fingerprints: RDKit bit vectors of one length, or packed bits as an (n, bits / 64) uint64 array. A fingerprint
             has at most 65,472 bits.
         threshold: Smallest similarity, above 0 and at most 1.
-        threads: Number of threads. The default is the number of cores. The result does not depend on it.
+        threads: Number of threads, which does not change the result. The default is the number of cores.
 
     Returns:
-        One row per pair, by left, then by right: left < right int32, the positions of the fingerprints in the input;
-        similarity float64, common bits / union of bits. An empty fingerprint is in no pair.
+        One row per pair, ordered by left, then right: left int32 and right int32 > left, the positions of the two
+        fingerprints in the input; similarity float64, the number of common bits divided by the number of bits in
+        either. A fingerprint without bits is in no pair.
 
     Raises:
         InvalidInput: If the input is not an array of fingerprints, or the threshold is out of range.
@@ -46,7 +47,7 @@ def similar_pairs(
 
     require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0, at most 1")
     require(threads is None or threads > 0, "number of threads", threads, "1 or more")
-    packed = _packed(fingerprints)
+    packed = _pack(fingerprints)
     progress = library_progress()
     with compiling(progress):
         Pairs.concatenate([*join(packed[:2], threshold, 1)])
@@ -57,12 +58,16 @@ def similar_pairs(
     return Table(pa.table(columns))
 
 
-def _packed(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
-    """Return fingerprints as (n, W) uint64."""
+def _pack(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
+    """Return fingerprints as packed bits, (n, words) uint64.
+
+    Raises:
+        InvalidInput: The input is not an array of fingerprints, or exceeds the limits of the join.
+    """
     if not isinstance(fingerprints, np.ndarray):
         from graphkin.similarity.molecules.fingerprints import pack
 
-        return _checked(pack(fingerprints)) if len(fingerprints) else np.empty((0, 1), np.uint64)
+        return _require_size(pack(fingerprints)) if len(fingerprints) else np.empty((0, 1), np.uint64)
     if fingerprints.dtype != np.uint64 or fingerprints.ndim != 2 or not fingerprints.shape[1]:
         raise InvalidInput(
             "not packed fingerprints",
@@ -70,11 +75,11 @@ def _packed(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
             expected="uint64 (n, bits / 64), or a list of RDKit bit vectors",
             hint='of rows of 0 and 1: numpy.packbits(rows, axis=1, bitorder="little").view("uint64")',
         )
-    return _checked(np.ascontiguousarray(fingerprints))
+    return _require_size(np.ascontiguousarray(fingerprints))
 
 
-def _checked(packed: UInt64) -> UInt64:
-    """Return the fingerprints, or raise `InvalidInput` if there are too many or they are too long."""
+def _require_size(packed: UInt64) -> UInt64:
+    """Return the fingerprints unchanged. Raises `InvalidInput` if their number or length exceeds the limits."""
     fits = len(packed) <= _MAX_FINGERPRINTS and 64 * packed.shape[1] <= _MAX_BITS
     require(fits, "array of fingerprints", packed.shape, f"at most {_MAX_FINGERPRINTS:,} of at most {_MAX_BITS:,} bits")
     return packed

@@ -1,4 +1,4 @@
-"""Collections of a server, read over HTTP."""
+"""Collections on a server, read over HTTP."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Unpack
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 class ServedCollections(Collections):
-    """The collections of the server at a URL."""
+    """The collections of a server. Closing them closes the connection."""
 
     def __init__(self, url: str, key: str | None = None) -> None:
         self._server = Graphkin(url, key=key)
         self._closing = finalize(self, self._server.close)
-        self._server.livez()  # a wrong URL fails here
+        self._server.livez()  # fails if no server responds at the URL
 
     def collection(self, name: str, generation: str | None = None) -> "ServedCollection":
         return ServedCollection(self, self._server.collection(name, generation))
@@ -55,11 +55,11 @@ class ServedCollections(Collections):
 
 
 class ServedCollection(Collection):
-    """A generation that a server reads."""
+    """A generation of a collection on a server."""
 
     def __init__(self, collections: ServedCollections, collection: ClientCollection) -> None:
         super().__init__(collection.name, collection.manifest)
-        self._collections = collections  # this reference keeps the connection open
+        self._collections = collections  # keeps the connection from being garbage-collected
         self._collection = collection
 
     def positives(
@@ -76,7 +76,7 @@ class ServedCollection(Collection):
 
     def _search(self, request: SearchBody) -> Hits:
         fields = request.model_dump(exclude_none=True, exclude={"measure"})
-        return _hits(self._collection.search(**fields, measure=request.measure).hits)
+        return _to_hits(self._collection.search(**fields, measure=request.measure).hits)
 
     def _query(self, request: QueryBody, limit: int | None) -> Selection:
         fields = request.model_dump(exclude_none=True, exclude={"limit", "columns", "cursor"})
@@ -144,7 +144,7 @@ class ServedCollection(Collection):
 
     def _neighbors(self, id: int, min_similarity: float | None, conditions: QueryBody, limit: int | None) -> Hits:
         fields = conditions.model_dump(exclude_none=True, include={"filters", "substructure"})
-        return _hits(self._collection.neighbors(id, min_similarity=min_similarity, limit=limit, **fields))
+        return _to_hits(self._collection.neighbors(id, min_similarity=min_similarity, limit=limit, **fields))
 
     def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
         return self._collection.edges(min_similarity=min_similarity, start=start, stop=stop)
@@ -156,9 +156,9 @@ class ServedCollection(Collection):
         return self._collection.table_of(ids.tolist())
 
     def close(self) -> None:
-        """Do nothing: the connection belongs to `ServedCollections`, and other collections share it."""
+        """Do nothing, because `ServedCollections` owns the connection and other collections share it."""
 
 
-def _hits(items: Sequence[SimilarItem]) -> Hits:
+def _to_hits(items: Sequence[SimilarItem]) -> Hits:
     ids = np.array([item.item.id for item in items], np.int32)
     return Hits(ids, np.array([item.similarity for item in items], np.float32))

@@ -1,4 +1,4 @@
-"""Collections of a store that this process opens: a folder or a Neo4j database."""
+"""Collections of a store that this process reads: a folder, a Neo4j database or a Parquet export."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Unpack
@@ -55,11 +55,11 @@ class StoredCollections(Collections):
 
 
 class StoredCollection(Collection):
-    """A generation that this process reads. Safe to share between threads."""
+    """A generation of a collection in a store."""
 
     def __init__(self, collections: StoredCollections, generation: Generation) -> None:
         super().__init__(generation.collection, generation.manifest)
-        self._collections = collections  # this reference keeps the store open while its generation is read
+        self._collections = collections  # keeps the store from being garbage-collected
         self._generation = generation
         self._open = OpenCollection(generation)
         self._closing = finalize(self, generation.close)

@@ -1,4 +1,4 @@
-"""Result tables: Arrow tables that pandas, Polars and DuckDB can read, with depictions in a notebook."""
+"""Result tables: Arrow tables that notebooks show with depictions, and that pandas, Polars and DuckDB can read."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -12,18 +12,21 @@ from graphkin.protocol.errors import InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
-_MAX_ROWS = 24  # in a notebook
-_MAX_CHARACTERS = 120  # per cell, at most
-_MAX_SMILES = 300  # characters of a SMILES, at most: RDKit takes seconds to draw the largest molecules
-_WIDTH, _HEIGHT = 160, 110  # pixels of a depiction
+_MAX_ROWS = 24  # rows that a notebook shows
+_MAX_CHARACTERS = 120  # characters per cell
+_MAX_SMILES = 300  # characters of a SMILES that is depicted: RDKit takes seconds to draw the largest molecules
+_WIDTH, _HEIGHT = 160, 110  # size of a depiction in pixels
 
 
 class Table:
     """A table of results.
 
-    `arrow` is the `pyarrow.Table`. Every reader of the Arrow C interface accepts a `Table` directly:
-    `polars.from_arrow(table)`, `duckdb.from_arrow(table.arrow)`, `pyarrow.table(table)`. A notebook shows the first
+    A `Table` implements the Arrow PyCapsule interface, so that other libraries can read it:
+    `polars.from_arrow(table)`, `pyarrow.table(table)` or `duckdb.from_arrow(table.arrow)`. A notebook shows the first
     rows and depicts molecules.
+
+    Attributes:
+        arrow: The same table as a `pyarrow.Table`.
     """
 
     def __init__(self, arrow: pa.Table) -> None:
@@ -33,14 +36,18 @@ class Table:
         return int(self.arrow.num_rows)
 
     def __getitem__(self, column: str) -> pa.ChunkedArray:
-        """Return one column. Raises `InvalidInput` with the names of the columns if there is no such column."""
+        """Return one column.
+
+        Raises:
+            InvalidInput: If there is no such column. The error lists the columns.
+        """
         return self.select([column]).arrow[column]
 
     def select(self, columns: Sequence[str]) -> "Table":
-        """Return a table with some of the columns, in this order.
+        """Return a table with only these columns, in this order.
 
         Raises:
-            InvalidInput: If there is no such column. The error lists those that exist.
+            InvalidInput: If there is no such column. The error lists the columns.
         """
         for name in columns:
             if name not in self.columns:
@@ -53,14 +60,14 @@ class Table:
         return list(self.arrow.column_names)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the rows as a data frame. Raises `InvalidInput` if pandas is not installed."""
+        """Return the rows as a pandas data frame. Raises `InvalidInput` if pandas is not installed."""
         try:
             return self.arrow.to_pandas()
         except ModuleNotFoundError as error:
             raise InvalidInput("data frames need pandas", hint="pip install pandas") from error
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Return the rows as a list with one mapping per row."""
+        """Return the rows as a list of dictionaries."""
         return list(self.arrow.to_pylist())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -70,7 +77,7 @@ class Table:
         return f"{type(self).__name__}({len(self):,} rows: {', '.join(self.columns)})"
 
     def _repr_html_(self) -> str:
-        """Return the first rows as self-contained HTML. All text in it is escaped."""
+        """Return the first rows as HTML, for notebooks. It needs no other files, and all text in it is escaped."""
         structures = ["smiles"] if "smiles" in self.columns else []
         head = "".join(f"<th>{escape(name)}</th>" for name in [*("" for _ in structures), *self.columns])
         rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in self._cells(structures))
@@ -84,7 +91,7 @@ class Table:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text of at most `_MAX_CHARACTERS` characters."""
+    """Return a value as text, cut after `_MAX_CHARACTERS` characters."""
     if isinstance(value, dict):
         text = ", ".join(f"{name}: {_text(each)}" for name, each in value.items() if each is not None)
     elif isinstance(value, list):
@@ -97,7 +104,8 @@ def _text(value: Any) -> str:
 
 
 def _depiction(smiles: str | None) -> str:
-    """Return the depiction of a molecule as an HTML image, or nothing if the molecule is large or unreadable."""
+    """Return the depiction of a molecule as an HTML image, or empty text if the SMILES is missing, invalid or long."""
+
     from graphkin.api.depiction.molecule import draw_molecule
 
     if not smiles or len(smiles) > _MAX_SMILES:

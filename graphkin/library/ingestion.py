@@ -35,9 +35,9 @@ def ingest(
     workers: int | None = None,
     **recipe: Any,
 ) -> Manifest:
-    """Build a similarity graph from files and publish it as a generation of a collection.
+    """Build the similarity graph of the items in files, and publish it as a generation of a collection.
 
-    Notebooks and terminals show progress bars.
+    Progress bars are shown in notebooks and on terminals.
 
     Args:
         files: One file, or a list of files.
@@ -45,24 +45,26 @@ def ingest(
         collection: Name of the collection.
         kind: Kind of the items.
         preset: Name of a set of defaults for the recipe. Only molecules and graphs have presets besides "default".
-        threshold: Minimum similarity of an edge. The default is 0.4 for molecules and fingerprints, 0 for graphs and
-            nodes, and 0.8 for vectors. A preset may have another.
+        threshold: Minimum similarity of an edge. Without a preset, the default is 0.4 for molecules and fingerprints, 0
+            for graphs and nodes, and 0.8 for vectors.
         format: Format of the files, such as "smi" or "csv". By default, the file name extension decides.
-        smiles_column: Name of the column with the SMILES, in tables. The default is "smiles".
-        name_column: Name of the column with the names of the items. The default is a column called id, Compound ID,
-            name or similar, if there is one.
-        fingerprint_column: Name of the column with the fingerprints. The default is "fingerprint". For molecules, it is
-            used if the recipe has fingerprint="given".
-        vector_column: Name of the column with the vectors. The default is "vector".
+        smiles_column: Name of the column with SMILES, for tables. The default is "smiles".
+        name_column: Name of the column with item names. The default is a column called id, Compound ID, name or
+            similar, if there is one.
+        fingerprint_column: Name of the column with fingerprints. The default is "fingerprint". Molecules have such a
+            column only with the recipe option fingerprint="given".
+        vector_column: Name of the column with vectors. The default is "vector".
         names: Files with the names of the rows of .npy files: one file per .npy file, with one name per line.
-        delimiter: Delimiter of tables. By default, the header of a .csv file decides.
-        max_rejected: Maximum share of rejected records, 0 to 1. If more are rejected, nothing is published.
+        delimiter: Delimiter of text tables. By default, it is inferred from the header of a .csv file.
+        max_rejected: Maximum fraction of records that may be rejected, 0 to 1. If more are rejected, nothing is
+            published.
         workers: Number of worker processes and of threads. The default is the number of cores.
-        **recipe: Options of `graphkin ingest KIND`, such as fingerprint="rdkit", bits=1024, top_k=20,
-            standardise=("largest_fragment",) or candidates="window". docs/cli.md lists them.
+        **recipe: Options of the recipe, with the names that they have in `graphkin ingest KIND`, such as
+            fingerprint="rdkit", bits=1024, top_k=20, standardise=("largest_fragment",) or candidates="window".
+            docs/cli.md lists them.
 
     Returns:
-        The manifest of the generation: counts, recipe, versions, checksums.
+        The manifest of the generation: counts, recipe, library versions and checksums.
 
     Raises:
         InvalidInput: An argument or a file is invalid. Nothing is published.
@@ -88,16 +90,18 @@ def ingest(
         workers=workers or os.cpu_count() or 1,
     )
     paths = [os.fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
-    resolved_recipe = _recipe(kind, preset, paths, read, {"threshold": threshold, **recipe})
+    resolved_recipe = _resolve_recipe(kind, preset, paths, read, {"threshold": threshold, **recipe})
     with open_store(os.fspath(store), create=True) as target:
         return pipeline.ingest(target, collection, paths, resolved_recipe, options, library_progress())
 
 
-def _recipe(kind: str, preset: str, files: Sequence[str], read: "ReadOptions", options: dict[str, Any]) -> Recipe:
-    """Return the recipe for a kind, its preset and its options.
+def _resolve_recipe(
+    kind: str, preset: str, files: Sequence[str], read: "ReadOptions", options: dict[str, Any]
+) -> Recipe:
+    """Return the recipe for a kind of items, with the defaults of a preset.
 
     Raises:
-        InvalidInput: There is no such kind, or it has no presets.
+        InvalidInput: The kind or its preset does not exist, or an option is invalid.
     """
     from graphkin.ingest.recipes import bits_recipe, molecule_recipe, vector_recipe
     from graphkin.similarity.graphs.recipe import resolve_graphs
