@@ -1,7 +1,7 @@
-"""Exports: a generation as a stream in standard file formats, or as one Arrow table.
+"""Exports of a generation: files in standard formats, as streams of bytes, and Arrow tables.
 
-Arguments are checked when a function is called. The returned iterator then yields bytes in bounded memory. Text is
-UTF-8.
+Functions check their arguments when they are called. The iterators that they return need little memory, whatever the
+size of the generation. Text is UTF-8.
 """
 
 import json
@@ -32,21 +32,25 @@ MEDIA_TYPES = {
     "links": _TABULAR,
     "fingerprints": {"fps": "text/plain; charset=utf-8", "npy": "application/octet-stream"},
 }
-"""Supported exports: content -> format -> media type."""
+"""Media types of all exports, by content and format."""
 
 
-def media_type(what: str, format: str) -> str:
+def media_type(content: str, format: str) -> str:
     """Return the media type of an export.
 
+    Args:
+        content: Content of the export: a key of `MEDIA_TYPES`, such as "edges".
+        format: Format of the file, such as "csv".
+
     Raises:
-        InvalidInput: The content or the format is not supported. The error lists those that are.
+        InvalidInput: The content or the format is not supported. The error lists the supported ones.
     """
-    if what not in MEDIA_TYPES:
-        raise InvalidInput("no such export", given=what, expected=f"one of {', '.join(MEDIA_TYPES)}")
-    if format not in MEDIA_TYPES[what]:
-        offered = f"one of {', '.join(MEDIA_TYPES[what])}"
-        raise InvalidInput(f"{what} are not exported in this format", given=format, expected=offered)
-    return MEDIA_TYPES[what][format]
+    if content not in MEDIA_TYPES:
+        raise InvalidInput("no such export", given=content, expected=f"one of {', '.join(MEDIA_TYPES)}")
+    if format not in MEDIA_TYPES[content]:
+        formats = f"one of {', '.join(MEDIA_TYPES[content])}"
+        raise InvalidInput(f"{content} are not exported in this format", given=format, expected=formats)
+    return MEDIA_TYPES[content][format]
 
 
 def export_items(
@@ -58,27 +62,33 @@ def export_items(
     start: int = 0,
     stop: int | None = None,
 ) -> Iterator[bytes]:
-    """Export items.
+    """Export items as a table or an SD file.
 
-    The columns (in SD files: the data items) are id, smiles (for graphs: structure, as JSON), names, inchikey if the
-    recipe computes it, similarity if there is a comparison, then the properties by name. A property with the name of an
-    earlier column gets the prefix `property.`. Names are a list in Parquet and Arrow, one per line in SD files, and
-    joined by `; ` in CSV. CSV lines end with a line feed. Text and headers in CSV that a spreadsheet would run as a
-    formula get a leading apostrophe; structures do not.
+    The columns of a table, which are the data items of an SD file, have this order:
+
+    1. id
+    2. smiles (for graphs: structure, as JSON)
+    3. names: a list in Parquet and Arrow, joined by `; ` in CSV, one name per line in SD files
+    4. inchikey, if the recipe computes it
+    5. similarity, if there is a comparison
+    6. the properties, ordered by name. A property with the name of an earlier column gets the prefix `property.`.
+
+    Lines of CSV end with a line feed. Formulas in CSV get a leading apostrophe, so that spreadsheets do not run them;
+    structures remain unchanged.
 
     Args:
         generation: The generation to export.
         format: File format.
-        ids: Export only these items, in this order; by default all, in id order.
-        comparison: Add the similarity of each item with this structure.
-        columns: Export only these columns, in the order above. SD files keep molecules and titles.
+        ids: Export only these items, in this order; default: all, in id order.
+        comparison: Add the similarity of each item to this structure.
+        columns: Export only these columns, in the order above. SD files always hold the molecules and their titles.
         start: First id to export.
-        stop: Id after the last one to export; by default the number of items.
+        stop: Id to stop before; default: the number of items.
 
     Raises:
-        InvalidInput: The format is not supported, there is no such column, or the range exceeds the items.
-        NotFound: An id is out of range.
-        Conflict: The format is SD and the collection does not hold molecules.
+        InvalidInput: The format is not supported, a column does not exist, or the range exceeds the ids.
+        NotFound: There is no item with one of `ids`.
+        Conflict: The format is SD and the items are not molecules.
     """
     media_type("items", format)
     table = _item_table(generation, ids, comparison, columns, start, stop)
@@ -107,7 +117,7 @@ def read_items(
     start: int = 0,
     stop: int | None = None,
 ) -> pa.Table:
-    """Return the content of `export_items` in Arrow format as one table; the arguments and errors are the same."""
+    """Return items as one Arrow table, with the columns of `export_items`. Arguments and errors are the same."""
     from graphkin.export import items
 
     table = _item_table(generation, ids, None, columns, start, stop)
@@ -122,9 +132,9 @@ def _item_table(
     start: int,
     stop: int | None,
 ) -> ItemTable:
-    _require(generation, ids)
-    among = id_range(generation, start, stop)
-    return ItemTable(generation, ids, comparison, columns, among.start, among.stop)
+    _require_ids(generation, ids)
+    id_span = id_range(generation, start, stop)
+    return ItemTable(generation, ids, comparison, columns, id_span.start, id_span.stop)
 
 
 def export_edges(
@@ -138,24 +148,25 @@ def export_edges(
 ) -> Iterator[bytes]:
     """Export edges with source < target, ordered by source, then target.
 
-    Similarities in text are the shortest decimal that rounds to the float32. Arrow and Parquet files hold
-    `Manifest.pairs` as JSON in the metadata key `graphkin.pairs`. GraphML also contains the items (those of `ids`) with
-    the columns of `export_items`. If the structure of `comparison` is not one of these items, it is the node `query`,
-    which is joined to each item whose similarity reaches `min_similarity` (default: the stored threshold).
+    Similarities in text formats are the shortest decimals that round to the float32. Arrow and Parquet files hold
+    `Manifest.pairs` as JSON in the metadata key `graphkin.pairs`.
+
+    GraphML also holds the items, or those of `ids`, with the columns of `export_items`. If the structure of
+    `comparison` is not one of these items, GraphML holds it as the node `query`, with edges to all items whose
+    similarity reaches `min_similarity` (default: the stored threshold).
 
     Args:
         generation: The generation to export.
         format: File format.
-        min_similarity: Lowest similarity of an edge; by default all edges.
-        ids: Export only edges with both ends in `ids`.
-        comparison: A structure to include; GraphML only.
-        start: Lowest source; not for GraphML.
-        stop: Source after the last one; by default the number of items.
+        min_similarity: Lowest similarity of an edge; default: all edges.
+        ids: Export only edges with both ends among these ids.
+        comparison: A structure to add to the graph. Only GraphML can hold one.
+        start: Lowest source. GraphML requires 0.
+        stop: Source to stop before; default: the number of items, which GraphML requires.
 
     Raises:
-        InvalidInput: The format is not supported or cannot hold a comparison or a range, or the range exceeds the
-            items.
-        NotFound: An id is out of range.
+        InvalidInput: The format is not supported or cannot hold a comparison or a range, or the range exceeds the ids.
+        NotFound: There is no item with one of `ids`.
     """
     media_type("edges", format)
     if comparison is not None and format != "graphml":
@@ -165,7 +176,7 @@ def export_edges(
             expected="graphml",
             hint="export items in this format: they get a column similarity",
         )
-    _require(generation, ids)
+    _require_ids(generation, ids)
     sources = id_range(generation, start, stop)
     if format == "graphml" and len(sources) < generation.size:
         raise InvalidInput(
@@ -180,7 +191,7 @@ def export_edges(
     if format == "graphml":
         threshold = as_float32(generation.manifest.threshold if min_similarity is None else min_similarity)
         table = ItemTable(generation, None if ids is None else np.unique(ids), comparison)
-        return graphml.document(table, selected, threshold)
+        return graphml.graphml_document(table, selected, threshold)
     if format == "csv":
         return edges.csv_lines(selected)
     write = columnar.parquet if format == "parquet" else columnar.arrow
@@ -191,7 +202,7 @@ def export_edges(
 def read_edges(
     generation: Generation, min_similarity: float | None = None, start: int = 0, stop: int | None = None
 ) -> pa.Table:
-    """Return the content of `export_edges` in Arrow format as one table; the arguments and errors are the same."""
+    """Return edges as one Arrow table, with the columns of `export_edges`. Arguments and errors are the same."""
     from graphkin.export import edges
 
     selected = edges.filter_sources(generation.edges(min_similarity), id_range(generation, start, stop))
@@ -201,22 +212,24 @@ def read_edges(
 def export_links(
     generation: Generation, format: LinkFormat, ids: Int32 | None = None, start: int = 0, stop: int | None = None
 ) -> Iterator[bytes]:
-    """Export the edges of the big graph whose nodes the items are: source < target, ordered by source, then target.
+    """Export the links of a collection of nodes: the edges of the big graph that the nodes come from.
+
+    Links have source < target and are ordered by source, then target.
 
     Args:
         generation: The generation to export.
         format: File format.
-        ids: Export only edges with both ends in `ids`.
+        ids: Export only links with both ends among these ids.
         start: Lowest source.
-        stop: Source after the last one; by default the number of items.
+        stop: Source to stop before; default: the number of items.
 
     Raises:
         Conflict: The items are not nodes of a big graph.
-        InvalidInput: The format is not supported, or the range exceeds the items.
-        NotFound: An id is out of range.
+        InvalidInput: The format is not supported, or the range exceeds the ids.
+        NotFound: There is no item with one of `ids`.
     """
     media_type("links", format)
-    _require(generation, ids)
+    _require_ids(generation, ids)
     sources, graph = id_range(generation, start, stop), generation.links()
     if graph is None:
         raise Conflict(
@@ -242,27 +255,27 @@ def export_fingerprints(
 ) -> Iterator[bytes]:
     """Export packed fingerprints.
 
-    FPS is the format of chemfp. A line holds the bits in hexadecimal (byte 0 first, the least significant bit of each
-    byte first) and an identifier: the first name of the item that fits in a line, else its SMILES, else its id. The
-    header has no date, so that a generation always yields the same bytes. NPY holds an array (n, bytes) of uint8 with
-    the same bytes.
+    FPS is the text format of chemfp. Each line holds a fingerprint in hexadecimal, byte 0 first, and an identifier: the
+    first name without tabs, line breaks and null characters, or the SMILES if there is no such name, or the id. The
+    header has no date, so that the export of a generation always has the same bytes. NPY holds an array (n, bytes) of
+    uint8. In both, the first bit of a byte is the least significant one.
 
     Args:
         generation: The generation to export.
         format: File format.
-        type: Type of the fingerprints; None if the items have none.
-        ids: Export only these items, in this order; by default all, in id order.
+        type: Type of the fingerprints; None if the items have no fingerprints.
+        ids: Export only these items, in this order; default: all, in id order.
         start: First id to export.
-        stop: Id after the last one to export; by default the number of items.
+        stop: Id to stop before; default: the number of items.
 
     Raises:
         Conflict: The items have no fingerprints.
-        InvalidInput: The format is not supported, or the range exceeds the items.
-        NotFound: An id is out of range.
+        InvalidInput: The format is not supported, or the range exceeds the ids.
+        NotFound: There is no item with one of `ids`.
     """
     media_type("fingerprints", format)
-    _require(generation, ids)
-    among = id_range(generation, start, stop)
+    _require_ids(generation, ids)
+    id_span = id_range(generation, start, stop)
     if type is None:
         raise Conflict(
             f"the items of collection {generation.collection!r} have no fingerprints",
@@ -271,12 +284,12 @@ def export_fingerprints(
         )
     from graphkin.export import fingerprints
 
-    selection = fingerprints.FingerprintSelection(generation, type, among if ids is None else ids)
+    selection = fingerprints.FingerprintSelection(generation, type, id_span if ids is None else ids)
     return fingerprints.fps(selection) if format == "fps" else fingerprints.npy(selection)
 
 
-def _require(generation: Generation, ids: Int32 | None) -> None:
-    """Check that all ids are those of items."""
+def _require_ids(generation: Generation, ids: Int32 | None) -> None:
+    """Raise `NotFound` unless all ids belong to items."""
     if ids is not None and len(outside := ids[(ids < 0) | (ids >= generation.size)]):
         id = int(outside[0])
         raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {generation.size - 1}")

@@ -1,4 +1,4 @@
-"""Arrow streams and Parquet files, written in chunks."""
+"""Arrow streams and Parquet files as chunks of bytes."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_ROW_GROUP = 8 << 20  # bytes in memory per row group
+_ROW_GROUP_BYTES = 8 << 20  # size of a row group in memory
 
 
-class Outbox(io.RawIOBase):
-    """A write-only file whose content is taken out with `drain`."""
+class ChunkBuffer(io.RawIOBase):
+    """A write-only file in memory, whose content the reader removes with `drain`."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -30,7 +30,7 @@ class Outbox(io.RawIOBase):
         return self._position
 
     def drain(self) -> bytes:
-        """Return the bytes written since the last call."""
+        """Return the bytes since the last call, and forget them."""
         content = b"".join(self._pieces)
         self._pieces.clear()
         return content
@@ -38,32 +38,32 @@ class Outbox(io.RawIOBase):
 
 def arrow(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
     """Yield an Arrow IPC stream, one chunk per batch."""
-    outbox = Outbox()
-    with pa.ipc.new_stream(outbox, schema) as writer:
+    buffer = ChunkBuffer()
+    with pa.ipc.new_stream(buffer, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
-            yield outbox.drain()
-    yield outbox.drain()
+            yield buffer.drain()
+    yield buffer.drain()
 
 
 def parquet(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Yield a Parquet file, one chunk per row group of about 8 MB."""
-    outbox = Outbox()
-    with pq.ParquetWriter(outbox, schema) as writer:
+    """Yield a Parquet file, one chunk per row group of about 8 MiB."""
+    buffer = ChunkBuffer()
+    with pq.ParquetWriter(buffer, schema) as writer:
         for table in _row_groups(batches):
             writer.write_table(table)
-            yield outbox.drain()
-    yield outbox.drain()
+            yield buffer.drain()
+    yield buffer.drain()
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Collect batches into tables of one row group each."""
+    """Combine batches into tables of at least `_ROW_GROUP_BYTES`. The last one may be smaller."""
     collected: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         collected.append(batch)
         size += batch.nbytes
-        if size >= _ROW_GROUP:
+        if size >= _ROW_GROUP_BYTES:
             yield pa.Table.from_batches(collected)
             collected, size = [], 0
     if collected:

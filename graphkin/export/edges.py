@@ -13,7 +13,7 @@ _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
 
 
 def filter_sources(blocks: Iterable[Edges], sources: range) -> Iterator[Edges]:
-    """Yield the edges with their source in `sources`, from blocks that are ordered by source."""
+    """Yield the edges whose source is in `sources`. The blocks are ordered by source."""
     for block in blocks:
         begin, end = np.searchsorted(block.source, [sources.start, sources.stop])
         if begin < end:
@@ -29,16 +29,16 @@ def batches(blocks: Iterable[Edges]) -> Iterator[pa.RecordBatch]:
 
 
 def similarity_texts(similarity: Float32) -> pa.Array:
-    """Return the shortest decimal that rounds to each float32, as in JSON.
+    """Return similarities as text: the shortest decimal that rounds to the float32, as in JSON.
 
-    Few values are distinct, so each distinct value is formatted once.
+    Each distinct value is formatted once, because few values are distinct.
     """
     distinct, codes = np.unique(similarity, return_inverse=True)
     return pa.array(map(repr, to_decimal_floats(distinct)), pa.string()).take(pa.array(codes))
 
 
 def csv_lines(blocks: Iterable[Edges]) -> Iterator[bytes]:
-    """Yield a header and one line per edge, one chunk per block."""
+    """Yield the edges as a CSV file, one chunk per block."""
     yield f"{','.join(EDGE_SCHEMA.names)}\n".encode()
     for block in blocks:
         text = io.BytesIO()

@@ -1,6 +1,7 @@
-"""Exported epochs: the sampled positives of whole epochs as files that trainers read.
+"""Export of epochs: the sampled positives of whole epochs, as Parquet files that trainers read instead of a server.
 
-Parts are written as they are sampled, and the manifest last.
+The anchors of an epoch are divided into parts, one file each. The manifest is written after all parts, so a folder
+without a manifest is incomplete.
 """
 
 import hashlib
@@ -22,15 +23,15 @@ from graphkin.store.sampling.base import Sampler
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, positives_schema, schema_metadata
 
 _ROWS = 1 << 20  # anchors per part
-_BLOCK = 65_536  # anchors sampled at once, and per row group
-_ORDER = "order.json"
+_BLOCK = 65_536  # anchors that are sampled at once and make one row group
+_PLAN_FILE = "order.json"  # the name is that of earlier versions, whose interrupted exports can continue
 
 
 @dataclass(frozen=True)
-class Order:
-    """A specification of the epochs to sample and the folder to write them to.
+class EpochsPlan:
+    """The epochs to sample, their division into parts, and the folder to write them to.
 
-    It is sent to the worker processes that sample the parts. Parts are numbered from 0 to `tasks` - 1.
+    Processes that sample parts get a copy. Parts are numbered from 0 to `part_count` - 1, across all epochs.
 
     Attributes:
         place: The folder to write to.
@@ -53,23 +54,24 @@ class Order:
     rows: int = _ROWS
 
     @property
-    def tasks(self) -> int:
-        """Number of parts."""
-        return len(self.epochs) * self._parts
+    def part_count(self) -> int:
+        """Number of parts of all epochs."""
+        return len(self.epochs) * self._parts_per_epoch
 
     @property
-    def _parts(self) -> int:
+    def _parts_per_epoch(self) -> int:
         """Number of parts per epoch."""
         return -(-self.size // self.rows)
 
-    def draw(self, sampler: Sampler, task: int) -> EpochPart:
-        """Sample one part and write it. Its name and content depend only on this order and the part's number.
+    def write_part(self, sampler: Sampler, number: int) -> EpochPart:
+        """Sample one part and write it.
 
-        The compressed part and one block of sampled rows are held in memory.
+        The name and content of the file depend only on the plan and the number. The compressed part and one block of
+        sampled rows are held in memory.
         """
-        epoch, number = self._locate(task)
+        epoch, index = self._locate(number)
         provenance = schema_metadata(positives_provenance(self.generation, self.policy, self.seed, epoch))
-        anchors = np.arange(number * self.rows, min((number + 1) * self.rows, self.size), dtype=np.int32)
+        anchors = np.arange(index * self.rows, min((index + 1) * self.rows, self.size), dtype=np.int32)
         sink = io.BytesIO()
         schema = positives_schema(self.policy.k).with_metadata(provenance)
         with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
@@ -77,38 +79,42 @@ class Order:
                 sets = sampler.positives(anchors[start : start + _BLOCK], self.policy, self.seed, epoch)
                 writer.write_batch(positives_rows(sets))
         content = sink.getvalue()
-        name, digest = part_name(epoch, number), hashlib.sha256(content).hexdigest()
+        name, digest = part_name(epoch, index), hashlib.sha256(content).hexdigest()
         part = EpochPart(epoch=epoch, name=name, rows=len(anchors), bytes=len(content), sha256=digest)
         self.place.write(name, content)
-        self.place.write(self.note(task), part.model_dump_json().encode())
+        self.place.write(self.record_name(number), part.model_dump_json().encode())
         return part
 
     def finished_parts(self, sizes: dict[str, int]) -> dict[int, EpochPart]:
-        """Return the complete parts that an earlier run has written, by number.
+        """Return the parts that an earlier run has completely written, by number.
 
         Args:
-            sizes: Size in bytes of each file in the folder.
+            sizes: Size in bytes of each file in the folder, by name.
         """
-        recorded = [task for task in range(self.tasks) if self.note(task) in sizes]
-        parts = {task: EpochPart.model_validate_json(self.place.read(self.note(task))) for task in recorded}
-        return {task: part for task, part in parts.items() if sizes.get(part.name) == part.bytes}
+        recorded = [number for number in range(self.part_count) if self.record_name(number) in sizes]
+        parts = {
+            number: EpochPart.model_validate_json(self.place.read(self.record_name(number))) for number in recorded
+        }
+        return {number: part for number, part in parts.items() if sizes.get(part.name) == part.bytes}
 
     @cached_property
     def key(self) -> str:
-        """Hash of everything that determines the content of the parts."""
+        """Hash of all settings that determine the content of the parts."""
         settings = [self.generation, self.size, self.policy.model_dump(), self.seed, self.rows]
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
 
-    def note(self, task: int) -> str:
-        """Return the name of the file that records a finished part until the manifest is published."""
-        epoch, number = self._locate(task)
-        return f"{WORK}/{self.key}/{epoch}-{number}.json"
+    def record_name(self, number: int) -> str:
+        """Return the name of the temporary file that records that a part is finished."""
+        epoch, index = self._locate(number)
+        return f"{WORK}/{self.key}/{epoch}-{index}.json"
 
-    def _locate(self, task: int) -> tuple[int, int]:
-        position, number = divmod(task, self._parts)
-        return self.epochs[position], number
+    def _locate(self, number: int) -> tuple[int, int]:
+        """Return the epoch of a part, and its index among the parts of this epoch."""
+        position, index = divmod(number, self._parts_per_epoch)
+        return self.epochs[position], index
 
     def manifest(self, parts: list[EpochPart]) -> Epochs:
+        """Return the manifest of the folder with these parts."""
         return Epochs(
             collection=self.collection,
             generation=self.generation,
@@ -121,64 +127,71 @@ class Order:
         )
 
 
-def write_epochs(order: Order, draw: Callable[[list[int]], Iterable[EpochPart]]) -> Epochs:
+def write_epochs(plan: EpochsPlan, write_parts: Callable[[list[int]], Iterable[EpochPart]]) -> Epochs:
     """Write the missing parts and then the manifest.
 
-    A run that was interrupted continues with the unfinished parts when it is started again. If the epochs are already
-    published, nothing is written. There is no lock: no other process may write to the folder at the same time.
+    After an interruption, another call writes only the unfinished parts. If the folder already has the manifest of
+    these epochs, nothing is written. There is no lock, so no other process may write to the folder at the same time.
 
     Args:
-        order: The epochs to sample.
-        draw: Samples the parts with the given numbers and returns them in the same order.
+        plan: The epochs to sample.
+        write_parts: Writes the parts with these numbers, and returns them in the same order.
+
+    Returns:
+        The manifest.
 
     Raises:
         Conflict: The folder holds other epochs or other files.
     """
-    sizes = order.place.sizes()
-    manifest = _read_published(order) if MANIFEST in sizes else None
+    sizes = plan.place.sizes()
+    manifest = _read_manifest(plan) if MANIFEST in sizes else None
     if manifest is None:
-        parts = _prepare(order, sizes)
-        missing = [task for task in range(order.tasks) if task not in parts]
-        parts |= dict(zip(missing, draw(missing) if missing else [], strict=True))
-        manifest = order.manifest([parts[task] for task in range(order.tasks)])
-        order.place.write(MANIFEST, manifest.to_bytes())
-    if order.place.sizes(WORK):
-        order.place.remove_folder(WORK)
+        parts = _prepare(plan, sizes)
+        missing = [number for number in range(plan.part_count) if number not in parts]
+        parts |= dict(zip(missing, write_parts(missing) if missing else [], strict=True))
+        manifest = plan.manifest([parts[number] for number in range(plan.part_count)])
+        plan.place.write(MANIFEST, manifest.to_bytes())
+    if plan.place.sizes(WORK):
+        plan.place.remove_folder(WORK)
     return manifest
 
 
-def _read_published(order: Order) -> Epochs:
-    """Return the published manifest.
+def _read_manifest(plan: EpochsPlan) -> Epochs:
+    """Return the manifest in the folder.
 
     Raises:
         Conflict: It is the manifest of other epochs.
     """
-    manifest = Epochs.from_bytes(order.place.read(MANIFEST))
-    if manifest != order.manifest(manifest.parts):
+    manifest = Epochs.from_bytes(plan.place.read(MANIFEST))
+    if manifest != plan.manifest(manifest.parts):
         raise Conflict(
             "other epochs are published here, and a folder of epochs is written once",
-            given=order.place.shown,
+            given=plan.place.shown,
             expected="a new or empty folder",
         )
     return manifest
 
 
-def _prepare(order: Order, sizes: dict[str, int]) -> dict[int, EpochPart]:
-    """Return the finished parts of earlier runs, and remove all other files that they have left."""
-    order_files = [name for name in sizes if name.startswith(f"{WORK}/") and name.endswith(f"/{_ORDER}")]
-    foreign_files = [name for name in sizes if not (order_files and name.startswith((f"{WORK}/", "epoch=")))]
+def _prepare(plan: EpochsPlan, sizes: dict[str, int]) -> dict[int, EpochPart]:
+    """Return the finished parts of earlier runs, and remove all other files of these runs.
+
+    Raises:
+        Conflict: The folder holds files that no such run has written.
+    """
+    plan_files = [name for name in sizes if name.startswith(f"{WORK}/") and name.endswith(f"/{_PLAN_FILE}")]
+    foreign_files = [name for name in sizes if not (plan_files and name.startswith((f"{WORK}/", "epoch=")))]
     if foreign_files:
         raise Conflict(
             "this folder holds other files",
-            given=f"{order.place.shown}: {foreign_files[0]}",
+            given=f"{plan.place.shown}: {foreign_files[0]}",
             expected="a new or empty folder, or one that this command was writing",
         )
-    mark = f"{WORK}/{order.key}/{_ORDER}"
-    parts = order.finished_parts(sizes)
-    current_files = {mark, *(part.name for part in parts.values()), *map(order.note, parts)}
-    if mark not in sizes:
-        values: dict[str, Any] = order.manifest([]).model_dump(mode="json", exclude={"parts"})
-        order.place.write(mark, json.dumps(values).encode())
+    plan_file = f"{WORK}/{plan.key}/{_PLAN_FILE}"
+    parts = plan.finished_parts(sizes)
+    current_files = {plan_file, *(part.name for part in parts.values()), *map(plan.record_name, parts)}
+    if plan_file not in sizes:
+        values: dict[str, Any] = plan.manifest([]).model_dump(mode="json", exclude={"parts"})
+        plan.place.write(plan_file, json.dumps(values).encode())
     for name in sizes.keys() - current_files:
-        order.place.remove(name)
+        plan.place.remove(name)
     return parts

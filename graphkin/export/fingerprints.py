@@ -1,4 +1,4 @@
-"""Packed fingerprints as FPS files (chemfp) and as NumPy arrays."""
+"""Packed fingerprints as FPS files, the format of chemfp, and as NPY files."""
 
 import io
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ _FORBIDDEN = frozenset("\t\n\r\0")  # characters that an identifier cannot conta
 
 @dataclass(frozen=True)
 class FingerprintSelection:
-    """The fingerprints of selected items.
+    """The fingerprints of some items.
 
     Attributes:
         generation: The generation to read.
         type: Type of the fingerprints.
-        ids: The items, in this order.
+        ids: Ids of the items, in the order of the export.
     """
 
     generation: Generation
@@ -38,7 +38,7 @@ class FingerprintSelection:
         return -(-self.type.bits // 8)
 
     def blocks(self) -> Iterator[tuple[Int32, NDArray[np.uint8]]]:
-        """Yield blocks of ids (n,) and their packed bits (n, bytes) uint8."""
+        """Yield blocks of ids, (n,) int32, and packed fingerprints, (n, bytes) uint8."""
         words = self.generation.fingerprints().words
         for start in range(0, len(self), _ROWS):
             ids = np.asarray(self.ids[start : start + _ROWS], np.int32)

@@ -21,26 +21,33 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def document(table: ItemTable, edges: Iterable[Edges], threshold: np.float32) -> Iterator[bytes]:
-    """Yield the document, one chunk per batch: nodes `n{id}` with the item's columns, edges with their similarity.
+def graphml_document(table: ItemTable, edges: Iterable[Edges], threshold: np.float32) -> Iterator[bytes]:
+    """Yield a GraphML document, one chunk per batch of items or edges.
 
-    Other programs display the `label` of a node, which is the item's first name, or its structure if it has none. They
-    compute with the `weight` of an edge, which is its similarity. A property named `label` gets the prefix `property.`.
+    An item is the node `n{id}` with its columns as data. The node also has a `label`, which other programs display: the
+    first name of the item, or its structure if it has no name. An edge has its `similarity`, and again as `weight`,
+    which other programs compute with. A property named `label` gets the prefix `property.`. Characters that XML cannot
+    represent are removed.
 
-    If the structure of the table's comparison is not one of its items, it is the node `query`, joined to the items with
-    similarity ≥ `threshold`. Characters that XML cannot represent are removed.
+    Args:
+        table: The items. If it has a comparison whose structure is not one of the items, this structure is the node
+            `query`.
+        edges: The edges between the items.
+        threshold: Lowest similarity of an edge between the node `query` and an item.
     """
     columns = [(title, "double" if title == "similarity" else "string") for title in table.titles[1:]]
-    called = unique_titles((each.title for each in table.properties), [_LABEL])
-    columns += [(called[each.title], "double" if each.kind == "number" else "string") for each in table.properties]
+    titles = unique_titles((column.title for column in table.properties), [_LABEL])
+    columns += [
+        (titles[column.title], "double" if column.kind == "number" else "string") for column in table.properties
+    ]
     keys = [_key("l", "node", _LABEL, "string")]
-    keys += [_key(f"d{at}", "node", title, type) for at, (title, type) in enumerate(columns)]
+    keys += [_key(f"d{index}", "node", title, type) for index, (title, type) in enumerate(columns)]
     keys += [_key(id, "edge", title, "double") for id, title in (("s", "similarity"), ("w", "weight"))]
     yield f'{_HEAD}{"".join(keys)}<graph id="{table.generation.collection}" edgedefault="undirected">\n'.encode()
     for batch in table.rows():
         yield "".join(map(_node, batch)).encode()
     if table.comparison is not None:
-        yield _query(table.comparison, _ids(table), threshold)
+        yield _query_node(table.comparison, _ids(table), threshold)
     for block in edges:
         yield _edges(block)
     yield b"</graph>\n</graphml>\n"
@@ -54,7 +61,7 @@ def _node(row: list[Any]) -> str:
     id, *values = row
     structure, names, *_ = values
     label = _data("l", names[0] if names else structure)
-    data = (_data(f"d{at}", text(v)) for at, v in enumerate(values) if v not in (None, []))
+    data = (_data(f"d{index}", text(value)) for index, value in enumerate(values) if value not in (None, []))
     return f'<node id="n{id}">{label}{"".join(data)}</node>\n'
 
 
@@ -66,9 +73,9 @@ def _ids(table: ItemTable) -> Int32:
     return np.arange(table.generation.size, dtype=np.int32) if table.ids is None else table.ids
 
 
-def _query(comparison: Comparison, ids: Int32, threshold: np.float32) -> bytes:
-    """Return the node and edges of the comparison; nothing if its structure is one of the items."""
-    if comparison.stored in ids.tolist():
+def _query_node(comparison: Comparison, ids: Int32, threshold: np.float32) -> bytes:
+    """Return the node `query` and its edges, or nothing if its structure is one of the items."""
+    if comparison.item_id in ids.tolist():
         return b""
     similarity = comparison.similarity(ids)
     mask = similarity >= threshold

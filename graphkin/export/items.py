@@ -5,12 +5,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from graphkin.export.cells import Lines, guarded
+from graphkin.export.cells import LineBuffer, escape_formulas
 from graphkin.export.table import ItemTable, text
 
 
 def schema(table: ItemTable) -> pa.Schema:
-    """Return the schema: names are lists, similarity is float32, numeric properties are float64, all else is text."""
+    """Return the schema of the exported columns.
+
+    id is int32, names is a list of text, similarity is float32, and numeric properties are float64. All other columns
+    are text.
+    """
     types = {"id": pa.int32(), "names": pa.list_(pa.string()), "similarity": pa.float32()}
     fixed = [(title, types.get(title, pa.string())) for title in table.titles]
     kinds = {"number": pa.float64(), "text": pa.string()}
@@ -18,7 +22,7 @@ def schema(table: ItemTable) -> pa.Schema:
 
 
 def batches(table: ItemTable) -> Iterator[pa.RecordBatch]:
-    """Yield the items as batches of `schema`."""
+    """Yield the items as batches with the schema that `schema` returns."""
     columns_schema = schema(table)
     for columns, properties in table.batches():
         values = (column.shown.values(stored) for column, stored in zip(table.properties, properties, strict=True))
@@ -26,9 +30,9 @@ def batches(table: ItemTable) -> Iterator[pa.RecordBatch]:
 
 
 def csv_lines(table: ItemTable) -> Iterator[bytes]:
-    """Yield a header and one line per item, one chunk per batch."""
-    lines = Lines()
-    lines.writer.writerow([*table.titles, *(guarded(column.title) for column in table.properties)])
+    """Yield the items as a CSV file, one chunk per batch."""
+    lines = LineBuffer()
+    lines.writer.writerow([*table.titles, *(escape_formulas(column.title) for column in table.properties)])
     yield lines.drain()
     plain = ("id", table.generation.manifest.structure)
     formatters = [text if title in plain else _cell for title in table.titles]
@@ -45,4 +49,5 @@ def csv_lines(table: ItemTable) -> Iterator[bytes]:
 
 
 def _cell(value: Any) -> str:
-    return text(value) if isinstance(value, float) else guarded(text(value))
+    """Return a value as text in which formulas are escaped."""
+    return text(value) if isinstance(value, float) else escape_formulas(text(value))

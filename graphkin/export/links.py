@@ -1,4 +1,4 @@
-"""Edges of the big graph whose nodes the items are, as Arrow batches and as CSV."""
+"""Links, which are the edges of the big graph that a collection's nodes come from, as Arrow batches and as CSV."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -13,12 +13,12 @@ _SOURCES = 65_536  # sources per batch
 
 
 def batches(links: Links, sources: range, among: Int32 | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield each edge once, source < target, ordered by source, then target.
+    """Yield each link once, with source < target, ordered by source, then target.
 
     Args:
         links: The big graph.
-        sources: Range of sources.
-        among: Yield only edges with both ends in these ids.
+        sources: Yield only links whose source is in this range.
+        among: Yield only links with both ends among these ids.
     """
     is_selected = None if among is None else np.isin(np.arange(len(links.indptr) - 1), among)
     for begin in range(sources.start, sources.stop, _SOURCES):
@@ -34,7 +34,7 @@ def batches(links: Links, sources: range, among: Int32 | None = None) -> Iterato
 
 
 def csv_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Yield a header and one line per edge, one chunk per batch."""
+    """Yield the links as a CSV file, one chunk per batch."""
     yield f"{','.join(LINK_SCHEMA.names)}\n".encode()
     for batch in batches:
         text = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Export items as an SD file with 2D coordinates (BIOVIA, "CTFile Formats")."""
+"""Items as an SD file with 2D coordinates (BIOVIA, "CTFile Formats")."""
 
 import re
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ _LINE_ENDS = re.compile(r"[\r\n]+")
 
 
 def items(table: ItemTable) -> Iterator[bytes]:
-    """Yield blocks of SD records, one record per item.
+    """Yield the items as an SD file, one chunk per batch.
 
-    The title line is the first name of the item, or its id if it has no name. The data items are the columns of
-    `export_items`. Missing values are omitted. Blank lines inside a value are removed, because a blank line ends the
-    data item.
+    The title line of a record is the first name of the item, or its id if it has no name. The data items are the
+    columns of `export_items`. Missing values are omitted. Blank lines inside a value are removed, because a blank line
+    ends a data item.
     """
-    # A record needs the id, structure and names of an item even if these columns are not exported.
+    # Records need the id, structure and names of items even if these columns are not exported.
     full_table = table.including("id", "smiles", "names")
     selected = {*table.titles, *(column.title for column in table.properties)}
     data_titles = [
@@ -33,9 +33,11 @@ def items(table: ItemTable) -> Iterator[bytes]:
 
 
 def _record(data_titles: list[str | None], row: list[Any]) -> str:
-    """Return the SD record of a row. The row starts with id, SMILES and names.
+    """Return one item as an SD record.
 
-    A cell becomes a data item unless its entry in `data_titles` is None.
+    Args:
+        data_titles: The title of the data item of each cell; None for a cell that is not exported.
+        row: The cells. The first ones are id, SMILES and names.
     """
     id, smiles, names, *_ = row
     data = "".join(
@@ -54,11 +56,11 @@ def _molblock(smiles: str, title: str) -> str:
 
 
 def _value(cell: Any) -> str:
-    """Return a cell as the lines of a data item, without blank lines. Each entry of a list is one line."""
+    """Return a cell as the value of a data item, without blank lines. A list becomes one line per entry."""
     lines = [_LINE_ENDS.sub(" ", name) for name in cell] if isinstance(cell, list) else _LINE_ENDS.split(text(cell))
     return "\n".join(_escape_delimiter(line) for line in lines if line.strip())
 
 
 def _escape_delimiter(line: str) -> str:
-    """Return the line, indented if it begins with `$$$$`, which would otherwise end the record."""
+    """Indent the line if it begins with `$$$$`, because this would end the record."""
     return f" {line}" if line.startswith("$$$$") else line

@@ -1,4 +1,4 @@
-"""Items as rows: the selection of items, their comparison with a structure, and the titles of columns."""
+"""The items and columns of an export, read in batches."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,12 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class Column(NamedTuple):
-    """One exported property, or the qualifiers of one, and its title in the export."""
+    """An exported property, or the signs of its censored numbers (such as `>` in `> 10`).
+
+    Attributes:
+        title: Title of the column in the export.
+        shown: The property.
+    """
 
     title: str
     shown: VisibleColumn
@@ -32,30 +37,30 @@ class Comparison:
     """A structure that exported items are compared with.
 
     Attributes:
-        smiles: Its SMILES.
-        stored: The id of the item with the same structure, or None.
-        similarity: Returns (n,) float32 similarities in [0, 1] of the items with ids (n,).
+        smiles: SMILES of the structure.
+        item_id: The id of the item with the same structure, or None.
+        similarity: Returns the similarities to the items with ids (n,) int32, as (n,) float32 in [0, 1].
     """
 
     smiles: str
-    stored: int | None
+    item_id: int | None
     similarity: Callable[[Int32], Float32]
 
 
 @dataclass(frozen=True)
 class ItemTable:
-    """The exported items and columns.
+    """The items and columns to export.
 
     Attributes:
         generation: The generation to read.
-        ids: The items, in this order; by default all, in id order.
-        comparison: A structure to compare each item with.
-        columns: Titles of the exported columns; by default all.
+        ids: Ids of the items, in the order of the export; default: all items, in id order.
+        comparison: A structure to compare each item with. It adds the column similarity.
+        columns: Titles of the exported columns; default: all.
         start: First id; ignored if `ids` is set.
-        stop: Id after the last one; by default the number of items.
+        stop: Id to stop before; ignored if `ids` is set; default: the number of items.
 
     Raises:
-        InvalidInput: There is no column with one of the titles in `columns`.
+        InvalidInput: A title in `columns` does not exist. The error lists the titles.
     """
 
     generation: Generation
@@ -71,17 +76,17 @@ class ItemTable:
             raise InvalidInput("items have no such column", given=unknown[0], expected=f"one of {', '.join(offered)}")
 
     def including(self, *titles: str) -> Self:
-        """Return this table with additional columns."""
+        """Return a table that also exports the columns with these titles."""
         return self if self.columns is None else replace(self, columns=[*titles, *self.columns])
 
     @property
     def titles(self) -> list[str]:
-        """Titles of the columns before the properties."""
+        """The titles of the exported columns before the properties."""
         return [title for title in self._all_titles if self._includes(title)]
 
     @property
     def properties(self) -> list[Column]:
-        """The properties by name, each with a unique title."""
+        """The exported properties, ordered by name, with unique titles."""
         return [column for column in self._all_properties if self._includes(column.title)]
 
     def _includes(self, title: str) -> bool:
@@ -103,7 +108,11 @@ class ItemTable:
         return [Column(titles[title], column) for title, column in columns.items()]
 
     def batches(self) -> Iterator[tuple[list[pa.Array], list[pa.Array]]]:
-        """Yield batches of items: the columns of `titles`, and those of `properties` as they are stored."""
+        """Yield batches of items.
+
+        A batch is two lists: the columns of `titles`, and the stored columns of `properties`.
+        """
+
         stored, properties = [*filter(self._includes, self._stored_titles)], self.properties
         for batch in self._read([*stored, *(column.shown.stored for column in properties)]):
             columns = [batch[title] for title in stored]
@@ -118,7 +127,10 @@ class ItemTable:
         return self.generation.columns(columns, self.start, self.stop)
 
     def rows(self) -> Iterator[list[list[Any]]]:
-        """Yield batches of rows: the values of `titles`, then those of `properties` as text; None if missing."""
+        """Yield batches of rows.
+
+        A row holds the values of `titles`, then those of `properties` as text. Missing values are None.
+        """
         for columns, properties in self.batches():
             values = [column.to_pylist() for column in columns]
             if "similarity" in self.titles:
@@ -129,7 +141,8 @@ class ItemTable:
 
 
 def text(value: Any) -> str:
-    """Return a value as text: strings unchanged, numbers as JSON, lists joined by `; `."""
+    """Return a value as text. Strings are unchanged, numbers are written as in JSON, lists are joined by `; `."""
+
     if isinstance(value, list):
         return "; ".join(value)
     return value if isinstance(value, str) else _JSON.encode(value)

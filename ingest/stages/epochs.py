@@ -2,7 +2,7 @@
 
 from functools import lru_cache, partial
 
-from graphkin.export.epochs import Order
+from graphkin.export.epochs import EpochsPlan
 from graphkin.ingest.runners.base import Runner
 from graphkin.protocol.epochs import EpochPart
 from graphkin.similarity.kind import Advance
@@ -10,24 +10,24 @@ from graphkin.store import open_cached
 from graphkin.store.sampling.base import Sampler
 
 
-def draw(runner: Runner, lake: str, order: Order, missing: list[int], advance: Advance) -> list[EpochPart]:
+def draw(runner: Runner, lake: str, plan: EpochsPlan, missing: list[int], advance: Advance) -> list[EpochPart]:
     """Sample the missing parts, one task per part, for `write_epochs`. The bytes equal those that one machine writes.
 
     Args:
         runner: runs the tasks.
-        lake: URL of the export, which every task must be able to reach, as well as the order's destination.
-        order: the requested epochs.
+        lake: URL of the export, which every task must be able to reach, as well as the folder of the plan.
+        plan: the epochs to sample and the folder to write to.
         missing: numbers of the parts to write.
         advance: advances the progress bar.
 
     Raises:
         InvalidInput, StoreError: as `Runner.run` raises them.
     """
-    return runner.run("epochs", partial(_sample_part, lake, order), missing, advance)
+    return runner.run("epochs", partial(_sample_part, lake, plan), missing, advance)
 
 
-def _sample_part(lake: str, order: Order, task: int, again: bool) -> EpochPart:  # noqa: ARG001 - no part crashes its process
-    return order.draw(_sampler(lake, order.collection, order.generation), task)
+def _sample_part(lake: str, plan: EpochsPlan, task: int, again: bool) -> EpochPart:  # noqa: ARG001 - no part crashes its process
+    return plan.write_part(_sampler(lake, plan.collection, plan.generation), task)
 
 
 @lru_cache(maxsize=1)

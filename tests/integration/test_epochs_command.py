@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphkin.export.epochs import Order, write_epochs
+from graphkin.export.epochs import EpochsPlan, write_epochs
 from graphkin.protocol.epochs import EpochPart, Epochs
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.policy import Policy
@@ -83,9 +83,9 @@ def generation(store_folder: Path) -> Iterator[Generation]:
         yield opened
 
 
-def _order(generation: Generation, place: Place, **other: Any) -> Order:
+def _order(generation: Generation, place: Place, **other: Any) -> EpochsPlan:
     told = {"policy": WALK, "seed": 1, "epochs": range(2, 4), "rows": 150, **other}
-    return Order(place, generation.collection, generation.id, generation.size, **told)
+    return EpochsPlan(place, generation.collection, generation.id, generation.size, **told)
 
 
 @pytest.fixture
@@ -93,13 +93,13 @@ def drawing(generation: Generation) -> Callable[..., Draw]:
     """Draws an order's parts, at most so many of them before the machine fails; `asked` gets their numbers."""
     sampler: Sampler = generation.sampler()
 
-    def drawing(order: Order, asked: list[int], most: int = 100) -> Draw:
+    def drawing(order: EpochsPlan, asked: list[int], most: int = 100) -> Draw:
         def drawn(missing: list[int]) -> Iterator[EpochPart]:
             asked.extend(missing)
             for done, task in enumerate(missing):
                 if done == most:
                     raise KeyboardInterrupt
-                yield order.draw(sampler, task)
+                yield order.write_part(sampler, task)
 
         return drawn
 

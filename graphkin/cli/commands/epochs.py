@@ -10,7 +10,7 @@ from graphkin.protocol.values import MAX_SEED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from graphkin.export.epochs import Order
+    from graphkin.export.epochs import EpochsPlan
     from graphkin.protocol.epochs import EpochPart, Epochs
     from graphkin.store.base import Generation
 
@@ -78,18 +78,16 @@ def epochs(
             "`graphkin export lake` writes one of a collection."
         )
     policy, place = parse_policy(**drawing), open_place(output)
-    from graphkin.export.epochs import Order
+    from graphkin.export.epochs import EpochsPlan
 
     with open_generation(store_location, collection, generation) as opened:
-        order = Order(place, opened.collection, opened.id, opened.size, policy, seed, epoch_range)
-        manifest = (
-            _write_by_spark(master, store_location, order) if engine == "spark" else _write_locally(opened, order)
-        )
+        plan = EpochsPlan(place, opened.collection, opened.id, opened.size, policy, seed, epoch_range)
+        manifest = _write_by_spark(master, store_location, plan) if engine == "spark" else _write_locally(opened, plan)
     size = sum(part.bytes for part in manifest.parts)
     click.echo(f"{place.shown}: {len(epoch_range):,} epochs of {manifest.size:,} anchors, {size / 2**20:.1f} MiB")
 
 
-def _write_locally(opened: "Generation", order: "Order") -> "Epochs":
+def _write_locally(opened: "Generation", plan: "EpochsPlan") -> "Epochs":
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.progress_bars import terminal_progress
 
@@ -97,13 +95,13 @@ def _write_locally(opened: "Generation", order: "Order") -> "Epochs":
         sampler = opened.sampler()
         with terminal_progress().stage("epochs", len(missing), "parts") as advance:
             for task in missing:
-                yield order.draw(sampler, task)
+                yield plan.write_part(sampler, task)
                 advance(1)
 
-    return write_epochs(order, sample)
+    return write_epochs(plan, sample)
 
 
-def _write_by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
+def _write_by_spark(master: str | None, lake: str, plan: "EpochsPlan") -> "Epochs":
     from graphkin.cli.runners import runner
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.progress_bars import terminal_progress
@@ -114,6 +112,6 @@ def _write_by_spark(master: str | None, lake: str, order: "Order") -> "Epochs":
             runner("spark", None, master) as spark,
             terminal_progress().stage("epochs", len(missing), "parts") as advance,
         ):
-            return draw(spark, lake, order, missing, advance)
+            return draw(spark, lake, plan, missing, advance)
 
-    return write_epochs(order, sample)
+    return write_epochs(plan, sample)

@@ -11,7 +11,7 @@ import fsspec
 import numpy as np
 import pytest
 
-from graphkin.export.epochs import Order, write_epochs
+from graphkin.export.epochs import EpochsPlan, write_epochs
 from graphkin.protocol.epochs import Epochs
 from graphkin.protocol.errors import Damaged, GraphkinError, InvalidInput, NotFound
 from graphkin.protocol.policy import Policy
@@ -33,9 +33,9 @@ def drawn(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("epochs")
     with open_store(store_folder) as store, store.open("nci") as opened:
         place, policy = Place(str(folder)), Policy.from_name("first_order")
-        order = Order(place, "nci", opened.id, opened.size, policy, 4, range(2), rows=150)
+        order = EpochsPlan(place, "nci", opened.id, opened.size, policy, 4, range(2), rows=150)
         sampler = opened.sampler()
-        write_epochs(order, lambda missing: [order.draw(sampler, task) for task in missing])
+        write_epochs(order, lambda missing: [order.write_part(sampler, task) for task in missing])
     return folder
 
 
