@@ -25,7 +25,7 @@ def batches(table: ItemTable) -> Iterator[pa.RecordBatch]:
     """Yield the items as batches with the schema that `schema` returns."""
     columns_schema = schema(table)
     for columns, properties in table.batches():
-        values = (column.shown.values(stored) for column, stored in zip(table.properties, properties, strict=True))
+        values = (column.source.values(stored) for column, stored in zip(table.properties, properties, strict=True))
         yield pa.RecordBatch.from_arrays([*columns, *values], schema=columns_schema)
 
 

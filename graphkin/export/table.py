@@ -21,15 +21,15 @@ class Column(NamedTuple):
 
     Attributes:
         title: Title of the column in the export.
-        shown: The property.
+        source: The property, or its signs, in the item table.
     """
 
     title: str
-    shown: VisibleColumn
+    source: VisibleColumn
 
     @property
     def kind(self) -> Literal["number", "text"]:
-        return self.shown.kind
+        return self.source.kind
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,11 @@ class ItemTable:
         """
 
         stored, properties = [*filter(self._includes, self._stored_titles)], self.properties
-        for batch in self._read([*stored, *(column.shown.stored for column in properties)]):
+        for batch in self._read([*stored, *(column.source.stored for column in properties)]):
             columns = [batch[title] for title in stored]
             if "similarity" in self.titles and self.comparison is not None:
                 columns.append(pa.array(self.comparison.similarity(batch["id"].to_numpy())))
-            yield columns, [batch[column.shown.stored] for column in properties]
+            yield columns, [batch[column.source.stored] for column in properties]
 
     def _read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         columns = [*dict.fromkeys(["id", *names])]
@@ -136,7 +136,7 @@ class ItemTable:
             if "similarity" in self.titles:
                 values[-1] = to_decimal_floats(columns[-1].to_numpy())
             stored_properties = zip(self.properties, properties, strict=True)
-            texts = [column.shown.texts(stored).to_pylist() for column, stored in stored_properties]
+            texts = [column.source.texts(stored).to_pylist() for column, stored in stored_properties]
             yield [list(row) for row in zip(*values, *texts, strict=True)]
 
 
