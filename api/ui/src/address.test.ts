@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Address, alike, changed, format, parse, START } from "./address";
+import { type Address, reuseLists, withChange, format, parse, DEFAULT_ADDRESS } from "./address";
 
 const FULL: Address = {
   collection: "a collection & more",
@@ -23,13 +23,13 @@ const FULL: Address = {
   mark: "shared",
   expanded: ["CCO", "#7", "CCO"],
   cluster: "c1ccccc1",
-  chosen: "[O-][n+]1ccccc1",
+  selectedItem: "[O-][n+]1ccccc1",
   method: "scaffold",
   property: "log P",
   by: "sali",
   policy: "second_order",
   seed: 2 ** 40,
-  colour: "log P",
+  color: "log P",
   from: "C#N",
   to: "CC",
 };
@@ -37,49 +37,49 @@ const FULL: Address = {
 describe("the address", () => {
   it("says everything that it reads back", () => {
     expect(parse(format(FULL))).toEqual(FULL);
-    const drawn = { ...FULL, substructure: { smiles: "C1=CC=NC=C1" } };
-    expect(parse(format(drawn))).toEqual(drawn);
+    const drawnAddress = { ...FULL, substructure: { smiles: "C1=CC=NC=C1" } };
+    expect(parse(format(drawnAddress))).toEqual(drawnAddress);
   });
 
   it("says nothing where nothing was chosen", () => {
-    expect(format(START)).toBe("");
-    expect(parse("")).toEqual(START);
+    expect(format(DEFAULT_ADDRESS)).toBe("");
+    expect(parse("")).toEqual(DEFAULT_ADDRESS);
   });
 
   it("takes what was around a query along, but not to another one", () => {
-    expect(changed(FULL, { colour: null })).toEqual({ ...FULL, colour: null });
-    const nothing = { part: "find", pages: 1, expanded: [], cluster: null, chosen: null, seed: 0, from: null, to: null };
-    const unlimited = { exact: false, filters: [], name: null, substructure: null, basket: null };
-    expect(changed(FULL, { q: "C" })).toEqual({
+    expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
+    const queryDefaults = { part: "find", pages: 1, expanded: [], cluster: null, selectedItem: null, seed: 0, from: null, to: null };
+    const filterDefaults = { exact: false, filters: [], name: null, substructure: null, basket: null };
+    expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,
       q: "C",
       minSimilarity: null,
       maxSimilarity: null,
-      ...nothing,
-      ...unlimited,
+      ...queryDefaults,
+      ...filterDefaults,
     });
-    expect(changed(FULL, { q: "C", minSimilarity: 0.5 }).minSimilarity).toBe(0.5);
+    expect(withChange(FULL, { q: "C", minSimilarity: 0.5 }).minSimilarity).toBe(0.5);
   });
 
   it("begins another list at its first page", () => {
     const limits = [{ minSimilarity: 0.7 }, { maxSimilarity: 0.9 }, { exact: false }];
     const lists = [...limits, { cluster: null }, { part: "find" }, { q: "C" }] as const;
-    expect(lists.map((list) => changed(FULL, list).pages)).toEqual([1, 1, 1, 1, 1, 1]);
-    expect(changed(FULL, { sort: null }).pages).toBe(1);
-    expect(changed(FULL, { filters: [] }).pages).toBe(1);
-    expect(changed(FULL, { minSimilarity: 0.65, chosen: null, columns: null }).pages).toBe(3);
+    expect(lists.map((list) => withChange(FULL, list).pages)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(withChange(FULL, { sort: null }).pages).toBe(1);
+    expect(withChange(FULL, { filters: [] }).pages).toBe(1);
+    expect(withChange(FULL, { minSimilarity: 0.65, selectedItem: null, columns: null }).pages).toBe(3);
     expect(parse("?pages=1000000").pages).toBe(50);
   });
 
   it("keeps lists that say the same", () => {
     const [before, next] = [parse(format(FULL)), parse(format({ ...FULL, columns: ["log P"] }))];
-    expect(alike(next, before)).toEqual(next);
-    expect(alike(next, before).expanded).toBe(before.expanded);
-    expect(alike(next, before).filters).toBe(before.filters);
+    expect(reuseLists(next, before)).toEqual(next);
+    expect(reuseLists(next, before).expanded).toBe(before.expanded);
+    expect(reuseLists(next, before).filters).toBe(before.filters);
   });
 
   it("tells no columns from the first few", () => {
-    expect(parse(format({ ...START, columns: [] })).columns).toEqual([]);
+    expect(parse(format({ ...DEFAULT_ADDRESS, columns: [] })).columns).toEqual([]);
   });
 
   it.each(["0", "-1", "1.01", "NaN", "x", ""])("takes no threshold from %j", (text) => {

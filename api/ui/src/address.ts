@@ -1,4 +1,4 @@
-import { type Condition, parsed, written } from "./filter/conditions";
+import { type Condition, parseCondition, formatCondition } from "./filter/conditions";
 
 /** What the page's address says: every state that can be sent to a colleague. */
 export interface Address {
@@ -36,7 +36,7 @@ export interface Address {
   /** An item of the cluster that is shown, or that the tree begins with; null is all clusters. */
   cluster: string | null;
   /** The item that is compared with the query, as `exactly` says it. */
-  chosen: string | null;
+  selectedItem: string | null;
   /** How items are clustered. */
   method: Method;
   /** What cliffs differ in, and how steep they are; and of which clusters' range is told. */
@@ -47,14 +47,14 @@ export interface Address {
   /** Of that draw. */
   seed: number;
   /** The property that colours the graph; null is by component. */
-  colour: string | null;
+  color: string | null;
   /** The ends of a path. */
   from: string | null;
   to: string | null;
 }
 
-const MOST_PAGES = 50; // that an address brings at once
-const MOST_EXPANDED = 1000;
+const MAX_PAGES = 50; // that an address brings at once
+const MAX_EXPANDED = 1000;
 
 const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "map", "tree", "collection"] as const;
 export type Part = (typeof PARTS)[number];
@@ -78,7 +78,7 @@ export const POLICIES = ["random_walk", "first_order", "second_order"] as const;
 export type Policy = (typeof POLICIES)[number];
 
 /** The words that each of these parameters may be. */
-export const KNOWN: Record<string, readonly string[]> = {
+export const CHOICES: Record<string, readonly string[]> = {
   part: PARTS,
   view: VIEWS,
   mark: MARKS,
@@ -87,7 +87,7 @@ export const KNOWN: Record<string, readonly string[]> = {
   policy: POLICIES,
 };
 
-export const START: Address = {
+export const DEFAULT_ADDRESS: Address = {
   collection: null,
   part: "find",
   q: null,
@@ -106,13 +106,13 @@ export const START: Address = {
   mark: "differences",
   expanded: [],
   cluster: null,
-  chosen: null,
+  selectedItem: null,
   method: "butina",
   property: null,
   by: "difference",
   policy: "random_walk",
   seed: 0,
-  colour: null,
+  color: null,
   from: null,
   to: null,
 };
@@ -121,109 +121,109 @@ export const START: Address = {
  * Another query takes nothing along of what was looked at around the one before, nor thresholds and filters; another list
  * none of the pages of the one before.
  */
-export function changed(address: Address, change: Partial<Address>): Address {
-  const { part, expanded, cluster, chosen, seed, from, to, pages, basket } = START;
-  const { minSimilarity, maxSimilarity, exact, filters, name, substructure } = START;
+export function withChange(address: Address, change: Partial<Address>): Address {
+  const { part, expanded, cluster, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
+  const { minSimilarity, maxSimilarity, exact, filters, name, substructure } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
-  const limits = elsewhere(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, basket } : {};
-  const around = differ(address, next, "q") ? { part, expanded, cluster, chosen, seed, from, to } : {};
-  return { ...address, ...limits, ...around, ...(relisted(address, next) ? { pages } : {}), ...change };
+  const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, basket } : {};
+  const queryDefaults = differIn(address, next, "q") ? { part, expanded, cluster, selectedItem, seed, from, to } : {};
+  return { ...address, ...filterDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
 /** Whether it is about something else. */
-export function elsewhere(one: Address, other: Address): boolean {
-  return differ(one, other, "collection", "q", "part", "cluster");
+export function showsOtherSubject(a: Address, b: Address): boolean {
+  return differIn(a, b, "collection", "q", "part", "cluster");
 }
 
 /** Whether it lists something else, or in another order. */
-export function relisted(one: Address, other: Address): boolean {
-  const limits = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure"] as const;
-  return elsewhere(one, other) || differ(one, other, ...limits, "sort", "property", "by", "method");
+export function showsOtherList(a: Address, b: Address): boolean {
+  const filterDefaults = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure"] as const;
+  return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "by", "method");
 }
 
-function differ(one: Address, other: Address, ...names: (keyof Address)[]): boolean {
-  return names.some((name) => one[name] !== other[name]);
+function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean {
+  return names.some((name) => a[name] !== b[name]);
 }
 
 /** `next` with the very lists of `before` where they say the same: who goes by one then sees that it did not change. */
-export function alike(next: Address, before: Address): Address {
-  const same = <List>(one: List, other: List): List => (JSON.stringify(one) === JSON.stringify(other) ? other : one);
+export function reuseLists(next: Address, before: Address): Address {
+  const reuse = <List>(a: List, b: List): List => (JSON.stringify(a) === JSON.stringify(b) ? b : a);
   const { expanded, columns, filters, substructure } = before;
   return {
     ...next,
-    expanded: same(next.expanded, expanded),
-    columns: same(next.columns, columns),
-    filters: same(next.filters, filters),
-    substructure: same(next.substructure, substructure),
+    expanded: reuse(next.expanded, expanded),
+    columns: reuse(next.columns, columns),
+    filters: reuse(next.filters, filters),
+    substructure: reuse(next.substructure, substructure),
   };
 }
 
 export function parse(text: string): Address {
   const [search, hash] = text.split("#", 2);
-  const given = new URLSearchParams(search);
+  const parameters = new URLSearchParams(search);
   return {
-    collection: given.get("collection") || null,
-    part: PARTS.find((part) => part === given.get("part")) ?? START.part,
-    q: given.get("q") || null,
-    generation: given.get("generation") || null,
-    minSimilarity: similarity(given.get("min_similarity")),
-    maxSimilarity: similarity(given.get("max_similarity")),
-    exact: given.get("exact") === "1",
-    filters: given.getAll("filter").flatMap(parsed),
-    name: given.get("name") || null,
-    substructure: substructure(given.get("smarts"), given.get("drawn")),
+    collection: parameters.get("collection") || null,
+    part: PARTS.find((part) => part === parameters.get("part")) ?? DEFAULT_ADDRESS.part,
+    q: parameters.get("q") || null,
+    generation: parameters.get("generation") || null,
+    minSimilarity: parseSimilarity(parameters.get("min_similarity")),
+    maxSimilarity: parseSimilarity(parameters.get("max_similarity")),
+    exact: parameters.get("exact") === "1",
+    filters: parameters.getAll("filter").flatMap(parseCondition),
+    name: parameters.get("name") || null,
+    substructure: substructure(parameters.get("smarts"), parameters.get("drawn")),
     basket: new URLSearchParams(hash).get("basket"),
-    view: VIEWS.find((view) => view === given.get("view")) ?? START.view,
-    sort: given.get("sort") || null,
-    columns: given.has("column") ? given.getAll("column").filter(Boolean) : null,
-    pages: Math.min(natural(given.get("pages")) || START.pages, MOST_PAGES),
-    mark: MARKS.find((mark) => mark === given.get("mark")) ?? START.mark,
-    expanded: given.getAll("expand").filter(Boolean).slice(0, MOST_EXPANDED),
-    cluster: given.get("cluster") || null,
-    chosen: given.get("chosen") || null,
-    method: METHODS.find((method) => method === given.get("method")) ?? START.method,
-    property: given.get("property") || null,
-    by: STEEPNESSES.find((by) => by === given.get("by")) ?? START.by,
-    policy: POLICIES.find((policy) => policy === given.get("policy")) ?? START.policy,
-    seed: natural(given.get("seed")) ?? START.seed,
-    colour: given.get("colour") || null,
-    from: given.get("from") || null,
-    to: given.get("to") || null,
+    view: VIEWS.find((view) => view === parameters.get("view")) ?? DEFAULT_ADDRESS.view,
+    sort: parameters.get("sort") || null,
+    columns: parameters.has("column") ? parameters.getAll("column").filter(Boolean) : null,
+    pages: Math.min(parseNatural(parameters.get("pages")) || DEFAULT_ADDRESS.pages, MAX_PAGES),
+    mark: MARKS.find((mark) => mark === parameters.get("mark")) ?? DEFAULT_ADDRESS.mark,
+    expanded: parameters.getAll("expand").filter(Boolean).slice(0, MAX_EXPANDED),
+    cluster: parameters.get("cluster") || null,
+    selectedItem: parameters.get("chosen") || null,
+    method: METHODS.find((method) => method === parameters.get("method")) ?? DEFAULT_ADDRESS.method,
+    property: parameters.get("property") || null,
+    by: STEEPNESSES.find((by) => by === parameters.get("by")) ?? DEFAULT_ADDRESS.by,
+    policy: POLICIES.find((policy) => policy === parameters.get("policy")) ?? DEFAULT_ADDRESS.policy,
+    seed: parseNatural(parameters.get("seed")) ?? DEFAULT_ADDRESS.seed,
+    color: parameters.get("colour") || null,
+    from: parameters.get("from") || null,
+    to: parameters.get("to") || null,
   };
 }
 
 /** The shortest that `parse` reads as this address. What may be long is no part of what is sent to the server. */
 export function format(address: Address): string {
-  const said = new URLSearchParams();
-  if (address.collection) said.set("collection", address.collection);
-  if (address.part !== START.part) said.set("part", address.part);
-  if (address.q) said.set("q", address.q);
-  if (address.minSimilarity !== null) said.set("min_similarity", String(address.minSimilarity));
-  if (address.maxSimilarity !== null) said.set("max_similarity", String(address.maxSimilarity));
-  if (address.exact) said.set("exact", "1");
-  address.filters.forEach((condition) => said.append("filter", written(condition)));
-  if (address.name) said.set("name", address.name);
-  if (address.substructure && "smarts" in address.substructure) said.set("smarts", address.substructure.smarts);
-  else if (address.substructure) said.set("drawn", address.substructure.smiles);
-  if (address.view !== START.view) said.set("view", address.view);
-  if (address.sort) said.set("sort", address.sort);
-  if (address.columns?.length === 0) said.set("column", "");
-  address.columns?.forEach((column) => said.append("column", column));
-  if (address.pages !== START.pages) said.set("pages", String(address.pages));
-  if (address.mark !== START.mark) said.set("mark", address.mark);
-  address.expanded.forEach((item) => said.append("expand", item));
-  if (address.cluster) said.set("cluster", address.cluster);
-  if (address.chosen) said.set("chosen", address.chosen);
-  if (address.method !== START.method) said.set("method", address.method);
-  if (address.property) said.set("property", address.property);
-  if (address.by !== START.by) said.set("by", address.by);
-  if (address.policy !== START.policy) said.set("policy", address.policy);
-  if (address.seed !== START.seed) said.set("seed", String(address.seed));
-  if (address.colour) said.set("colour", address.colour);
-  if (address.from) said.set("from", address.from);
-  if (address.to) said.set("to", address.to);
-  if (address.generation) said.set("generation", address.generation);
-  const text = said.toString();
+  const parameters = new URLSearchParams();
+  if (address.collection) parameters.set("collection", address.collection);
+  if (address.part !== DEFAULT_ADDRESS.part) parameters.set("part", address.part);
+  if (address.q) parameters.set("q", address.q);
+  if (address.minSimilarity !== null) parameters.set("min_similarity", String(address.minSimilarity));
+  if (address.maxSimilarity !== null) parameters.set("max_similarity", String(address.maxSimilarity));
+  if (address.exact) parameters.set("exact", "1");
+  address.filters.forEach((condition) => parameters.append("filter", formatCondition(condition)));
+  if (address.name) parameters.set("name", address.name);
+  if (address.substructure && "smarts" in address.substructure) parameters.set("smarts", address.substructure.smarts);
+  else if (address.substructure) parameters.set("drawn", address.substructure.smiles);
+  if (address.view !== DEFAULT_ADDRESS.view) parameters.set("view", address.view);
+  if (address.sort) parameters.set("sort", address.sort);
+  if (address.columns?.length === 0) parameters.set("column", "");
+  address.columns?.forEach((column) => parameters.append("column", column));
+  if (address.pages !== DEFAULT_ADDRESS.pages) parameters.set("pages", String(address.pages));
+  if (address.mark !== DEFAULT_ADDRESS.mark) parameters.set("mark", address.mark);
+  address.expanded.forEach((item) => parameters.append("expand", item));
+  if (address.cluster) parameters.set("cluster", address.cluster);
+  if (address.selectedItem) parameters.set("chosen", address.selectedItem);
+  if (address.method !== DEFAULT_ADDRESS.method) parameters.set("method", address.method);
+  if (address.property) parameters.set("property", address.property);
+  if (address.by !== DEFAULT_ADDRESS.by) parameters.set("by", address.by);
+  if (address.policy !== DEFAULT_ADDRESS.policy) parameters.set("policy", address.policy);
+  if (address.seed !== DEFAULT_ADDRESS.seed) parameters.set("seed", String(address.seed));
+  if (address.color) parameters.set("colour", address.color);
+  if (address.from) parameters.set("from", address.from);
+  if (address.to) parameters.set("to", address.to);
+  if (address.generation) parameters.set("generation", address.generation);
+  const text = parameters.toString();
   return (text ? `?${text}` : "") + (address.basket === null ? "" : `#basket=${address.basket}`);
 }
 
@@ -232,11 +232,11 @@ function substructure(smarts: string | null, smiles: string | null): Substructur
   return smiles ? { smiles } : null;
 }
 
-function natural(text: string | null): number | null {
+function parseNatural(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-function similarity(text: string | null): number | null {
+function parseSimilarity(text: string | null): number | null {
   const value = Number(text);
   return text !== null && value > 0 && value <= 1 ? value : null;
 }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 
-import { csv, guarded } from "./csv";
+import { formatCsv, guardFormula } from "./csv";
 import vectors from "./csv.vectors.json";
 
 describe("guarded", () => {
-  it.each(vectors)("shows %j as %j", (text, shown) => {
-    expect(guarded(text!)).toBe(shown);
+  it.each(vectors)("shows %j as %j", (text, guardedText) => {
+    expect(guardFormula(text!)).toBe(guardedText);
   });
 });
 
 it("writes guarded texts and numbers as they are", () => {
-  expect(csv([{ given: "=1+1", id: 3, similarity: -0.5, name: undefined, reason: 'no "name"' }])).toBe(
+  expect(formatCsv([{ given: "=1+1", id: 3, similarity: -0.5, name: undefined, reason: 'no "name"' }])).toBe(
     'given,id,similarity,name,reason\n\'=1+1,3,-0.5,,"no ""name"""',
   );
 });

@@ -8,15 +8,15 @@ const FORMULA = new RegExp(
 );
 
 /** Text that a spreadsheet shows and does not run: the rule of `export/cells.py`, tested by the same vectors. */
-export function guarded(text: string): string {
-  const shown = text.replace(FORMULA, "$1'");
-  return /^[\t\r]/.test(shown) ? `'${shown}` : shown;
+export function guardFormula(text: string): string {
+  const guardedText = text.replace(FORMULA, "$1'");
+  return /^[\t\r]/.test(guardedText) ? `'${guardedText}` : guardedText;
 }
 
 type Row = Record<string, string | number | undefined | null>;
 
 /** A header and a line a row, texts as `guarded` gives them. */
-export function csv(rows: Row[]): string {
-  const shown = rows.map((row) => Object.entries(row).map(([name, cell]) => [name, typeof cell === "string" ? guarded(cell) : cell]));
-  return csvFormat(shown.map((cells) => Object.fromEntries(cells) as DSVRowString));
+export function formatCsv(rows: Row[]): string {
+  const guardedText = rows.map((row) => Object.entries(row).map(([name, cell]) => [name, typeof cell === "string" ? guardFormula(cell) : cell]));
+  return csvFormat(guardedText.map((cells) => Object.fromEntries(cells) as DSVRowString));
 }

@@ -24,15 +24,15 @@ function cycle(imports: Map<string, string[]>): string[] {
     if (path.includes(module)) return [...path.slice(path.indexOf(module)), module];
     if (done.has(module)) return [];
     for (const target of imports.get(module) ?? []) {
-      const circle = visit(target, [...path, module]);
-      if (circle.length) return circle;
+      const found = visit(target, [...path, module]);
+      if (found.length) return found;
     }
     done.add(module);
     return [];
   };
   for (const module of imports.keys()) {
-    const circle = visit(module, []);
-    if (circle.length) return circle;
+    const found = visit(module, []);
+    if (found.length) return found;
   }
   return [];
 }

@@ -1,10 +1,10 @@
-import { type Address, changed, format } from "./address";
+import { type Address, withChange, format } from "./address";
 import { navigation } from "./navigation.svelte";
 
 /** For a link to another state of the page: a real one, which can be copied or opened in another tab. */
-export function to(change: Partial<Address>): { href: string; onclick: (event: MouseEvent) => void } {
+export function linkTo(change: Partial<Address>): { href: string; onclick: (event: MouseEvent) => void } {
   return {
-    href: `/${format(changed(navigation.address, change))}`,
+    href: `/${format(withChange(navigation.address, change))}`,
     onclick: (event) => {
       if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();

@@ -1,73 +1,73 @@
-import { type Address, alike, changed, elsewhere, format, parse, relisted } from "./address";
-import { unreadable } from "./permalink";
+import { type Address, reuseLists, withChange, showsOtherSubject, format, parse, showsOtherList } from "./address";
+import { unreadableParameters } from "./permalink";
 
 /** The address of the page. Going somewhere can be undone with the browser's back button. */
 class Navigation {
   address: Address = $state.raw(parse(location.search + location.hash));
 
   /** What the address that was opened says and nobody can read; nothing once one goes elsewhere. */
-  unreadable: string[] = $state.raw(unreadable(location.search));
+  unreadableParameters: string[] = $state.raw(unreadableParameters(location.search));
 
   /** How far down one was where one came back to, until one moves: what was there is loaded bit by bit. */
-  private depth: number | null = null;
+  private scrollTop: number | null = null;
   /** What scrolls: a long list, where there is one, else the page. */
-  private box: Element = document.documentElement;
-  private readonly growth = new ResizeObserver(() => this.descend());
+  private scroller: Element = document.documentElement;
+  private readonly resizeObserver = new ResizeObserver(() => this.restoreScroll());
 
   constructor() {
     history.scrollRestoration = "manual";
-    this.depth = depthOf(history.state);
+    this.scrollTop = savedScrollTop(history.state);
     addEventListener("popstate", ({ state }) => {
-      this.address = alike(parse(location.search + location.hash), this.address);
-      this.unreadable = unreadable(location.search);
-      this.depth = depthOf(state);
+      this.address = reuseLists(parse(location.search + location.hash), this.address);
+      this.unreadableParameters = unreadableParameters(location.search);
+      this.scrollTop = savedScrollTop(state);
       scrollTo(0, 0);
-      this.box.scrollTop = this.depth ?? 0;
+      this.scroller.scrollTop = this.scrollTop ?? 0;
     });
-    const rested = () => this.depth === null && history.replaceState({ depth: this.box.scrollTop }, "");
-    addEventListener("scrollend", rested, { capture: true });
+    const saveScroll = () => this.scrollTop === null && history.replaceState({ scrollTop: this.scroller.scrollTop }, "");
+    addEventListener("scrollend", saveScroll, { capture: true });
     for (const gesture of ["pointerdown", "wheel", "keydown"])
-      addEventListener(gesture, () => (this.depth = null), { passive: true, capture: true });
-    this.growth.observe(document.body);
+      addEventListener(gesture, () => (this.scrollTop = null), { passive: true, capture: true });
+    this.resizeObserver.observe(document.body);
   }
 
   /** A list that scrolls by itself; what it gives lets go of it. */
-  scrolledBy(box: Element, content: Element): () => void {
-    this.box = box;
-    this.growth.observe(content);
+  attachScroller(scroller: Element, content: Element): () => void {
+    this.scroller = scroller;
+    this.resizeObserver.observe(content);
     return () => {
-      this.growth.unobserve(content);
-      if (this.box === box) this.box = document.documentElement;
+      this.resizeObserver.unobserve(content);
+      if (this.scroller === scroller) this.scroller = document.documentElement;
     };
   }
 
   go(change: Partial<Address>): void {
-    const before = this.address;
-    this.unreadable = [];
-    this.move(changed(before, change), "pushState");
-    if (elsewhere(before, this.address)) scrollTo(0, 0);
-    if (relisted(before, this.address) && this.box !== document.documentElement) this.box.scrollTop = 0;
+    const previous = this.address;
+    this.unreadableParameters = [];
+    this.replaceAddress(withChange(previous, change), "pushState");
+    if (showsOtherSubject(previous, this.address)) scrollTo(0, 0);
+    if (showsOtherList(previous, this.address) && this.scroller !== document.documentElement) this.scroller.scrollTop = 0;
   }
 
   /** Say the same place better: nothing to go back to. */
   amend(change: Partial<Address>): void {
-    this.move({ ...this.address, ...change }, "replaceState");
+    this.replaceAddress({ ...this.address, ...change }, "replaceState");
   }
 
-  private move(next: Address, how: "pushState" | "replaceState"): void {
+  private replaceAddress(next: Address, method: "pushState" | "replaceState"): void {
     const text = format(next);
     if (text === format(this.address)) return;
-    history[how](history.state, "", text.startsWith("?") ? text : location.pathname + text);
+    history[method](history.state, "", text.startsWith("?") ? text : location.pathname + text);
     this.address = next;
   }
 
-  private descend(): void {
-    if (this.depth !== null) this.box.scrollTop = this.depth;
+  private restoreScroll(): void {
+    if (this.scrollTop !== null) this.scroller.scrollTop = this.scrollTop;
   }
 }
 
-function depthOf(state: unknown): number | null {
-  return (state as { depth: number } | null)?.depth || null;
+function savedScrollTop(state: unknown): number | null {
+  return (state as { scrollTop: number } | null)?.scrollTop || null;
 }
 
 export const navigation = new Navigation();

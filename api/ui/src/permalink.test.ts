@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { format, parse, START } from "./address";
-import { inapplicable, unreadable } from "./permalink";
+import { format, parse, DEFAULT_ADDRESS } from "./address";
+import { inapplicableProperties, unreadableParameters } from "./permalink";
 
 describe("a permalink", () => {
   it("names what cannot be read", () => {
-    expect(unreadable("?part=clifs&filter=%5B%22mass%22%5D&filter=x&min_similarity=7&view=tiles")).toEqual([
+    expect(unreadableParameters("?part=clifs&filter=%5B%22mass%22%5D&filter=x&min_similarity=7&view=tiles")).toEqual([
       "There is no part “clifs”. Known are find, items, list, basket, clusters, cliffs, map, tree, collection.",
       'The filter “["mass"]” cannot be read, and nothing is filtered by it. A filter is ["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"].',
       'The filter “x” cannot be read, and nothing is filtered by it. A filter is ["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"].',
@@ -14,25 +14,25 @@ describe("a permalink", () => {
 
   it("that the page wrote itself is read in full", () => {
     const filters = [{ property: "mass", min: 1, max: null, contains: null }];
-    const address = format({ ...START, part: "map", view: "tiles", filters, minSimilarity: 0.5, by: "difference", method: "single" });
-    expect(unreadable(address)).toEqual([]);
-    expect(unreadable("")).toEqual([]);
-    expect(unreadable("?part=&filter=%5B%22mass%22%2C1%2Cnull%5D")).toEqual([]);
+    const address = format({ ...DEFAULT_ADDRESS, part: "map", view: "tiles", filters, minSimilarity: 0.5, by: "difference", method: "single" });
+    expect(unreadableParameters(address)).toEqual([]);
+    expect(unreadableParameters("")).toEqual([]);
+    expect(unreadableParameters("?part=&filter=%5B%22mass%22%2C1%2Cnull%5D")).toEqual([]);
   });
 
   it("names properties that the collection does not have, or has no numbers of", () => {
     const properties = { mass: "number", logP: "number", class: "text" } as const;
     const address = (search: string) => parse(search);
-    expect(inapplicable(address("?part=cliffs&property=mass&view=graph&colour=logP"), properties)).toEqual([]);
-    expect(inapplicable(address("?part=collection&property=potency&colour=class"), properties)).toEqual([]);
-    expect(inapplicable(address("?part=cliffs&property=potency&view=graph&colour=class"), properties)).toEqual([
+    expect(inapplicableProperties(address("?part=cliffs&property=mass&view=graph&colour=logP"), properties)).toEqual([]);
+    expect(inapplicableProperties(address("?part=collection&property=potency&colour=class"), properties)).toEqual([]);
+    expect(inapplicableProperties(address("?part=cliffs&property=potency&view=graph&colour=class"), properties)).toEqual([
       "This collection has no property “potency” with numbers. Properties with numbers are mass, logP.",
       "This collection has no property “class” with numbers. Properties with numbers are mass, logP.",
     ]);
-    expect(inapplicable(address("?filter=%5B%22potency%22%2C1%2Cnull%5D&filter=%5B%22mass%22%2C1%2Cnull%5D"), properties)).toEqual([
+    expect(inapplicableProperties(address("?filter=%5B%22potency%22%2C1%2Cnull%5D&filter=%5B%22mass%22%2C1%2Cnull%5D"), properties)).toEqual([
       "This collection has no property “potency” to filter by.",
     ]);
-    expect(inapplicable(address("?part=clusters&property=x"), {})).toEqual([
+    expect(inapplicableProperties(address("?part=clusters&property=x"), {})).toEqual([
       "This collection has no property “x” with numbers. No property here has numbers.",
     ]);
   });

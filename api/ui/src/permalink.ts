@@ -1,40 +1,40 @@
-import { type Address, KNOWN } from "./address";
-import { parsed } from "./filter/conditions";
-import type { PropertyKinds } from "./look/columns";
+import { type Address, CHOICES } from "./address";
+import { parseCondition } from "./filter/conditions";
+import type { PropertyKinds } from "./results/columns";
 
-const FILTER = '["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"]';
+const FILTER_SYNTAX = '["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"]';
 
 /** What an address says that this page cannot read, a sentence each: it shows something else instead. */
-export function unreadable(search: string): string[] {
-  const given = new URLSearchParams(search);
-  const words = Object.entries(KNOWN).flatMap(([name, known]) => {
-    const text = given.get(name);
-    return !text || known.includes(text) ? [] : [`There is no ${name} “${text}”. Known are ${known.join(", ")}.`];
+export function unreadableParameters(search: string): string[] {
+  const parameters = new URLSearchParams(search);
+  const choiceSentences = Object.entries(CHOICES).flatMap(([name, choices]) => {
+    const text = parameters.get(name);
+    return !text || choices.includes(text) ? [] : [`There is no ${name} “${text}”. Known are ${choices.join(", ")}.`];
   });
-  const filters = given.getAll("filter").filter((text) => parsed(text).length === 0);
+  const unreadableFilters = parameters.getAll("filter").filter((text) => parseCondition(text).length === 0);
   return [
-    ...words,
-    ...filters.map((text) => `The filter “${text}” cannot be read, and nothing is filtered by it. A filter is ${FILTER}.`),
-    ...similarities(given.get("min_similarity")),
+    ...choiceSentences,
+    ...unreadableFilters.map((text) => `The filter “${text}” cannot be read, and nothing is filtered by it. A filter is ${FILTER_SYNTAX}.`),
+    ...similaritySentences(parameters.get("min_similarity")),
   ];
 }
 
-function similarities(text: string | null): string[] {
+function similaritySentences(text: string | null): string[] {
   if (!text || (Number(text) > 0 && Number(text) <= 1)) return [];
   return [`The min_similarity “${text}” cannot be read. It is a number above 0, at most 1.`];
 }
 
 /** Properties that an address names where they count and a collection does not have, a sentence each. */
-export function inapplicable(address: Address, properties: PropertyKinds): string[] {
-  const numbers = Object.keys(properties).filter((name) => properties[name] === "number");
-  const known = numbers.length ? `Properties with numbers are ${numbers.join(", ")}.` : "No property here has numbers.";
-  const { q, part, view, property, colour } = address;
-  const compared = q === null && (part === "cliffs" || part === "clusters") ? [property] : [];
-  const coloured = (q === null && part === "map") || view === "graph" ? [colour] : [];
-  const filters = address.filters.filter((each) => !Object.hasOwn(properties, each.property));
-  const unknown = filters.map((each) => `This collection has no property “${each.property}” to filter by.`);
-  const numberless = [...compared, ...coloured]
-    .filter((name) => name !== null && !numbers.includes(name))
-    .map((name) => `This collection has no property “${name}” with numbers. ${known}`);
-  return [...unknown, ...numberless];
+export function inapplicableProperties(address: Address, properties: PropertyKinds): string[] {
+  const numericProperties = Object.keys(properties).filter((name) => properties[name] === "number");
+  const choices = numericProperties.length ? `Properties with numbers are ${numericProperties.join(", ")}.` : "No property here has numbers.";
+  const { q, part, view, property, color } = address;
+  const comparedProperty = q === null && (part === "cliffs" || part === "clusters") ? [property] : [];
+  const colorProperty = (q === null && part === "map") || view === "graph" ? [color] : [];
+  const unreadableFilters = address.filters.filter((each) => !Object.hasOwn(properties, each.property));
+  const unknownSentences = unreadableFilters.map((each) => `This collection has no property “${each.property}” to filter by.`);
+  const nonNumericSentences = [...comparedProperty, ...colorProperty]
+    .filter((name) => name !== null && !numericProperties.includes(name))
+    .map((name) => `This collection has no property “${name}” with numbers. ${choices}`);
+  return [...unknownSentences, ...nonNumericSentences];
 }

@@ -1,5 +1,5 @@
 import type { Mark } from "../address";
-import { authorized, key } from "./key.svelte";
+import { withAuthorization, key } from "./key.svelte";
 import type { components } from "./openapi";
 import type {
   CliffsPage,
@@ -44,24 +44,24 @@ export class Failure extends Error {
   }
 
   /** Whether to ask again may help. */
-  get passing(): boolean {
+  get isTemporary(): boolean {
     return this.status < 400 || this.status >= 500 || this.status === 429;
   }
 }
 
 /** The server is busy, and says in how many seconds to ask again. */
-export class Busy extends Failure {
+export class ServerBusy extends Failure {
   constructor(
     readonly seconds: number,
-    ...told: ConstructorParameters<typeof Failure>
+    ...details: ConstructorParameters<typeof Failure>
   ) {
-    super(...told);
+    super(...details);
   }
 }
 
 /** What was asked for is damaged, and stays so. */
-export class Damaged extends Failure {
-  override get passing(): boolean {
+export class DamagedFailure extends Failure {
+  override get isTemporary(): boolean {
     return false;
   }
 }
@@ -72,48 +72,48 @@ const DAMAGED = "urn:graphkin:problem:damaged";
 type Parameters = Record<string, string | number | null | undefined>;
 
 function query(parameters: Parameters): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
-  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
+  const entries = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
+  return entries.length ? `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
-function answer<Reply>(path: string, options: RequestInit): Promise<Reply> {
-  return asked(path, options, (response) => response.json() as Promise<Reply>);
+function fetchJson<Reply>(path: string, options: RequestInit): Promise<Reply> {
+  return request(path, options, (response) => response.json() as Promise<Reply>);
 }
 
-function posted(body: unknown, signal?: AbortSignal): RequestInit {
+function postOptions(body: unknown, signal?: AbortSignal): RequestInit {
   return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
 }
 
 /** What `body` makes of the response, if it is what was asked for. */
-async function asked<Body>(path: string, options: RequestInit, body: (response: Response) => Promise<Body>): Promise<Body> {
+async function request<Body>(path: string, options: RequestInit, body: (response: Response) => Promise<Body>): Promise<Body> {
   try {
-    const response = await fetch(path, { ...options, headers: authorized(options.headers) });
+    const response = await fetch(path, { ...options, headers: withAuthorization(options.headers) });
     if (response.ok) return await body(response);
-    if (response.status === UNAUTHORIZED) key.needed = true;
-    throw await refusal(response);
+    if (response.status === UNAUTHORIZED) key.isRequired = true;
+    throw await failureFrom(response);
   } catch (error) {
     if (options.signal?.aborted || error instanceof Failure) throw error;
     throw new Failure(0, "No answer", "The server cannot be reached.", "Is it running, and is this machine online?");
   }
 }
 
-async function refusal(response: Response): Promise<Failure> {
+async function failureFrom(response: Response): Promise<Failure> {
   const problem = (await response.json().catch(() => null)) as Problem | null;
-  const told: ConstructorParameters<typeof Failure> = problem
+  const details: ConstructorParameters<typeof Failure> = problem
     ? [problem.status, problem.title, problem.detail, problem.hint]
     : [response.status, "Not answered", `The server says ${response.status}.`];
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "");
-  if (problem?.type === DAMAGED) return new Damaged(...told);
-  return Number.isNaN(seconds) ? new Failure(...told) : new Busy(seconds, ...told);
+  if (problem?.type === DAMAGED) return new DamagedFailure(...details);
+  return Number.isNaN(seconds) ? new Failure(...details) : new ServerBusy(seconds, ...details);
 }
 
-export async function collections(signal?: AbortSignal): Promise<CollectionSummary[]> {
-  return (await answer<Collections>("/v1/collections", { signal })).collections;
+export async function listCollections(signal?: AbortSignal): Promise<CollectionSummary[]> {
+  return (await fetchJson<Collections>("/v1/collections", { signal })).collections;
 }
 
 /** The SVG of a picture. */
-export function drawing(address: string, signal?: AbortSignal): Promise<string> {
-  return asked(address, { signal }, (response) => response.text());
+export function fetchSvg(address: string, signal?: AbortSignal): Promise<string> {
+  return request(address, { signal }, (response) => response.text());
 }
 
 /** How large a picture is, in pixels of the page. */
@@ -123,19 +123,19 @@ export interface Size {
 }
 
 /** The structure that another lies like in its picture, and what is marked in that. */
-export interface Likeness {
+export interface Alignment {
   smiles: string;
   mark: Mark;
   /** False for a picture that lies as it does alone, and is only marked. */
   turned?: boolean;
 }
 
-function comparison(like: Likeness | null): Parameters {
-  return like === null ? {} : { highlight_smiles: like.smiles, mark: like.mark, turned: like.turned === false ? "false" : null };
+function alignmentParameters(alignment: Alignment | null): Parameters {
+  return alignment === null ? {} : { highlight_smiles: alignment.smiles, mark: alignment.mark, turned: alignment.turned === false ? "false" : null };
 }
 
 /** Items, or the edges among them, in a format that other programs open. */
-export type Selection = components["schemas"]["ExportBody"];
+export type ExportRequest = components["schemas"]["ExportBody"];
 
 /** One generation of one collection; `generation` null is the current one. */
 export class Client {
@@ -156,8 +156,8 @@ export class Client {
     return (await this.get<ItemsPage>("/items", parameters, signal)).items;
   }
 
-  structure(given: { smiles: string } | { inchi: string }, signal?: AbortSignal): Promise<StructureReply> {
-    return this.get("/structure", given, signal);
+  structure(structure: { smiles: string } | { inchi: string }, signal?: AbortSignal): Promise<StructureReply> {
+    return this.get("/structure", structure, signal);
   }
 
   neighbors(
@@ -170,11 +170,11 @@ export class Client {
 
   /** The items that pass, page by page. */
   query(body: components["schemas"]["QueryBody"], signal?: AbortSignal): Promise<QueryPage> {
-    return answer(this.url("/items/query", {}), posted(body, signal));
+    return fetchJson(this.url("/items/query", {}), postOptions(body, signal));
   }
 
   /** These items, in any order. */
-  async itemsOf(ids: number[], signal?: AbortSignal): Promise<Item[]> {
+  async itemsByIds(ids: number[], signal?: AbortSignal): Promise<Item[]> {
     const items: Item[] = [];
     for (let cursor: string | null = null; items.length < ids.length; ) {
       const page: QueryPage = await this.query({ ids, limit: 1000, cursor }, signal);
@@ -187,16 +187,16 @@ export class Client {
 
   /** For each of many structures or names the item that it is, and the most similar one. */
   searchBatch(structures: components["schemas"]["SearchBatchBody"]["structures"], signal?: AbortSignal): Promise<SearchRow[]> {
-    const { headers, ...options } = posted({ structures, limit: 1 }, signal);
-    const asking = { ...options, headers: { ...headers, Accept: "application/x-ndjson" } };
-    return asked(this.url("/search/batch", {}), asking, async (response) => {
+    const { headers, ...options } = postOptions({ structures, limit: 1 }, signal);
+    const ndjsonOptions = { ...options, headers: { ...headers, Accept: "application/x-ndjson" } };
+    return request(this.url("/search/batch", {}), ndjsonOptions, async (response) => {
       const lines = (await response.text()).trimEnd().split("\n");
       return lines.map((line) => JSON.parse(line) as SearchRow);
     });
   }
 
   search(body: components["schemas"]["SearchBody"], signal?: AbortSignal): Promise<SearchReply> {
-    return answer(this.url("/search", {}), posted(body, signal));
+    return fetchJson(this.url("/search", {}), postOptions(body, signal));
   }
 
   /** Pairs of neighbours that differ much in a property, and their items. */
@@ -226,13 +226,13 @@ export class Client {
 
   /** Where all items lie on a map, as JSON Lines. */
   map(parameters: Parameters, signal?: AbortSignal): Promise<string> {
-    const asking = { signal, headers: { Accept: "application/x-ndjson" } };
-    return asked(this.url("/map", parameters), asking, (response) => response.text());
+    const ndjsonOptions = { signal, headers: { Accept: "application/x-ndjson" } };
+    return request(this.url("/map", parameters), ndjsonOptions, (response) => response.text());
   }
 
   /** A diverse part of everything, or of what is found. */
   pick(body: components["schemas"]["PickBody"], signal?: AbortSignal): Promise<PickReply> {
-    return answer(this.url("/pick", {}), posted(body, signal));
+    return fetchJson(this.url("/pick", {}), postOptions(body, signal));
   }
 
   /** Fewest edges between two items, then the largest minimum similarity; null if they are far apart. */
@@ -241,8 +241,8 @@ export class Client {
   }
 
   /** How similar two items are, if an edge joins them. */
-  async edge(one: number, other: number, signal?: AbortSignal): Promise<number | null> {
-    const { path } = await this.get<PathReply>("/paths", { from: one, to: other, max_hops: 1 }, signal);
+  async edgeSimilarity(a: number, b: number, signal?: AbortSignal): Promise<number | null> {
+    const { path } = await this.get<PathReply>("/paths", { from: a, to: b, max_hops: 1 }, signal);
     return path?.[1]?.similarity ?? null;
   }
 
@@ -275,7 +275,7 @@ export class Client {
   }
 
   /** Where a report's charts are. */
-  charts(report: string): string {
+  chartsUrl(report: string): string {
     return this.url(`/reports/${encodeURIComponent(report)}.svg`, {});
   }
 
@@ -285,22 +285,22 @@ export class Client {
   }
 
   /** A selection, as a file. */
-  export(body: Selection, signal?: AbortSignal): Promise<Blob> {
-    return asked(this.url("/export", {}), posted(body, signal), (response) => response.blob());
+  export(body: ExportRequest, signal?: AbortSignal): Promise<Blob> {
+    return request(this.url("/export", {}), postOptions(body, signal), (response) => response.blob());
   }
 
   /** Where an item's picture is, as it lies alone or as another structure does, with what both share or not marked. */
-  depiction(item: { id: number }, size: Size, like: Likeness | null = null): string {
-    return this.url(`/items/${item.id}/depiction.svg`, { ...size, ...comparison(like) });
+  depictionUrl(item: { id: number }, size: Size, alignment: Alignment | null = null): string {
+    return this.url(`/items/${item.id}/depiction.svg`, { ...size, ...alignmentParameters(alignment) });
   }
 
   /** Where a structure's picture is, alone or compared with another structure. */
-  structureDepiction(smiles: string, size: Size, like: Likeness | null = null): string {
-    return this.url("/structure.svg", { smiles, ...size, ...comparison(like) });
+  structureDepictionUrl(smiles: string, size: Size, alignment: Alignment | null = null): string {
+    return this.url("/structure.svg", { smiles, ...size, ...alignmentParameters(alignment) });
   }
 
   private get<Reply>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Reply> {
-    return answer(this.url(path, parameters), { signal });
+    return fetchJson(this.url(path, parameters), { signal });
   }
 
   private url(path: string, parameters: Parameters): string {

@@ -1,6 +1,6 @@
 import type { Client } from "../api/client";
 
-export const MOST = 10_000; // as many as the API is asked about at once
+export const MAX_ITEMS = 10_000; // as many as the API is asked about at once
 
 /** What somebody collects of one generation, in the order in which it came; this browser keeps it. */
 class Basket {
@@ -10,18 +10,18 @@ class Basket {
 
   private key = "";
   private generation: string | null = null;
-  private readonly held = $derived(new Set(this.ids));
+  private readonly idSet = $derived(new Set(this.ids));
 
   /** The one of this generation, as it was left. */
   open(client: Client): void {
     this.key = `graphkin.basket.${client.collection}`;
     this.generation = client.generation;
     this.refusal = null;
-    this.ids = kept(this.key, this.generation);
+    this.ids = loadIds(this.key, this.generation);
   }
 
   has(id: number): boolean {
-    return this.held.has(id);
+    return this.idSet.has(id);
   }
 
   toggle(id: number): void {
@@ -32,23 +32,23 @@ class Basket {
   /** All of them, or if there are too many none. */
   add(ids: readonly number[]): void {
     const all = [...new Set([...this.ids, ...ids])];
-    const count = (number: number) => number.toLocaleString("en");
-    this.refusal = all.length > MOST ? `A basket holds ${count(MOST)} items, and these would be ${count(all.length)}.` : null;
-    if (this.refusal === null) this.keep(all);
+    const formatCount = (number: number) => number.toLocaleString("en");
+    this.refusal = all.length > MAX_ITEMS ? `A basket holds ${formatCount(MAX_ITEMS)} items, and these would be ${formatCount(all.length)}.` : null;
+    if (this.refusal === null) this.save(all);
   }
 
   remove(ids: readonly number[]): void {
-    const gone = new Set(ids);
+    const removedIds = new Set(ids);
     this.refusal = null;
-    this.keep(this.ids.filter((id) => !gone.has(id)));
+    this.save(this.ids.filter((id) => !removedIds.has(id)));
   }
 
   clear(): void {
     this.refusal = null;
-    this.keep([]);
+    this.save([]);
   }
 
-  private keep(ids: readonly number[]): void {
+  private save(ids: readonly number[]): void {
     this.ids = ids;
     try {
       localStorage.setItem(this.key, JSON.stringify({ generation: this.generation, ids }));
@@ -58,10 +58,10 @@ class Basket {
   }
 }
 
-function kept(key: string, generation: string | null): number[] {
+function loadIds(key: string, generation: string | null): number[] {
   try {
-    const said = JSON.parse(localStorage.getItem(key) ?? "null") as { generation: string; ids: number[] } | null;
-    return said?.generation === generation ? said!.ids : [];
+    const stored = JSON.parse(localStorage.getItem(key) ?? "null") as { generation: string; ids: number[] } | null;
+    return stored?.generation === generation ? stored!.ids : [];
   } catch {
     return [];
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parsed, written } from "./conditions";
+import { parseCondition, formatCondition } from "./conditions";
 
 describe("a condition", () => {
   it.each([
@@ -7,13 +7,13 @@ describe("a condition", () => {
     { property: "", min: null, max: 0, contains: null },
     { property: 'class "x"', min: null, max: null, contains: "acid" },
   ])("is read back as it is written: %j", (condition) => {
-    expect(parsed(written(condition))).toEqual([condition]);
+    expect(parseCondition(formatCondition(condition))).toEqual([condition]);
   });
 
   it.each(["", "x", "{}", "[]", '["a"]', '["a",null,null]', '["a",""]', '["a","1",2]', "[1,2,3]", '["a",1,2,3]'])(
     "is none where the address says %j",
     (text) => {
-      expect(parsed(text)).toEqual([]);
+      expect(parseCondition(text)).toEqual([]);
     },
   );
 });

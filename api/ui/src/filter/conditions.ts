@@ -1,5 +1,5 @@
 import type { components } from "../api/openapi";
-import { titles, type PropertyKinds } from "../look/columns";
+import { exportNames, type PropertyKinds } from "../results/columns";
 
 /** What items pass of one property: a range of numbers, open where null, or a part of a text in any case. */
 export interface Condition {
@@ -12,23 +12,23 @@ export interface Condition {
 type Filter = components["schemas"]["Filter"];
 
 /** How the address says one: `["log P",1,null]`, `["class","acid"]`. */
-export function written({ property, min, max, contains }: Condition): string {
+export function formatCondition({ property, min, max, contains }: Condition): string {
   return JSON.stringify(contains === null ? [property, min, max] : [property, contains]);
 }
 
 /** What the address says; none where it says nothing that can be asked. */
-export function parsed(text: string): Condition[] {
-  const said = fromJson(text);
-  if (!Array.isArray(said) || typeof said[0] !== "string") return [];
-  const [property, one, other] = said as [string, unknown, unknown];
-  if (said.length === 2 && typeof one === "string" && one !== "") return [{ property, min: null, max: null, contains: one }];
-  const bound = (value: unknown) => typeof value === "number" || value === null;
-  if (said.length !== 3 || !bound(one) || !bound(other)) return [];
-  if (one === null && other === null) return [];
-  return [{ property, min: one as number | null, max: other as number | null, contains: null }];
+export function parseCondition(text: string): Condition[] {
+  const parts = parseJson(text);
+  if (!Array.isArray(parts) || typeof parts[0] !== "string") return [];
+  const [property, first, second] = parts as [string, unknown, unknown];
+  if (parts.length === 2 && typeof first === "string" && first !== "") return [{ property, min: null, max: null, contains: first }];
+  const isBound = (value: unknown) => typeof value === "number" || value === null;
+  if (parts.length !== 3 || !isBound(first) || !isBound(second)) return [];
+  if (first === null && second === null) return [];
+  return [{ property, min: first as number | null, max: second as number | null, contains: null }];
 }
 
-function fromJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -37,15 +37,15 @@ function fromJson(text: string): unknown {
 }
 
 /** Nothing asked of it yet. */
-export function empty({ min, max, contains }: Condition): boolean {
+export function isEmpty({ min, max, contains }: Condition): boolean {
   return min === null && max === null && !contains;
 }
 
 /** As the API takes them, for which properties are called as exports call them. */
-export function asked(conditions: Condition[], properties: PropertyKinds): Filter[] {
-  const called = titles(properties);
+export function toFilters(conditions: Condition[], properties: PropertyKinds): Filter[] {
+  const names = exportNames(properties);
   return conditions.map(({ property, min, max, contains }) => ({
-    property: called.get(property) ?? property,
+    property: names.get(property) ?? property,
     ...(min === null ? {} : { min }),
     ...(max === null ? {} : { max }),
     ...(contains === null ? {} : { contains }),

@@ -1,49 +1,49 @@
 import cytoscape, { type BoundingBox12, type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
-import { drawing } from "../picture/drawing";
+import { loadSvg } from "../depiction/svgCache";
 import type { Point } from "./layout";
-import { MOST_EDGES, type Neighbourhood } from "./neighbourhood";
-import { edgeAt } from "./pointing";
-import { bare } from "./svg";
-import { DOT, type Drawing, FADED, HEIGHT, LARGER, RIM, Underlay, WIDTH } from "./underlay";
+import { MAX_EDGES, type Neighborhood } from "./neighborhood";
+import { nearestEdge } from "./nearestEdge";
+import { removeBackground } from "./svg";
+import { DOT_RADIUS, type Drawing, FADED_OPACITY, HEIGHT, QUERY_SCALE, FRAME_WIDTH, Underlay, WIDTH } from "./underlay";
 
-const LEGIBLE = 48; // pixels on the screen, from which on a node shows its picture
-const MOST_PICTURES = 60; // in view, beyond which nodes are dots
-const LABEL = 11; // pixels on the screen
-const PAUSE = 80; // ms without a move, before pictures are asked for
-const NEAR = 5; // pixels from an edge at which it is pointed at
+const MIN_LEGIBLE_WIDTH = 48; // pixels on the screen, from which on a node shows its picture
+const MAX_DEPICTIONS = 60; // in view, beyond which nodes are dots
+const LABEL_SIZE = 11; // pixels on the screen
+const DEPICTION_PAUSE = 80; // ms without a move, before pictures are asked for
+const POINTER_REACH = 5; // pixels from an edge at which it is pointed at
 const MARGIN = 30;
-const CLOSE = 1.6; // zoom, at most, where little is to be seen
-const SHARP = 2; // pixels of a picture file for one of the screen
-const LARGEST = 8000; // pixels of a picture file, either way
-const INDENT = 10; // of what stands below it
+const MAX_FIT_ZOOM = 1.6; // zoom, at most, where little is to be seen
+const PNG_SCALE = 2; // pixels of a picture file for one of the screen
+const MAX_PNG_SIZE = 8000; // pixels of a picture file, either way
+const CAPTION_INDENT = 10; // of what stands below it
 
 /** What is pointed at, and where in a canvas of what size; `dot`: without a picture of its own. */
-export type Target = Point & { width: number; height: number } & ({ node: number; dot: boolean } | { edge: number });
+export type PointerTarget = Point & { width: number; height: number } & ({ node: number; isDot: boolean } | { edge: number });
 
 /** What the graph asks of the page, and tells it. Nodes are places. */
 export interface Listener {
-  picked: (place: number | null) => void;
-  over: (target: Target | null) => void;
-  picture: (place: number) => string;
-  title: (place: number) => string;
+  onTap: (index: number | null) => void;
+  onHover: (target: PointerTarget | null) => void;
+  depictionUrl: (index: number) => string;
+  titleOf: (index: number) => string;
 }
 
 /** The graph on the screen: pictures, names and gestures by Cytoscape.js, told what has changed, the rest under it. */
-export class Canvas {
+export class GraphCanvas {
   private readonly cy: Core;
-  private readonly dark = matchMedia("(prefers-color-scheme: dark)");
+  private readonly darkScheme = matchMedia("(prefers-color-scheme: dark)");
   private readonly underlay: Underlay;
   private readonly drawing: Drawing;
   private nodes: NodeSingular[] = [];
   private component: Int32Array = new Int32Array();
-  private chosen: number | null = null;
-  private legible = false;
-  private readonly awaited = new Map<NodeSingular, AbortController>(); // whose pictures are on their way
-  private readonly addresses: string[] = []; // of pictures
+  private selectedIndex: number | null = null;
+  private isLegible = false;
+  private readonly pendingDepictions = new Map<NodeSingular, AbortController>(); // whose pictures are on their way
+  private readonly objectUrls: string[] = []; // of pictures
   private width: number;
   private height: number;
   private timer = 0;
-  private readonly ended = new AbortController();
+  private readonly lifetime = new AbortController();
 
   constructor(
     private readonly container: HTMLElement,
@@ -59,91 +59,91 @@ export class Canvas {
     });
     [this.width, this.height] = [this.cy.width(), this.cy.height()];
     const edges = { source: new Int32Array(), target: new Int32Array(), similarity: new Float64Array() };
-    this.drawing = { edges, held: 0, path: [], pointed: null, colours: [], dots: true, faded: this.faded };
+    this.drawing = { edges, edgeCount: 0, path: [], hoveredEdge: null, colors: [], hasDots: true, isFaded: this.isFaded };
     this.underlay = new Underlay(this.cy, () => this.nodes.map((node) => node.position()), this.drawing);
-    this.restyle();
+    this.updateStyle();
     this.cy.on("tap", (event) => {
-      if (event.target === this.cy) listener.picked(null);
-      else if (event.target.isNode()) listener.picked(event.target.data("place") as number);
+      if (event.target === this.cy) listener.onTap(null);
+      else if (event.target.isNode()) listener.onTap(event.target.data("index") as number);
     });
     this.cy.on("mouseover", "node", ({ target }) => {
       const node = target as NodeSingular;
-      this.point(null);
-      listener.over({ node: node.data("place") as number, dot: this.drawing.dots, ...node.renderedPosition(), ...this.size() });
+      this.setHoveredEdge(null);
+      listener.onHover({ node: node.data("index") as number, isDot: this.drawing.hasDots, ...node.renderedPosition(), ...this.size() });
     });
-    this.cy.on("mouseout", "node", () => listener.over(null));
+    this.cy.on("mouseout", "node", () => listener.onHover(null));
     this.cy.on("mousemove", ({ target, position, renderedPosition }) => {
       if (target !== this.cy) return;
-      const { edges, held } = this.drawing;
+      const { edges, edgeCount } = this.drawing;
       const nodes = this.nodes.map((node) => node.position());
-      const edge = edgeAt(edges, Math.min(held, MOST_EDGES), nodes, position, NEAR / this.cy.zoom());
-      this.point(edge);
-      listener.over(edge === null ? null : { edge, ...renderedPosition, ...this.size() });
+      const edge = nearestEdge(edges, Math.min(edgeCount, MAX_EDGES), nodes, position, POINTER_REACH / this.cy.zoom());
+      this.setHoveredEdge(edge);
+      listener.onHover(edge === null ? null : { edge, ...renderedPosition, ...this.size() });
     });
-    this.cy.on("viewport", this.moved);
-    this.cy.on("resize", this.resized);
-    const { signal } = this.ended;
+    this.cy.on("viewport", this.scheduleDepictions);
+    this.cy.on("resize", this.handleResize);
+    const { signal } = this.lifetime;
     container.addEventListener("pointerenter", () => this.cy.resize(), { signal }); // or it would believe that it is where it was
-    container.addEventListener("pointerleave", this.left, { signal });
-    this.dark.addEventListener("change", this.restyle);
+    container.addEventListener("pointerleave", this.handleLeave, { signal });
+    this.darkScheme.addEventListener("change", this.updateStyle);
   }
 
   /** Show these nodes there, all edges among them held. */
-  show({ nodes, edges }: Neighbourhood, points: Point[]): void {
-    const before = this.nodes.length;
-    this.forget();
+  show({ nodes, edges }: Neighborhood, points: Point[]): void {
+    const previousCount = this.nodes.length;
+    this.releaseDepictions();
     this.cy.batch(() => {
       this.cy.elements().remove();
       this.cy.add(
-        nodes.map((_, place) => ({
+        nodes.map((_, index) => ({
           group: "nodes",
-          data: { id: `${place}`, place, title: this.listener.title(place) },
-          position: { ...points[place]! },
-          classes: place === 0 ? "query" : "",
+          data: { id: `${index}`, index, title: this.listener.titleOf(index) },
+          position: { ...points[index]! },
+          classes: index === 0 ? "query" : "",
         })),
       );
       this.nodes = this.cy.nodes().toArray() as NodeSingular[];
     });
-    this.draw({ edges, held: edges.similarity.length, pointed: null });
-    if (nodes.length !== before) this.fit();
-    this.moved();
+    this.update({ edges, edgeCount: edges.similarity.length, hoveredEdge: null });
+    if (nodes.length !== previousCount) this.fit();
+    this.scheduleDepictions();
   }
 
   /** Let only the first so many edges hold; nodes of no component fade. */
   cut(edges: number, component: Int32Array): void {
     this.component = component;
-    this.draw({ held: edges });
+    this.update({ edgeCount: edges });
   }
 
-  colour(colours: (string | null)[]): void {
-    this.draw({ colours });
+  setColors(colors: (string | null)[]): void {
+    this.update({ colors });
   }
 
-  choose(place: number | null): void {
-    this.chosen = place;
-    this.draw({});
-    this.cy.batch(() => this.nodes.forEach((node, each) => toggled(node, "chosen", each === place)));
+  select(index: number | null): void {
+    this.selectedIndex = index;
+    this.update({});
+    this.cy.batch(() => this.nodes.forEach((node, nodeIndex) => setClass(node, "chosen", nodeIndex === index)));
   }
 
   /** Bring a node into view, if it is not. */
-  reveal(place: number): void {
-    const node = this.nodes[place];
+  reveal(index: number): void {
+    const node = this.nodes[index];
     if (node === undefined) return;
     const { x, y } = node.position();
-    if (beyond(this.cy.extent(), x, y, 0)) this.cy.center(node);
+    if (isOutside(this.cy.extent(), x, y, 0)) this.cy.center(node);
   }
 
   /** Mark the way from place to place. */
   trace(path: number[]): void {
-    this.draw({ path });
-    this.cy.batch(() => this.nodes.forEach((node, place) => toggled(node, "on-path", path.includes(place))));
+    this.update({ path });
+    this.cy.batch(() => this.nodes.forEach((node, index) => setClass(node, "on-path", path.includes(index))));
   }
 
   /** Everything in view, but nothing enlarged beyond reason. */
   fit(): void {
     this.cy.fit(undefined, MARGIN);
-    if (this.cy.zoom() <= CLOSE) return;
-    this.cy.zoom(CLOSE);
+    if (this.cy.zoom() <= MAX_FIT_ZOOM) return;
+    this.cy.zoom(MAX_FIT_ZOOM);
     this.cy.center();
   }
 
@@ -153,14 +153,14 @@ export class Canvas {
   }
 
   /** All of it, as it is drawn at this moment, and under it a drawing that is as wide as it is told. */
-  async png(background: string, below: (width: number) => { svg: string; height: number }): Promise<Blob> {
+  async png(background: string, captionOf: (width: number) => { svg: string; height: number }): Promise<Blob> {
     const box = this.cy.elements().boundingBox();
-    const scale = Math.min(SHARP, LARGEST / Math.max(box.w, box.h)) / devicePixelRatio; // by which it is multiplied
+    const scale = Math.min(PNG_SCALE, MAX_PNG_SIZE / Math.max(box.w, box.h)) / devicePixelRatio; // by which it is multiplied
     const nodes = await createImageBitmap(await this.cy.png({ output: "blob-promise", full: true, scale }));
-    const sharp = scale * devicePixelRatio;
-    const { svg, height } = below(Math.round(nodes.width / sharp));
-    const words = await loaded(svg);
-    const context = new OffscreenCanvas(nodes.width, nodes.height + height * sharp).getContext("2d")!;
+    const pixelRatio = scale * devicePixelRatio;
+    const { svg, height } = captionOf(Math.round(nodes.width / pixelRatio));
+    const captionImage = await loadImage(svg);
+    const context = new OffscreenCanvas(nodes.width, nodes.height + height * pixelRatio).getContext("2d")!;
     context.fillStyle = background;
     context.fillRect(0, 0, context.canvas.width, context.canvas.height);
     context.scale(nodes.width / box.w, nodes.height / box.h);
@@ -169,8 +169,8 @@ export class Canvas {
     context.resetTransform();
     context.globalAlpha = 1;
     context.drawImage(nodes, 0, 0);
-    context.drawImage(words, INDENT * sharp, nodes.height, nodes.width, height * sharp);
-    URL.revokeObjectURL(words.src);
+    context.drawImage(captionImage, CAPTION_INDENT * pixelRatio, nodes.height, nodes.width, height * pixelRatio);
+    URL.revokeObjectURL(captionImage.src);
     return context.canvas.convertToBlob();
   }
 
@@ -181,9 +181,9 @@ export class Canvas {
 
   destroy(): void {
     clearTimeout(this.timer);
-    this.ended.abort();
-    this.dark.removeEventListener("change", this.restyle);
-    this.forget();
+    this.lifetime.abort();
+    this.darkScheme.removeEventListener("change", this.updateStyle);
+    this.releaseDepictions();
     this.underlay.destroy();
     this.cy.removeAllListeners(); // it goes on to measure its place when that has just changed
     this.cy.destroy();
@@ -193,100 +193,100 @@ export class Canvas {
     return { width: this.cy.width(), height: this.cy.height() };
   }
 
-  private readonly left = (): void => {
-    this.point(null);
-    this.listener.over(null);
+  private readonly handleLeave = (): void => {
+    this.setHoveredEdge(null);
+    this.listener.onHover(null);
   };
 
-  private point(edge: number | null): void {
-    if (edge !== this.drawing.pointed) this.draw({ pointed: edge });
+  private setHoveredEdge(edge: number | null): void {
+    if (edge !== this.drawing.hoveredEdge) this.update({ hoveredEdge: edge });
   }
 
-  private draw(change: Partial<Drawing>): void {
+  private update(change: Partial<Drawing>): void {
     Object.assign(this.drawing, change);
-    this.underlay.changed();
-    if (this.legible) this.cy.batch(() => this.nodes.forEach((node, place) => toggled(node, "faded", this.faded(place))));
+    this.underlay.requestPaint();
+    if (this.isLegible) this.cy.batch(() => this.nodes.forEach((node, index) => setClass(node, "faded", this.isFaded(index))));
   }
 
-  private readonly faded = (place: number): boolean =>
-    this.component[place] === -1 && place > 0 && place !== this.chosen && !this.drawing.path.includes(place);
+  private readonly isFaded = (index: number): boolean =>
+    this.component[index] === -1 && index > 0 && index !== this.selectedIndex && !this.drawing.path.includes(index);
 
-  private readonly restyle = (): void => {
+  private readonly updateStyle = (): void => {
     const variables = getComputedStyle(this.container);
-    const colour = (name: string) => variables.getPropertyValue(`--${name}`).trim();
-    this.underlay.inks = [colour("edge"), colour("accent"), colour("paper")];
-    this.underlay.changed();
-    this.cy.style(style(colour));
+    const setColors = (name: string) => variables.getPropertyValue(`--${name}`).trim();
+    this.underlay.palette = [setColors("edge"), setColors("accent"), setColors("paper")];
+    this.underlay.requestPaint();
+    this.cy.style(style(setColors));
   };
 
   /** Cytoscape.js says so whenever an attribute changes, too: then nobody's view is to be lost. */
-  private readonly resized = (): void => {
+  private readonly handleResize = (): void => {
     const [width, height] = [this.cy.width(), this.cy.height()];
     if (width !== this.width || height !== this.height) this.fit();
     [this.width, this.height] = [width, height];
   };
 
   /** It is busy until all that is in view has been drawn. */
-  private readonly moved = (): void => {
+  private readonly scheduleDepictions = (): void => {
     this.container.ariaBusy = "true";
     clearTimeout(this.timer);
-    this.timer = setTimeout(this.pictures, PAUSE);
+    this.timer = setTimeout(this.updateDepictions, DEPICTION_PAUSE);
   };
 
   /** Where nodes are large enough and few, those in view get their pictures; the others are dots. */
-  private readonly pictures = (): void => {
+  private readonly updateDepictions = (): void => {
     const box = this.cy.extent();
-    const seen = this.nodes.map((node) => !beyond(box, node.position("x"), node.position("y"), WIDTH));
-    this.legible = this.cy.zoom() * WIDTH >= LEGIBLE && seen.filter(Boolean).length <= MOST_PICTURES;
+    const isVisible = this.nodes.map((node) => !isOutside(box, node.position("x"), node.position("y"), WIDTH));
+    this.isLegible = this.cy.zoom() * WIDTH >= MIN_LEGIBLE_WIDTH && isVisible.filter(Boolean).length <= MAX_DEPICTIONS;
     this.cy.batch(() => {
-      this.nodes.forEach((node, place) => {
-        toggled(node, "legible", this.legible);
-        const wanted = this.legible && seen[place];
-        if (wanted) node.style("font-size", LABEL / this.cy.zoom());
-        if (!wanted) this.awaited.get(node)?.abort();
-        else if (node.data("picture") === undefined && !this.awaited.has(node))
-          void this.depict(node, this.listener.picture(place));
+      this.nodes.forEach((node, index) => {
+        setClass(node, "legible", this.isLegible);
+        const needsDepiction = this.isLegible && isVisible[index];
+        if (needsDepiction) node.style("font-size", LABEL_SIZE / this.cy.zoom());
+        if (!needsDepiction) this.pendingDepictions.get(node)?.abort();
+        else if (node.data("picture") === undefined && !this.pendingDepictions.has(node))
+          void this.loadDepiction(node, this.listener.depictionUrl(index));
       });
     });
-    this.draw({ dots: !this.legible });
-    this.settle();
+    this.update({ hasDots: !this.isLegible });
+    this.updateBusy();
   };
 
   /** A node whose picture does not come keeps its plate, and asks again after the next move. */
-  private async depict(node: NodeSingular, address: string): Promise<void> {
+  private async loadDepiction(node: NodeSingular, address: string): Promise<void> {
     const controller = new AbortController();
-    this.awaited.set(node, controller);
-    const picture = await this.painted(address, controller.signal).catch(() => null);
-    if (this.awaited.get(node) !== controller) return;
-    this.awaited.delete(node);
-    if (picture !== null) node.data("picture", picture);
-    this.settle();
+    this.pendingDepictions.set(node, controller);
+    const objectUrl = await this.loadObjectUrl(address, controller.signal).catch(() => null);
+    if (this.pendingDepictions.get(node) !== controller) return;
+    this.pendingDepictions.delete(node);
+    if (objectUrl !== null) node.data("picture", objectUrl);
+    this.updateBusy();
   }
 
   /** The address of a drawing that Cytoscape.js, which asks for it anew, has at once. */
-  private async painted(address: string, signal: AbortSignal): Promise<string> {
-    const drawn = bare(await drawing(address, signal));
+  private async loadObjectUrl(address: string, signal: AbortSignal): Promise<string> {
+    const svg = removeBackground(await loadSvg(address, signal));
     signal.throwIfAborted();
-    const { src } = await loaded(drawn);
+    const { src } = await loadImage(svg);
     if (signal.aborted) URL.revokeObjectURL(src);
-    else this.addresses.push(src);
+    else this.objectUrls.push(src);
     return src;
   }
 
   /** Nobody waits for the pictures of these nodes any longer. */
-  private forget(): void {
-    this.awaited.forEach((controller) => controller.abort());
-    this.awaited.clear();
-    this.addresses.splice(0).forEach((address) => URL.revokeObjectURL(address));
+  private releaseDepictions(): void {
+    this.pendingDepictions.forEach((controller) => controller.abort());
+    this.pendingDepictions.clear();
+    this.objectUrls.splice(0).forEach((address) => URL.revokeObjectURL(address));
   }
 
-  private settle(): void {
-    if (this.awaited.size === 0) this.container.ariaBusy = "false";
+  private updateBusy(): void {
+    if (this.pendingDepictions.size === 0) this.container.ariaBusy = "false";
   }
 }
 
 /** An image of a drawing, at an address of its own. */
-async function loaded(svg: string): Promise<HTMLImageElement> {
+async function loadImage(svg: string): Promise<HTMLImageElement> {
   const image = new Image();
   image.crossOrigin = "anonymous"; // as Cytoscape.js asks for it
   image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
@@ -294,20 +294,20 @@ async function loaded(svg: string): Promise<HTMLImageElement> {
   return image;
 }
 
-function beyond({ x1, x2, y1, y2 }: BoundingBox12, x: number, y: number, margin: number): boolean {
+function isOutside({ x1, x2, y1, y2 }: BoundingBox12, x: number, y: number, margin: number): boolean {
   return x < x1 - margin || x > x2 + margin || y < y1 - margin || y > y2 + margin;
 }
 
 /** Classes are compared first: setting one anew costs a restyling. */
-function toggled(node: NodeSingular, name: string, wanted: boolean): void {
-  if (node.hasClass(name) !== wanted) node.toggleClass(name, wanted);
+function setClass(node: NodeSingular, name: string, needsDepiction: boolean): void {
+  if (node.hasClass(name) !== needsDepiction) node.toggleClass(name, needsDepiction);
 }
 
-function style(colour: (name: string) => string): StylesheetJson {
+function style(setColors: (name: string) => string): StylesheetJson {
   return [
     {
       selector: "node",
-      style: { shape: "ellipse", width: 2 * DOT, height: 2 * DOT, "background-opacity": 0, "bounds-expansion": RIM },
+      style: { shape: "ellipse", width: 2 * DOT_RADIUS, height: 2 * DOT_RADIUS, "background-opacity": 0, "bounds-expansion": FRAME_WIDTH },
     },
     {
       selector: "node.legible",
@@ -316,13 +316,13 @@ function style(colour: (name: string) => string): StylesheetJson {
         width: WIDTH,
         height: HEIGHT,
         label: "data(title)",
-        color: colour("text"),
+        color: setColors("text"),
         "font-family": "system-ui, sans-serif",
         "text-valign": "bottom",
-        "text-margin-y": 3 + RIM,
+        "text-margin-y": 3 + FRAME_WIDTH,
         "text-wrap": "ellipsis",
         "text-max-width": "90px",
-        "text-background-color": colour("paper"),
+        "text-background-color": setColors("paper"),
         "text-background-opacity": 0.8,
       },
     },
@@ -333,16 +333,16 @@ function style(colour: (name: string) => string): StylesheetJson {
         "background-fit": "contain",
       },
     },
-    { selector: "node.query", style: { width: 2 * DOT * LARGER, height: 2 * DOT * LARGER } },
-    { selector: "node.legible.query", style: { width: WIDTH * LARGER, height: HEIGHT * LARGER, "font-weight": "bold" } },
-    { selector: "node.legible.faded", style: { opacity: FADED } },
+    { selector: "node.query", style: { width: 2 * DOT_RADIUS * QUERY_SCALE, height: 2 * DOT_RADIUS * QUERY_SCALE } },
+    { selector: "node.legible.query", style: { width: WIDTH * QUERY_SCALE, height: HEIGHT * QUERY_SCALE, "font-weight": "bold" } },
+    { selector: "node.legible.faded", style: { opacity: FADED_OPACITY } },
     {
       selector: "node.on-path",
-      style: { "underlay-color": colour("accent"), "underlay-opacity": 0.35, "underlay-padding": 6 },
+      style: { "underlay-color": setColors("accent"), "underlay-opacity": 0.35, "underlay-padding": 6 },
     },
     {
       selector: "node.chosen",
-      style: { "outline-color": colour("accent"), "outline-width": 4, "outline-offset": 2 + RIM, "z-index": 9 },
+      style: { "outline-color": setColors("accent"), "outline-width": 4, "outline-offset": 2 + FRAME_WIDTH, "z-index": 9 },
     },
   ];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { cut } from "./cut";
-import type { Edges } from "./neighbourhood";
+import { cutAtThreshold } from "./cut";
+import type { Edges } from "./neighborhood";
 
 const edges = (...rows: [number, number, number][]): Edges => ({
   source: Int32Array.from(rows, (row) => row[0]),
@@ -12,14 +12,14 @@ const CHAIN = edges([0, 1, 0.9], [3, 4, 0.8], [4, 5, 0.8], [1, 2, 0.7], [2, 3, 0
 
 /** What hangs together, computed without union-find. */
 function naive(nodes: number, { source, target, similarity }: Edges, threshold: number): number[][] {
-  let label = Array.from({ length: nodes }, (_, place) => place);
+  let label = Array.from({ length: nodes }, (_, index) => index);
   for (let round = 0; round < nodes; round++)
     for (const [edge, value] of similarity.entries())
       if (value >= threshold) {
-        const [one, other] = [label[source[edge]!]!, label[target[edge]!]!];
-        label = label.map((each) => (each === one || each === other ? Math.min(one, other) : each));
+        const [a, b] = [label[source[edge]!]!, label[target[edge]!]!];
+        label = label.map((each) => (each === a || each === b ? Math.min(a, b) : each));
       }
-  const groups = Map.groupBy(label.keys(), (place) => label[place]);
+  const groups = Map.groupBy(label.keys(), (index) => label[index]);
   return [...groups.values()].filter((members) => members.length > 1);
 }
 
@@ -31,14 +31,14 @@ describe("a cut", () => {
     [0.75, 3, [0, 0, -1, 1, 1, 1], [2, 3]],
     [0.85, 1, [0, 0, -1, -1, -1, -1], [2]],
     [1, 0, [-1, -1, -1, -1, -1, -1], []],
-  ])("at %d holds %d edges", (threshold, held, component, sizes) => {
-    expect(cut(6, CHAIN, threshold)).toEqual({ edges: held, component: Int32Array.from(component), sizes });
+  ])("at %d holds %d edges", (threshold, edgeCount, component, sizes) => {
+    expect(cutAtThreshold(6, CHAIN, threshold)).toEqual({ edges: edgeCount, component: Int32Array.from(component), sizes });
   });
 
   it("ranks by size, but the query's own first", () => {
-    const found = cut(7, edges([1, 2, 0.9], [3, 4, 0.9], [4, 5, 0.9], [0, 6, 0.9]), 0.5);
-    expect([...found.component]).toEqual([0, 2, 2, 1, 1, 1, 0]);
-    expect(found.sizes).toEqual([2, 3, 2]);
+    const result = cutAtThreshold(7, edges([1, 2, 0.9], [3, 4, 0.9], [4, 5, 0.9], [0, 6, 0.9]), 0.5);
+    expect([...result.component]).toEqual([0, 2, 2, 1, 1, 1, 0]);
+    expect(result.sizes).toEqual([2, 3, 2]);
   });
 
   it("finds the components of random graphs", () => {
@@ -46,10 +46,10 @@ describe("a cut", () => {
     const random = (below: number) => (state = (state * 16807) % 2147483647) % below;
     for (let round = 0; round < 30; round++) {
       const rows = Array.from({ length: 25 }, (): [number, number, number] => [random(20), random(20), random(100) / 100]);
-      const graph = edges(...rows.sort((one, other) => other[2] - one[2]));
-      const { component } = cut(20, graph, 0.5);
-      const groups = Map.groupBy([...component.keys()].filter((place) => component[place]! >= 0), (place) => component[place]);
-      const sets = (found: Iterable<number[]>) => [...found].map((members) => members.join()).sort();
+      const graph = edges(...rows.sort((a, b) => b[2] - a[2]));
+      const { component } = cutAtThreshold(20, graph, 0.5);
+      const groups = Map.groupBy([...component.keys()].filter((index) => component[index]! >= 0), (index) => component[index]);
+      const sets = (result: Iterable<number[]>) => [...result].map((members) => members.join()).sort();
       expect(sets(groups.values())).toEqual(sets(naive(20, graph, 0.5).map((members) => [...members])));
     }
   });
@@ -57,11 +57,11 @@ describe("a cut", () => {
   it("of 1,000 nodes and 100,000 edges takes less than a tenth of a second", () => {
     const rows = Array.from({ length: 100_000 }, (_, k): [number, number, number] => [(k * 7919) % 1000, (k * 104_729) % 1000, 1 - k / 2e5]);
     const graph = edges(...rows);
-    const took = Array.from({ length: 5 }, () => {
+    const times = Array.from({ length: 5 }, () => {
       const begin = performance.now();
-      cut(1000, graph, 0.5);
+      cutAtThreshold(1000, graph, 0.5);
       return performance.now() - begin;
     });
-    expect(Math.min(...took)).toBeLessThan(100); // the others may have waited for other processes
+    expect(Math.min(...times)).toBeLessThan(100); // the others may have waited for other processes
   });
 });

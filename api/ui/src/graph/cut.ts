@@ -1,4 +1,4 @@
-import type { Edges } from "./neighbourhood";
+import type { Edges } from "./neighborhood";
 
 /** What hangs together at a threshold. */
 export interface Cut {
@@ -11,36 +11,36 @@ export interface Cut {
 }
 
 /** Recomputed with every move of the slider: union-find over the edges that hold. */
-export function cut(nodes: number, edges: Edges, threshold: number): Cut {
-  const held = holding(edges.similarity, threshold);
-  const parent = Int32Array.from({ length: nodes }, (_, place) => place);
-  const root = (place: number): number => {
-    while (parent[place] !== place) {
-      parent[place] = parent[parent[place]!]!;
-      place = parent[place]!;
+export function cutAtThreshold(nodes: number, edges: Edges, threshold: number): Cut {
+  const edgeCount = countAtLeast(edges.similarity, threshold);
+  const parent = Int32Array.from({ length: nodes }, (_, index) => index);
+  const root = (index: number): number => {
+    while (parent[index] !== index) {
+      parent[index] = parent[parent[index]!]!;
+      index = parent[index]!;
     }
-    return place;
+    return index;
   };
-  for (let edge = 0; edge < held; edge++) {
-    const [one, other] = [root(edges.source[edge]!), root(edges.target[edge]!)];
-    if (one < other) parent[other] = one;
-    else parent[one] = other;
+  for (let edge = 0; edge < edgeCount; edge++) {
+    const [rootA, rootB] = [root(edges.source[edge]!), root(edges.target[edge]!)];
+    if (rootA < rootB) parent[rootB] = rootA;
+    else parent[rootA] = rootB;
   }
   const members = new Map<number, number>();
-  for (let place = 0; place < nodes; place++) members.set(root(place), (members.get(root(place)) ?? 0) + 1);
+  for (let index = 0; index < nodes; index++) members.set(root(index), (members.get(root(index)) ?? 0) + 1);
   // A root is its component's lowest place, so the query's own is place 0.
-  const ranked = [...members].filter(([, size]) => size > 1);
-  ranked.sort(([one, size], [other, otherSize]) => Number(one > 0) - Number(other > 0) || otherSize - size || one - other);
-  const ranks = new Map(ranked.map(([place], rank) => [place, rank]));
+  const components = [...members].filter(([, size]) => size > 1);
+  components.sort(([rootA, size], [rootB, otherSize]) => Number(rootA > 0) - Number(rootB > 0) || otherSize - size || rootA - rootB);
+  const ranks = new Map(components.map(([index], rank) => [index, rank]));
   return {
-    edges: held,
-    component: Int32Array.from({ length: nodes }, (_, place) => ranks.get(root(place)) ?? -1),
-    sizes: ranked.map(([, size]) => size),
+    edges: edgeCount,
+    component: Int32Array.from({ length: nodes }, (_, index) => ranks.get(root(index)) ?? -1),
+    sizes: components.map(([, size]) => size),
   };
 }
 
 /** How many similarities, descending, reach the threshold. */
-function holding(similarity: Float64Array, threshold: number): number {
+function countAtLeast(similarity: Float64Array, threshold: number): number {
   let [low, high] = [0, similarity.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { layout } from "./layout";
-import type { Edges } from "./neighbourhood";
+import type { Edges } from "./neighborhood";
 
 const STAR: Edges = {
   source: Int32Array.from([0, 0, 0, 0]),
@@ -12,12 +12,12 @@ const STAR: Edges = {
 function families(number: number, members: number): Edges {
   const [source, target, similarity]: number[][] = [[], [], []];
   for (const inside of [true, false])
-    for (let one = 0; one < number * members; one++)
-      for (let other = one + 1; other < number * members; other++) {
-        const related = Math.floor(one / members) === Math.floor(other / members);
-        if (related !== inside || (!related && (other - one) % members !== 0)) continue;
-        source!.push(one);
-        target!.push(other);
+    for (let a = 0; a < number * members; a++)
+      for (let b = a + 1; b < number * members; b++) {
+        const related = Math.floor(a / members) === Math.floor(b / members);
+        if (related !== inside || (!related && (b - a) % members !== 0)) continue;
+        source!.push(a);
+        target!.push(b);
         similarity!.push(related ? 0.7 : 0.41);
       }
   return {
@@ -33,18 +33,18 @@ describe("a layout", () => {
   it("has the query in the middle, and the most similar nearest to it", async () => {
     const points = await layout(5, STAR, [], signal);
     expect(points[0]).toEqual({ x: 0, y: 0 });
-    const away = points.map(({ x, y }) => Math.hypot(x, y));
-    expect(away[1]).toBeLessThan(away[4]!);
-    expect(away.slice(1).every((distance) => distance > 60)).toBe(true);
+    const distances = points.map(({ x, y }) => Math.hypot(x, y));
+    expect(distances[1]).toBeLessThan(distances[4]!);
+    expect(distances.slice(1).every((distance) => distance > 60)).toBe(true);
   });
 
   it("keeps apart what is only weakly similar", async () => {
     const [number, members] = [40, 8];
     const points = await layout(number * members, families(number, members), [], signal);
-    const family = (place: number) => Math.floor(place / members);
-    const strays = points.filter((point, place) => {
-      const away = points.map(({ x, y }, other) => (other === place ? Infinity : Math.hypot(x - point.x, y - point.y)));
-      return family(away.indexOf(Math.min(...away))) !== family(place);
+    const family = (index: number) => Math.floor(index / members);
+    const strays = points.filter((point, index) => {
+      const distances = points.map(({ x, y }, b) => (b === index ? Infinity : Math.hypot(x - point.x, y - point.y)));
+      return family(distances.indexOf(Math.min(...distances))) !== family(index);
     });
     expect(strays.length).toBeLessThan(0.05 * points.length);
   });
@@ -56,8 +56,8 @@ describe("a layout", () => {
   it("puts who is new beside its neighbour, and leaves the others about there", async () => {
     const before = await layout(4, { ...STAR, similarity: STAR.similarity.subarray(0, 3) }, [], signal);
     const after = await layout(5, STAR, before, signal);
-    for (const [place, { x, y }] of before.entries())
-      expect(Math.hypot(after[place]!.x - x, after[place]!.y - y)).toBeLessThan(150);
+    for (const [index, { x, y }] of before.entries())
+      expect(Math.hypot(after[index]!.x - x, after[index]!.y - y)).toBeLessThan(150);
     expect(Math.hypot(after[4]!.x - after[0]!.x, after[4]!.y - after[0]!.y)).toBeLessThan(300);
   });
 });

@@ -1,26 +1,26 @@
 import type { Client } from "../api/client";
 import type { Item, Kind } from "../api/replies";
-import { type Reading, read } from "../find/reading";
-import { exactly } from "../look/item";
-import type { ComparedItem } from "../look/item";
+import { type Interpretation, interpret } from "../find/interpretation";
+import { exactAddressOf } from "../results/item";
+import type { ComparedItem } from "../results/item";
 import { layout, type Point } from "./layout";
-import { around, type Neighbourhood } from "./neighbourhood";
+import { loadNeighborhood, type Neighborhood } from "./neighborhood";
 
 /** What the address asks the graph to show; items as `exactly` says them. */
-export interface Wanted {
+export interface SceneRequest {
   client: Client;
   kind: Kind;
-  subject: Reading;
+  subject: Interpretation;
   /** Only these, the subject first; null is what lies around it. */
-  among: Item[] | null;
+  restrictedTo: Item[] | null;
   /** The stored τ. */
-  lowest: number;
+  minThreshold: number;
   expanded: string[];
   /** A path from there, or from the query. */
   from: string | null;
   to: string | null;
   /** What every step of the path must reach. */
-  least: number;
+  minSimilarity: number;
 }
 
 /** A path between two items; no steps where there is none. Each is as similar as said to the one before. */
@@ -31,42 +31,42 @@ export interface Route {
 }
 
 /** A neighbourhood, where its nodes are, and a path through it. */
-export interface Scene extends Neighbourhood {
+export interface Scene extends Neighborhood {
   points: Point[];
   route: Route | null;
 }
 
 /** What was shown before keeps its place. */
-export async function scene(wanted: Wanted, before: Scene | null, signal: AbortSignal): Promise<Scene> {
-  const { client, kind, subject, among, lowest } = wanted;
-  const finding = new Map(before?.nodes.map(({ item }) => [item && exactly(item), Promise.resolve(item)]));
-  const find = (text: string): Promise<Item | null> => {
-    const item = finding.get(text) ?? read(client, kind, text, signal).then(({ found }) => found[0]?.item ?? null);
-    finding.set(text, item);
+export async function loadScene(request: SceneRequest, previous: Scene | null, signal: AbortSignal): Promise<Scene> {
+  const { client, kind, subject, restrictedTo, minThreshold } = request;
+  const itemPromises = new Map(previous?.nodes.map(({ item }) => [item && exactAddressOf(item), Promise.resolve(item)]));
+  const findItem = (text: string): Promise<Item | null> => {
+    const item = itemPromises.get(text) ?? interpret(client, kind, text, signal).then(({ candidates }) => candidates[0]?.item ?? null);
+    itemPromises.set(text, item);
     return item;
   };
-  const expanded = await Promise.all(wanted.expanded.map(find));
-  const from = wanted.from === null ? subject.item : await find(wanted.from);
-  const to = wanted.to === null ? null : await find(wanted.to);
-  const route = from && to && (await path(client, from, to, wanted.least, signal));
-  const others = [from, to, ...(route?.steps.map(({ item }) => item) ?? [])];
-  const found = await around({ client, subject, among, lowest, expanded: present(expanded), others: present(others) }, signal);
-  return { ...found, route, points: await placed(found, before, signal) };
+  const expanded = await Promise.all(request.expanded.map(findItem));
+  const from = request.from === null ? subject.item : await findItem(request.from);
+  const to = request.to === null ? null : await findItem(request.to);
+  const route = from && to && (await loadRoute(client, from, to, request.minSimilarity, signal));
+  const additionalItems = [from, to, ...(route?.steps.map(({ item }) => item) ?? [])];
+  const neighborhood = await loadNeighborhood({ client, subject, restrictedTo, minThreshold, expanded: withoutNulls(expanded), additionalItems: withoutNulls(additionalItems) }, signal);
+  return { ...neighborhood, route, points: await placeNodes(neighborhood, previous, signal) };
 }
 
-async function path(client: Client, from: Item, to: Item, least: number, signal: AbortSignal): Promise<Route> {
-  const found = (await client.path(from.id, to.id, least, signal)) ?? [];
-  const steps = found.map(async ({ id, similarity }) => ({ item: await client.item(id, signal), similarity }));
+async function loadRoute(client: Client, from: Item, to: Item, minSimilarity: number, signal: AbortSignal): Promise<Route> {
+  const neighborhood = (await client.path(from.id, to.id, minSimilarity, signal)) ?? [];
+  const steps = neighborhood.map(async ({ id, similarity }) => ({ item: await client.item(id, signal), similarity }));
   return { from, to, steps: await Promise.all(steps) };
 }
 
-async function placed({ nodes, edges }: Neighbourhood, before: Scene | null, signal: AbortSignal): Promise<Point[]> {
-  const points = new Map(before?.nodes.map(({ item }, place) => [item?.id, before.points[place]]));
-  const known = nodes.map(({ item }) => points.get(item?.id));
-  if (known.every((point) => point !== undefined)) return known;
-  return layout(nodes.length, edges, known, signal);
+async function placeNodes({ nodes, edges }: Neighborhood, previous: Scene | null, signal: AbortSignal): Promise<Point[]> {
+  const points = new Map(previous?.nodes.map(({ item }, index) => [item?.id, previous.points[index]]));
+  const knownPoints = nodes.map(({ item }) => points.get(item?.id));
+  if (knownPoints.every((point) => point !== undefined)) return knownPoints;
+  return layout(nodes.length, edges, knownPoints, signal);
 }
 
-function present(items: (Item | null)[]): Item[] {
+function withoutNulls(items: (Item | null)[]): Item[] {
   return items.filter((item) => item !== null);
 }

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { type Drawn, svg as drawn } from "./svg";
+import { type DrawnNode, graphSvg } from "./svg";
 
-const node = (x: number, more: Partial<Drawn> = {}): Drawn => ({
+const node = (x: number, overrides: Partial<DrawnNode> = {}): DrawnNode => ({
   x,
   y: 0,
   width: 72,
   height: 54,
   title: "a",
-  colour: "#0072b2",
-  faded: false,
-  picture: "",
-  ...more,
+  color: "#0072b2",
+  isFaded: false,
+  depictionSvg: "",
+  ...overrides,
 });
 
-const INKS = { paper: "#ffffff", text: "#171a1d", edge: "#808a94" };
+const PALETTE = { background: "#ffffff", text: "#171a1d", edge: "#808a94" };
 const CAPTION = { lines: ["a & b", "≥ 0.40"], scale: { ends: ["1.0", "2.5"] as [string, string], stops: ["#440154", "#22a884"] } };
-const svg = (nodes: Drawn[], edges: Parameters<typeof drawn>[1]) => drawn(nodes, edges, CAPTION, INKS);
+const svg = (nodes: DrawnNode[], edges: Parameters<typeof graphSvg>[1]) => graphSvg(nodes, edges, CAPTION, PALETTE);
 
 describe("the graph as SVG", () => {
   it("holds everything, with a margin", () => {
@@ -26,25 +26,25 @@ describe("the graph as SVG", () => {
 
   it("says below what it shows, and what its colours mean", () => {
     const text = svg([node(0), node(100)], []);
-    expect(drawn([node(0)], [], { lines: ["C".repeat(50)], scale: null }, INKS).match(/>C+</g)).toHaveLength(3);
+    expect(graphSvg([node(0)], [], { lines: ["C".repeat(50)], scale: null }, PALETTE).match(/>C+</g)).toHaveLength(3);
     expect(text).toContain('<svg x="-56" y="67" xmlns');
     for (const part of [">a &amp; b<", ">≥ 0.40<", ">1.0 to 2.5<", 'fill="#440154"', 'fill="#22a884"']) expect(text).toContain(part);
   });
 
   it("has a line around what has no value", () => {
-    expect(svg([node(0, { colour: null })], [])).toContain('fill="#ffffff" stroke="#808a94" stroke-width="1"/>');
+    expect(svg([node(0, { color: null })], [])).toContain('fill="#ffffff" stroke="#808a94" stroke-width="1"/>');
     expect(svg([node(0)], [])).toContain('fill="#bfdcec" stroke="#0072b2" stroke-width="3"/>');
   });
 
   it("takes pictures in as drawings", () => {
-    const picture = "<?xml version='1.0'?>\n<svg width='9px' viewBox='0 0 200 150'><path d='M 0,0'/></svg>\n";
-    expect(svg([node(0, { picture })], [])).toContain(
+    const depictionSvg = "<?xml version='1.0'?>\n<svg width='9px' viewBox='0 0 200 150'><path d='M 0,0'/></svg>\n";
+    expect(svg([node(0, { depictionSvg })], [])).toContain(
       `<svg x="-36" y="-27" width="72" height="54" viewBox="0 0 200 150" fill="#000000"><path d='M 0,0'/></svg>`,
     );
   });
 
   it("escapes names, and fades", () => {
-    const text = svg([node(0, { title: "<a\u0001&b>\ufffe", faded: true })], []);
+    const text = svg([node(0, { title: "<a\u0001&b>\ufffe", isFaded: true })], []);
     expect(text).toContain(">&lt;a&amp;b&gt;</text>");
     expect(text).toContain('<g opacity="0.2">');
   });

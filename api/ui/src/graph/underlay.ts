@@ -1,21 +1,21 @@
 import type { BoundingBox12, Core } from "cytoscape";
-import { pale } from "./colour";
+import { lighten } from "./color";
 import type { Point } from "./layout";
-import { type Edges, MOST_EDGES } from "./neighbourhood";
+import { type Edges, MAX_EDGES } from "./neighborhood";
 
 export const WIDTH = 72; // of a node
 export const HEIGHT = 54;
-export const LARGER = 1.4; // the query
-export const RIM = 3; // of a plate, around the picture on it
-export const DOT = 18; // radius of a node without a picture
-const LEAST_DOT = 5; // pixels
-export const FADED = 0.2;
-const CLASS = 0.05; // of similarity: edges of one class are equally wide
-const FAINT = 0.45; // how much of what is under it an edge hides
-const FAINTEST = 0.12;
-const MANY = 500; // edges, beyond which each is lighter
-const LEAST = 0.5; // pixels that an edge is wide, however far away it is
-const PATH = 6; // how wide a path is
+export const QUERY_SCALE = 1.4; // the query
+export const FRAME_WIDTH = 3; // of a plate, around the picture on it
+export const DOT_RADIUS = 18; // radius of a node without a picture
+const MIN_DOT_RADIUS = 5; // pixels
+export const FADED_OPACITY = 0.2;
+const WIDTH_CLASS = 0.05; // of similarity: edges of one class are equally wide
+const MAX_EDGE_OPACITY = 0.45; // how much of what is under it an edge hides
+const MIN_EDGE_OPACITY = 0.12;
+const MANY_EDGES = 500; // edges, beyond which each is lighter
+const MIN_EDGE_WIDTH = 0.5; // pixels that an edge is wide, however far away it is
+const PATH_WIDTH = 6; // how wide a path is
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
@@ -27,45 +27,45 @@ export interface Stroke {
 }
 
 /** How wide an edge is, in the nodes' unit. */
-export function thickness(similarity: number): number {
+export function edgeWidth(similarity: number): number {
   return 0.5 + 6.5 * similarity ** 3;
 }
 
 /** How much each of so many edges hides. */
-export function faintness(edges: number): number {
-  return Math.max(FAINTEST, FAINT * Math.min(1, MANY / edges));
+export function edgeOpacity(edges: number): number {
+  return Math.max(MIN_EDGE_OPACITY, MAX_EDGE_OPACITY * Math.min(1, MANY_EDGES / edges));
 }
 
 /** The first so many edges in few strokes, the widest first. */
-export function strokes(similarity: Float64Array, held: number): Stroke[] {
-  const found: Stroke[] = [];
-  for (let from = 0, to = 0; from < held; from = to) {
-    const rank = Math.round(similarity[from]! / CLASS);
-    while (to < held && Math.round(similarity[to]! / CLASS) === rank) to++;
-    found.push({ width: thickness(rank * CLASS), from, to });
+export function strokes(similarity: Float64Array, edgeCount: number): Stroke[] {
+  const result: Stroke[] = [];
+  for (let from = 0, to = 0; from < edgeCount; from = to) {
+    const rank = Math.round(similarity[from]! / WIDTH_CLASS);
+    while (to < edgeCount && Math.round(similarity[to]! / WIDTH_CLASS) === rank) to++;
+    result.push({ width: edgeWidth(rank * WIDTH_CLASS), from, to });
   }
-  return found;
+  return result;
 }
 
 /** What is drawn, by place. */
 export interface Drawing {
   edges: Edges;
   /** How many of the edges hold: the first so many. */
-  held: number;
+  edgeCount: number;
   path: number[];
   /** The edge that is pointed at. */
-  pointed: number | null;
+  hoveredEdge: number | null;
   /** Null is hollow. */
-  colours: (string | null)[];
+  colors: (string | null)[];
   /** Whether nodes have no pictures. */
-  dots: boolean;
-  faded: (place: number) => boolean;
+  hasDots: boolean;
+  isFaded: (index: number) => boolean;
 }
 
 /** Edges, and the nodes' coloured plates or dots, on a canvas of its own under Cytoscape.js, which draws each element apart. */
 export class Underlay {
   /** Of edges, of what is meant, and of what has no colour. */
-  inks: [edge: string, accent: string, paper: string] = ["gray", "gray", "white"];
+  palette: [edge: string, accent: string, background: string] = ["gray", "gray", "white"];
 
   private readonly canvas = document.createElement("canvas");
   private readonly context = this.canvas.getContext("2d")!;
@@ -77,19 +77,19 @@ export class Underlay {
     private readonly drawing: Drawing,
   ) {
     cy.container()!.prepend(this.canvas);
-    cy.on("viewport resize position", this.changed);
+    cy.on("viewport resize position", this.requestPaint);
   }
 
   /** Draws in the frame that comes, in which Cytoscape.js draws too. */
-  readonly changed = (): void => {
-    this.frame ||= requestAnimationFrame(this.draw);
+  readonly requestPaint = (): void => {
+    this.frame ||= requestAnimationFrame(this.paintFrame);
   };
 
   destroy(): void {
     cancelAnimationFrame(this.frame);
   }
 
-  private readonly draw = (): void => {
+  private readonly paintFrame = (): void => {
     this.frame = 0;
     const [width, height] = [this.cy.width(), this.cy.height()].map((size) => Math.round(size * devicePixelRatio));
     if (this.canvas.width !== width) this.canvas.width = width!;
@@ -111,11 +111,11 @@ export class Underlay {
 
   private edges(context: Context, box: BoundingBox12, points: Point[]): void {
     const { source, target, similarity } = this.drawing.edges;
-    [context.strokeStyle] = this.inks;
-    const held = Math.min(this.drawing.held, MOST_EDGES);
-    context.globalAlpha = faintness(held);
-    for (const { width, from, to } of strokes(similarity, held)) {
-      context.lineWidth = Math.max(width, LEAST / context.getTransform().a);
+    [context.strokeStyle] = this.palette;
+    const edgeCount = Math.min(this.drawing.edgeCount, MAX_EDGES);
+    context.globalAlpha = edgeOpacity(edgeCount);
+    for (const { width, from, to } of strokes(similarity, edgeCount)) {
+      context.lineWidth = Math.max(width, MIN_EDGE_WIDTH / context.getTransform().a);
       context.beginPath();
       for (let edge = from; edge < to; edge++) {
         const [a, b] = [points[source[edge]!]!, points[target[edge]!]!];
@@ -129,38 +129,38 @@ export class Underlay {
   }
 
   private path(context: Context, points: Point[]): void {
-    const { edges, path, pointed } = this.drawing;
-    [, context.strokeStyle] = this.inks;
+    const { edges, path, hoveredEdge } = this.drawing;
+    [, context.strokeStyle] = this.palette;
     context.globalAlpha = 1;
-    context.lineWidth = PATH;
-    for (const way of [path, pointed === null ? [] : [edges.source[pointed]!, edges.target[pointed]!]]) {
+    context.lineWidth = PATH_WIDTH;
+    for (const polyline of [path, hoveredEdge === null ? [] : [edges.source[hoveredEdge]!, edges.target[hoveredEdge]!]]) {
       context.beginPath();
-      for (const place of way) context.lineTo(points[place]!.x, points[place]!.y);
+      for (const index of polyline) context.lineTo(points[index]!.x, points[index]!.y);
       context.stroke();
     }
   }
 
   private nodes(context: Context, box: BoundingBox12, points: Point[]): void {
-    const { colours, dots, faded } = this.drawing;
+    const { colors, hasDots, isFaded } = this.drawing;
     const pixel = 1 / context.getTransform().a;
-    const [edge, , paper] = this.inks;
-    points.forEach(({ x, y }, place) => {
-      const larger = place === 0 ? LARGER : 1;
-      const [width, height] = [WIDTH * larger + 2 * RIM, HEIGHT * larger + 2 * RIM];
+    const [edge, , background] = this.palette;
+    points.forEach(({ x, y }, index) => {
+      const scale = index === 0 ? QUERY_SCALE : 1;
+      const [width, height] = [WIDTH * scale + 2 * FRAME_WIDTH, HEIGHT * scale + 2 * FRAME_WIDTH];
       if (x + width < box.x1 || x - width > box.x2 || y + height < box.y1 || y - height > box.y2) return;
-      const colour = colours[place] ?? null;
-      context.globalAlpha = faded(place) ? FADED : 1;
+      const color = colors[index] ?? null;
+      context.globalAlpha = isFaded(index) ? FADED_OPACITY : 1;
       context.strokeStyle = edge;
-      context.lineWidth = (colour === null ? 2 : 1) * pixel;
-      context.fillStyle = colour ?? paper;
+      context.lineWidth = (color === null ? 2 : 1) * pixel;
+      context.fillStyle = color ?? background;
       context.beginPath();
-      if (dots) context.arc(x, y, larger * Math.max(DOT, LEAST_DOT * devicePixelRatio * pixel), 0, 2 * Math.PI);
+      if (hasDots) context.arc(x, y, scale * Math.max(DOT_RADIUS, MIN_DOT_RADIUS * devicePixelRatio * pixel), 0, 2 * Math.PI);
       else context.rect(x - width / 2, y - height / 2, width, height);
       context.fill();
-      if (dots || colour === null) context.stroke();
-      if (dots) return;
-      context.fillStyle = colour === null ? "#ffffff" : pale(colour); // what structures are drawn for
-      context.fillRect(x - width / 2 + RIM, y - height / 2 + RIM, width - 2 * RIM, height - 2 * RIM);
+      if (hasDots || color === null) context.stroke();
+      if (hasDots) return;
+      context.fillStyle = color === null ? "#ffffff" : lighten(color); // what structures are drawn for
+      context.fillRect(x - width / 2 + FRAME_WIDTH, y - height / 2 + FRAME_WIDTH, width - 2 * FRAME_WIDTH, height - 2 * FRAME_WIDTH);
     });
   }
 }

@@ -1,44 +1,44 @@
 import { describe, expect, it } from "vitest";
-import { entries } from "./entries";
+import { parseEntries } from "./entries";
 
-const ways = (text: string, molecules = true) => entries(text, molecules).map(({ ways }) => ways);
+const identifiers = (text: string, molecules = true) => parseEntries(text, molecules).map(({ identifiers }) => identifiers);
 
 describe("a list", () => {
   it("is a structure or a name a line, and what it is called beside", () => {
     const text = "CCO ethanol\r\n\n InChI=1S/CH4/h1H4\nacetic acid\n";
-    expect(entries(text, true)).toEqual([
-      { given: "CCO ethanol", called: "ethanol", ways: [{ smiles: "CCO" }, { name: "CCO ethanol" }] },
+    expect(parseEntries(text, true)).toEqual([
+      { text: "CCO ethanol", label: "ethanol", identifiers: [{ smiles: "CCO" }, { name: "CCO ethanol" }] },
       {
-        given: "InChI=1S/CH4/h1H4",
-        called: null,
-        ways: [{ inchi: "InChI=1S/CH4/h1H4" }, { name: "InChI=1S/CH4/h1H4" }],
+        text: "InChI=1S/CH4/h1H4",
+        label: null,
+        identifiers: [{ inchi: "InChI=1S/CH4/h1H4" }, { name: "InChI=1S/CH4/h1H4" }],
       },
-      { given: "acetic acid", called: "acid", ways: [{ smiles: "acetic" }, { name: "acetic acid" }] },
+      { text: "acetic acid", label: "acid", identifiers: [{ smiles: "acetic" }, { name: "acetic acid" }] },
     ]);
-    expect(ways("a b\nc", false)).toEqual([[{ name: "a b" }], [{ name: "c" }]]);
+    expect(identifiers("a b\nc", false)).toEqual([[{ name: "a b" }], [{ name: "c" }]]);
   });
 
   it("is a table with a header", () => {
     const text = 'Name,SMILES,mass\n"a, b",CCO,46\nc,C(,\n,,\n';
-    expect(entries(text, true)).toEqual([
-      { given: "CCO", called: "a, b", ways: [{ smiles: "CCO" }] },
-      { given: "C(", called: "c", ways: [{ smiles: "C(" }] },
+    expect(parseEntries(text, true)).toEqual([
+      { text: "CCO", label: "a, b", identifiers: [{ smiles: "CCO" }] },
+      { text: "C(", label: "c", identifiers: [{ smiles: "C(" }] },
     ]);
-    expect(ways("id;note\n7;x\n", true)).toEqual([[{ name: "7" }]]);
-    expect(ways("smiles\nCC\n")).toEqual([[{ smiles: "CC" }]]);
-    expect(ways("name\tsmiles\nx\tCC\n", false)).toEqual([[{ name: "x" }]]);
+    expect(identifiers("id;note\n7;x\n", true)).toEqual([[{ name: "7" }]]);
+    expect(identifiers("smiles\nCC\n")).toEqual([[{ smiles: "CC" }]]);
+    expect(identifiers("name\tsmiles\nx\tCC\n", false)).toEqual([[{ name: "x" }]]);
   });
 
   it("is an SD file", () => {
     const block = (title: string) => `${title}\n  program\n\n  0  0  0  0  0  0            999 V2000\nM  END\n`;
     const text = `${block("one")}> <x>\n1\n\n$$$$\n${block("")}$$$$\n`;
-    expect(entries(text, true)).toEqual([
-      { given: "one", called: null, ways: [{ molblock: block("one") }] },
-      { given: "record 2", called: null, ways: [{ molblock: block("") }] },
+    expect(parseEntries(text, true)).toEqual([
+      { text: "one", label: null, identifiers: [{ molblock: block("one") }] },
+      { text: "record 2", label: null, identifiers: [{ molblock: block("") }] },
     ]);
   });
 
   it("may be empty", () => {
-    expect(entries(" \n", true)).toEqual([]);
+    expect(parseEntries(" \n", true)).toEqual([]);
   });
 });

@@ -2,43 +2,43 @@ import { dsvFormat } from "d3-dsv";
 
 /** One thing of a list: a structure or a name, as it was given, and what it was called beside. */
 export interface Entry {
-  given: string;
-  called: string | null;
+  text: string;
+  label: string | null;
   /** What it may be, likeliest first. */
-  ways: Way[];
+  identifiers: Identifier[];
 }
 
 /** As the API takes a structure, or the name of an item. */
-export type Way = { smiles: string } | { inchi: string } | { molblock: string } | { name: string };
+export type Identifier = { smiles: string } | { inchi: string } | { molblock: string } | { name: string };
 
-const END = "M  END";
-const STRUCTURES = ["smiles", "canonical_smiles", "isomeric_smiles", "structure", "inchi"];
-const NAMES = ["name", "names", "title", "compound", "id"];
+const MOLBLOCK_END = "M  END";
+const STRUCTURE_COLUMNS = ["smiles", "canonical_smiles", "isomeric_smiles", "structure", "inchi"];
+const NAME_COLUMNS = ["name", "names", "title", "compound", "id"];
 
 /** What a pasted text or a file holds: an SD file, a table with a header, or a structure or name a line. */
-export function entries(text: string, molecules: boolean): Entry[] {
-  if (molecules && text.includes(END)) return records(text);
-  return table(text, molecules) ?? lines(text, molecules);
+export function parseEntries(text: string, molecules: boolean): Entry[] {
+  if (molecules && text.includes(MOLBLOCK_END)) return parseSdf(text);
+  return parseTable(text, molecules) ?? parseLines(text, molecules);
 }
 
-function records(text: string): Entry[] {
+function parseSdf(text: string): Entry[] {
   const parts = text.replaceAll("\r", "").split(/^\$\$\$\$.*\n?/m);
-  return parts.filter((part) => part.trim() !== "").map((part, place) => {
+  return parts.filter((part) => part.trim() !== "").map((part, index) => {
     const [title = ""] = part.split("\n", 1);
-    const end = part.indexOf(END);
-    const molblock = end < 0 ? part : `${part.slice(0, end + END.length)}\n`;
-    return { given: title.trim() || `record ${place + 1}`, called: null, ways: [{ molblock }] };
+    const end = part.indexOf(MOLBLOCK_END);
+    const molblock = end < 0 ? part : `${part.slice(0, end + MOLBLOCK_END.length)}\n`;
+    return { text: title.trim() || `record ${index + 1}`, label: null, identifiers: [{ molblock }] };
   });
 }
 
 /** Null where there is no header that says which column it is. */
-function table(text: string, molecules: boolean): Entry[] | null {
+function parseTable(text: string, molecules: boolean): Entry[] | null {
   const [header = ""] = text.split("\n", 1);
   const separator = [",", ";", "\t"].find((each) => header.includes(each)) ?? ",";
   const format = dsvFormat(separator);
-  const titles = (format.parseRows(header)[0] ?? []).map((title) => title.trim().toLowerCase());
-  const of = (wanted: string[]) => wanted.map((each) => titles.indexOf(each)).find((place) => place >= 0) ?? null;
-  const [structure, name] = [molecules ? of(STRUCTURES) : null, of(NAMES)];
+  const columnTitles = (format.parseRows(header)[0] ?? []).map((title) => title.trim().toLowerCase());
+  const findColumn = (columnNames: string[]) => columnNames.map((each) => columnTitles.indexOf(each)).find((index) => index >= 0) ?? null;
+  const [structure, name] = [molecules ? findColumn(STRUCTURE_COLUMNS) : null, findColumn(NAME_COLUMNS)];
   const column = structure ?? name;
   if (column === null) return null;
   return format
@@ -46,24 +46,24 @@ function table(text: string, molecules: boolean): Entry[] | null {
     .slice(1)
     .filter((row) => row.some((cell) => cell.trim() !== ""))
     .map((row) => {
-      const given = row[column]?.trim() ?? "";
-      const called = structure === null || name === null ? null : row[name]?.trim() || null;
-      return { given, called, ways: structure === null ? [{ name: given }] : [written(given)] };
+      const text = row[column]?.trim() ?? "";
+      const label = structure === null || name === null ? null : row[name]?.trim() || null;
+      return { text, label, identifiers: structure === null ? [{ name: text }] : [structureIdentifier(text)] };
     });
 }
 
-function lines(text: string, molecules: boolean): Entry[] {
+function parseLines(text: string, molecules: boolean): Entry[] {
   return text
     .split("\n")
     .map((line) => line.trim())
     .filter(Boolean)
     .map((line) => {
-      if (!molecules) return { given: line, called: null, ways: [{ name: line }] };
+      if (!molecules) return { text: line, label: null, identifiers: [{ name: line }] };
       const [, structure = line, rest = ""] = /^(\S+)\s*(.*)$/.exec(line) ?? [];
-      return { given: line, called: rest || null, ways: [written(structure), { name: line }] };
+      return { text: line, label: rest || null, identifiers: [structureIdentifier(structure), { name: line }] };
     });
 }
 
-function written(structure: string): Way {
+function structureIdentifier(structure: string): Identifier {
   return structure.startsWith("InChI=") ? { inchi: structure } : { smiles: structure };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inside, nearest, paint, type Points, pointsOf, tinted, whole, zoomed } from "./points";
+import { idsInside, nearestPoint, paint, type Points, pointsOf, colorPoints, fitWindow, zoomAt } from "./points";
 
 const POINTS: Points = {
   x: Float32Array.of(0, 1, 0.5, 0.5),
@@ -15,21 +15,21 @@ test("rows are read", () => {
 });
 
 test("colours say least and most, and who has no value", () => {
-  const { pixels, colours } = tinted(POINTS, true, "light");
-  expect([colours.range, colours.without]).toEqual([[2, 4], 1]);
+  const { pixels, colors } = colorPoints(POINTS, true, "light");
+  expect([colors.range, colors.missingCount]).toEqual([[2, 4], 1]);
   expect(new Set(pixels).size).toBe(4);
   expect(pixels[1]).toBe(0);
-  const clusters = tinted(POINTS, false, "light");
+  const clusters = colorPoints(POINTS, false, "light");
   expect(clusters.pixels[0]).toBe(clusters.pixels[1]);
-  expect([clusters.sizes[0], clusters.sizes[1], clusters.colours.components.length]).toEqual([2, 1, 7]);
+  expect([clusters.sizes[0], clusters.sizes[1], clusters.colors.components.length]).toEqual([2, 1, 7]);
 });
 
 test("points are painted where they are seen, and not beside the picture", () => {
   const target = new Uint32Array(10 * 10);
-  const seen = whole(POINTS, 10, 10, 1);
-  paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), seen, 1, [8, 9]);
-  const at = (id: number) => [(POINTS.x[id]! - seen.left) * seen.scale, (POINTS.y[id]! - seen.top) * seen.scale].map(Math.round);
-  for (const id of [0, 1, 2, 3]) expect(target[at(id)[1]! * 10 + at(id)[0]!]).toBe(id + 1);
+  const mapWindow = fitWindow(POINTS, 10, 10, 1);
+  paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), mapWindow, 1, [8, 9]);
+  const pixelOf = (id: number) => [(POINTS.x[id]! - mapWindow.left) * mapWindow.scale, (POINTS.y[id]! - mapWindow.top) * mapWindow.scale].map(Math.round);
+  for (const id of [0, 1, 2, 3]) expect(target[pixelOf(id)[1]! * 10 + pixelOf(id)[0]!]).toBe(id + 1);
   expect(target.filter(Boolean)).toHaveLength(4);
   target.fill(0);
   paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), { left: 0, top: 0, scale: 1000 }, 5, [8, 9]);
@@ -40,8 +40,8 @@ test("points are painted where they are seen, and not beside the picture", () =>
 });
 
 test("who is pointed at is the nearest, if near", () => {
-  expect(nearest(POINTS, { x: 0.52, y: 0.3 }, 0.1)).toBe(3);
-  expect(nearest(POINTS, { x: 0.52, y: 0.3 }, 0.01)).toBeNull();
+  expect(nearestPoint(POINTS, { x: 0.52, y: 0.3 }, 0.1)).toBe(3);
+  expect(nearestPoint(POINTS, { x: 0.52, y: 0.3 }, 0.01)).toBeNull();
 });
 
 test("a lasso holds what is inside, dents and all", () => {
@@ -51,10 +51,10 @@ test("a lasso holds what is inside, dents and all", () => {
     { x: 0.5, y: 0.3 },
     { x: 0, y: 0.6 },
   ];
-  expect(inside(POINTS, line)).toEqual([0, 1, 3]);
+  expect(idsInside(POINTS, line)).toEqual([0, 1, 3]);
 });
 
 test("what is zoomed to stays where it is", () => {
-  const seen = zoomed({ left: 0.25, top: 0, scale: 100 }, { x: 50, y: 20 }, 4);
-  expect([(0.75 - seen.left) * seen.scale, (0.2 - seen.top) * seen.scale]).toEqual([50, expect.closeTo(20)]);
+  const mapWindow = zoomAt({ left: 0.25, top: 0, scale: 100 }, { x: 50, y: 20 }, 4);
+  expect([(0.75 - mapWindow.left) * mapWindow.scale, (0.2 - mapWindow.top) * mapWindow.scale]).toEqual([50, expect.closeTo(20)]);
 });

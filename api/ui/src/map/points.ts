@@ -1,4 +1,4 @@
-import { byComponent, byNumber, type Colours, type Paper } from "../graph/colour";
+import { colorByComponent, colorByNumber, type Coloring, type ColorScheme } from "../graph/color";
 
 /** Where items lie on the map, by id: from 0 to 1, and y downwards. */
 export interface Points {
@@ -10,13 +10,13 @@ export interface Points {
   cluster: Int32Array;
 }
 
-export interface Place {
+export interface Point {
   x: number;
   y: number;
 }
 
 /** What of the map is seen: its point `left`, `top` is the upper left one, and `scale` pixels are as wide as all of it. */
-export interface Window {
+export interface MapWindow {
   left: number;
   top: number;
   scale: number;
@@ -42,24 +42,24 @@ export function pointsOf(lines: string): Points {
 }
 
 /** `#rrggbb` as the four bytes of a pixel. */
-export function packed(colour: string): number {
-  const [red, green, blue] = [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16)) as [number, number, number];
+export function packColor(pixelOf: string): number {
+  const [red, green, blue] = [1, 3, 5].map((start) => Number.parseInt(pixelOf.slice(start, start + 2), 16)) as [number, number, number];
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
 /** The pixel of each point, 0 where it is hollow, and what colours mean; `valued`: of the property, else of clusters. */
-export function tinted(points: Points, valued: boolean, paper: Paper): { pixels: Uint32Array; colours: Colours; sizes: number[] } {
+export function colorPoints(points: Points, hasValues: boolean, colorScheme: ColorScheme): { pixels: Uint32Array; colors: Coloring; sizes: number[] } {
   const component = points.cluster.map((cluster) => cluster - 1);
   const sizes: number[] = [];
-  if (!valued) for (const rank of component) sizes[rank] = (sizes[rank] ?? 0) + 1;
-  const colours = valued ? byNumber(points.value, paper) : byComponent({ component, sizes });
-  const known = new Map<string | null, number>([[null, 0]]);
-  const pixels = Uint32Array.from(colours.nodes, (colour) => {
-    const pixel = known.get(colour) ?? packed(colour!);
-    known.set(colour, pixel);
+  if (!hasValues) for (const rank of component) sizes[rank] = (sizes[rank] ?? 0) + 1;
+  const colors = hasValues ? colorByNumber(points.value, colorScheme) : colorByComponent({ component, sizes });
+  const pixelOfColor = new Map<string | null, number>([[null, 0]]);
+  const pixels = Uint32Array.from(colors.nodes, (pixelOf) => {
+    const pixel = pixelOfColor.get(pixelOf) ?? packColor(pixelOf!);
+    pixelOfColor.set(pixelOf, pixel);
     return pixel;
   });
-  return { pixels, colours, sizes };
+  return { pixels, colors, sizes };
 }
 
 /**
@@ -71,35 +71,35 @@ export function paint(
   width: number,
   points: Points,
   pixels: Uint32Array,
-  seen: Window,
+  mapWindow: MapWindow,
   side: number,
-  [line, paper]: [line: number, paper: number],
+  [line, colorScheme]: [line: number, colorScheme: number],
 ): void {
-  const hollow = (id: number) => pixels[id] === 0;
+  const isHollow = (id: number) => pixels[id] === 0;
   if (pixels.includes(0)) {
-    const around = Math.max(1, Math.round(side / 6));
-    squares(target, width, points, seen, side, (id) => (hollow(id) ? line : null));
-    if (side > 2) squares(target, width, points, seen, side - 2 * around, (id) => (hollow(id) ? paper : null));
+    const border = Math.max(1, Math.round(side / 6));
+    paintSquares(target, width, points, mapWindow, side, (id) => (isHollow(id) ? line : null));
+    if (side > 2) paintSquares(target, width, points, mapWindow, side - 2 * border, (id) => (isHollow(id) ? colorScheme : null));
   }
-  squares(target, width, points, seen, side, (id) => (hollow(id) ? null : pixels[id]!));
+  paintSquares(target, width, points, mapWindow, side, (id) => (isHollow(id) ? null : pixels[id]!));
 }
 
 /** In the colour of each, if it has one. */
-function squares(
+function paintSquares(
   target: Uint32Array,
   width: number,
   points: Points,
-  seen: Window,
+  mapWindow: MapWindow,
   side: number,
-  colour: (id: number) => number | null,
+  pixelOf: (id: number) => number | null,
 ): void {
   const height = target.length / width;
   const half = side >> 1;
   for (let id = 0; id < points.x.length; id++) {
-    const pixel = colour(id);
+    const pixel = pixelOf(id);
     if (pixel === null) continue;
-    const left = Math.round((points.x[id]! - seen.left) * seen.scale) - half;
-    const top = Math.round((points.y[id]! - seen.top) * seen.scale) - half;
+    const left = Math.round((points.x[id]! - mapWindow.left) * mapWindow.scale) - half;
+    const top = Math.round((points.y[id]! - mapWindow.top) * mapWindow.scale) - half;
     if (left < -side || top < -side || left >= width || top >= height) continue;
     for (let row = Math.max(top, 0); row < Math.min(top + side, height); row++) {
       target.fill(pixel, row * width + Math.max(left, 0), row * width + Math.min(left + side, width));
@@ -108,42 +108,42 @@ function squares(
 }
 
 /** The nearest item to a place, if it is as near as that. */
-export function nearest({ x, y }: Points, at: Place, within: number): number | null {
-  let [found, least] = [-1, within * within];
+export function nearestPoint({ x, y }: Points, point: Point, maxDistance: number): number | null {
+  let [nearest, minSquared] = [-1, maxDistance * maxDistance];
   for (let id = 0; id < x.length; id++) {
-    const squared = (x[id]! - at.x) ** 2 + (y[id]! - at.y) ** 2;
-    if (squared <= least) [found, least] = [id, squared];
+    const squaredDistance = (x[id]! - point.x) ** 2 + (y[id]! - point.y) ** 2;
+    if (squaredDistance <= minSquared) [nearest, minSquared] = [id, squaredDistance];
   }
-  return found < 0 ? null : found;
+  return nearest < 0 ? null : nearest;
 }
 
 /** The items inside a line that is closed from its end to its beginning. */
-export function inside({ x, y }: Points, line: readonly Place[]): number[] {
+export function idsInside({ x, y }: Points, line: readonly Point[]): number[] {
   const [left, right] = [Math.min(...line.map((each) => each.x)), Math.max(...line.map((each) => each.x))];
   const [top, bottom] = [Math.min(...line.map((each) => each.y)), Math.max(...line.map((each) => each.y))];
   const ids: number[] = [];
   for (let id = 0; id < x.length; id++) {
-    const [across, down] = [x[id]!, y[id]!];
-    if (across < left || across > right || down < top || down > bottom) continue;
-    let within = false;
-    line.forEach((a, place) => {
-      const b = line[(place + 1) % line.length]!;
-      if (a.y > down !== b.y > down && across < a.x + ((down - a.y) / (b.y - a.y)) * (b.x - a.x)) within = !within;
+    const [px, py] = [x[id]!, y[id]!];
+    if (px < left || px > right || py < top || py > bottom) continue;
+    let maxDistance = false;
+    line.forEach((a, index) => {
+      const b = line[(index + 1) % line.length]!;
+      if (a.y > py !== b.y > py && px < a.x + ((py - a.y) / (b.y - a.y)) * (b.x - a.x)) maxDistance = !maxDistance;
     });
-    if (within) ids.push(id);
+    if (maxDistance) ids.push(id);
   }
   return ids;
 }
 
 /** All of the map in the middle of so many pixels. */
-export function whole({ x, y }: Points, width: number, height: number, border: number): Window {
-  const [right, bottom] = [x, y].map((places) => places.reduce((most, place) => Math.max(most, place), 0)) as [number, number];
+export function fitWindow({ x, y }: Points, width: number, height: number, border: number): MapWindow {
+  const [right, bottom] = [x, y].map((coordinates) => coordinates.reduce((max, index) => Math.max(max, index), 0)) as [number, number];
   const scale = Math.min((width - 2 * border) / (right || 1), (height - 2 * border) / (bottom || 1));
   return { left: (right - width / scale) / 2, top: (bottom - height / scale) / 2, scale };
 }
 
 /** So much nearer, or further away, what lies at a pixel staying there. */
-export function zoomed(seen: Window, at: Place, factor: number): Window {
-  const scale = seen.scale * factor;
-  return { left: seen.left + at.x / seen.scale - at.x / scale, top: seen.top + at.y / seen.scale - at.y / scale, scale };
+export function zoomAt(mapWindow: MapWindow, point: Point, factor: number): MapWindow {
+  const scale = mapWindow.scale * factor;
+  return { left: mapWindow.left + point.x / mapWindow.scale - point.x / scale, top: mapWindow.top + point.y / mapWindow.scale - point.y / scale, scale };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Client } from "../api/client";
 import type { Component } from "../api/replies";
-import { climb } from "./trunk";
+import { climbTree } from "./trunk";
 
 const cluster = (id: number, size: number, similarity: number | null): Component => ({ id, size, medoid: id, similarity });
 
@@ -23,13 +23,13 @@ const signal = new AbortController().signal;
 
 describe("a trunk", () => {
   it("goes on with the largest part, and gathers what crumbles off", async () => {
-    const { splits, top, items } = await climb(client, cluster(0, 10, 0.4), signal);
-    expect(splits.map(({ cluster, until, branches }) => [cluster.size, until, branches.map(({ id }) => id)])).toEqual([
+    const { splits, top, items } = await climbTree(client, cluster(0, 10, 0.4), signal);
+    expect(splits.map(({ cluster, lastSimilarity, branches }) => [cluster.size, lastSimilarity, branches.map(({ id }) => id)])).toEqual([
       [10, 0.5, [9, 8]],
       [8, 0.6, [4]],
       [4, 0.7, [1, 2, 3]],
     ]);
-    expect(splits[0]?.unnamed).toBe(10);
+    expect(splits[0]?.unlistedCount).toBe(10);
     expect(top?.size).toBe(1);
     expect([...items.keys()]).toEqual([0]);
   });
@@ -41,7 +41,7 @@ describe("a trunk", () => {
         return { component: cluster(id, 42, similarity), children, children_total: 2, named: [] };
       },
     } as unknown as Client;
-    const first = await climb(ladder, cluster(0, 42, 0), signal);
+    const first = await climbTree(ladder, cluster(0, 42, 0), signal);
     expect(first.splits.length).toBe(8);
     const second = await first.next!(signal);
     expect(second.splits.map((split) => split.cluster.similarity)).toEqual(
@@ -51,6 +51,6 @@ describe("a trunk", () => {
 
   it("of a single item, or past the top, is nothing", async () => {
     for (const top of [null, cluster(3, 1, null)])
-      expect(await climb(client, top, signal)).toEqual({ splits: [], top, items: new Map(), next: null });
+      expect(await climbTree(client, top, signal)).toEqual({ splits: [], top, items: new Map(), next: null });
   });
 });

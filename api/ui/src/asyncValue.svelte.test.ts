@@ -1,0 +1,154 @@
+import { flushSync } from "svelte";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ServerBusy, Failure } from "./api/client";
+import { AsyncValue } from "./asyncValue.svelte";
+
+/** Questions that wait for their answers. */
+class Server {
+  readonly signals: AbortSignal[] = [];
+  private readonly pendingCalls: PromiseWithResolvers<string>[] = [];
+
+  readonly load = (signal: AbortSignal): Promise<string> => {
+    const call = Promise.withResolvers<string>();
+    this.signals.push(signal);
+    this.pendingCalls.push(call);
+    return call.promise;
+  };
+
+  async resolve(number: number, text: string): Promise<void> {
+    this.pendingCalls[number]!.resolve(text);
+    await nextTask();
+  }
+
+  async reject(number: number, error: unknown): Promise<void> {
+    this.pendingCalls[number]!.reject(error);
+    await nextTask();
+  }
+}
+
+const nextTask = () => new Promise((resolve) => setTimeout(resolve));
+const UNREACHABLE = new Failure(0, "No answer", "The server cannot be reached.");
+
+describe("what is asked for", () => {
+  let server: Server;
+  let asyncValue: AsyncValue<string>;
+  let destroy: () => void;
+
+  beforeEach(() => {
+    server = new Server();
+    destroy = $effect.root(() => {
+      asyncValue = new AsyncValue<string>();
+    });
+    flushSync();
+  });
+  afterEach(() => destroy());
+
+  it("comes, and is not waited for any longer", async () => {
+    void asyncValue.start(server.load);
+    expect([asyncValue.value, asyncValue.isPending]).toEqual([null, true]);
+    await server.resolve(0, "one");
+    expect([asyncValue.value, asyncValue.isPending, asyncValue.failure]).toEqual(["one", false, null]);
+  });
+
+  it("is the last question's, in whatever order answers come", async () => {
+    void asyncValue.start(server.load);
+    void asyncValue.start(server.load);
+    expect(server.signals.map((signal) => signal.aborted)).toEqual([true, false]);
+    await server.resolve(1, "two");
+    await server.resolve(0, "one");
+    expect([asyncValue.value, asyncValue.isPending]).toEqual(["two", false]);
+  });
+
+  it.each([
+    ["discard", null, null],
+    ["discard-on-failure", "one", null],
+    ["keep", "one", "one"],
+  ] as const)("and what was there before is %s", async (previousValue, valueWhilePending, valueAfterFailure) => {
+    void asyncValue.start(server.load);
+    await server.resolve(0, "one");
+    void asyncValue.start(server.load, previousValue);
+    expect(asyncValue.value).toBe(valueWhilePending);
+    await server.reject(1, UNREACHABLE);
+    expect([asyncValue.value, asyncValue.failure]).toEqual([valueAfterFailure, UNREACHABLE]);
+    asyncValue.retry();
+    expect(asyncValue.failure).toBeNull();
+    asyncValue.cancel();
+    expect([asyncValue.value, asyncValue.isCancelled, asyncValue.isPending]).toEqual([valueAfterFailure, true, false]);
+    asyncValue.retry();
+    await server.resolve(3, "two");
+    expect([asyncValue.value, asyncValue.isCancelled]).toEqual(["two", false]);
+  });
+
+  it("is abandoned when it is cancelled, cleared, or its component ends", async () => {
+    for (const abandon of [() => asyncValue.cancel(), () => asyncValue.clear(), destroy]) {
+      void asyncValue.start(server.load);
+      abandon();
+      expect(server.signals.at(-1)?.aborted).toBe(true);
+      await server.resolve(server.signals.length - 1, "late");
+      expect(asyncValue.value).toBeNull();
+    }
+  });
+
+  it("fails with a word of its own where the page is at fault", async () => {
+    void asyncValue.start(server.load);
+    await server.reject(0, new TypeError("no such thing"));
+    expect(asyncValue.failure).toMatchObject({ status: 0, title: "A fault of this page" });
+    expect(asyncValue.failure?.message).toContain("no such thing");
+  });
+});
+
+describe("a busy server", () => {
+  const BUSY = new ServerBusy(5, 503, "Not available now", "too many at once");
+  let asyncValue: AsyncValue<string>;
+  let destroy: () => void;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    destroy = $effect.root(() => {
+      asyncValue = new AsyncValue<string>();
+    });
+  });
+  afterEach(() => {
+    destroy();
+    vi.useRealTimers();
+  });
+
+  it("is asked again when it says, and why is told meanwhile", async () => {
+    const load = vi.fn().mockRejectedValueOnce(BUSY).mockResolvedValueOnce("one");
+    void asyncValue.start(load);
+    await vi.advanceTimersByTimeAsync(4999);
+    expect([load.mock.calls.length, asyncValue.isPending, asyncValue.busyReason, asyncValue.failure]).toEqual([1, true, BUSY, null]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([asyncValue.value, asyncValue.isPending, asyncValue.busyReason]).toEqual(["one", false, null]);
+  });
+
+  it("is not asked for ever, and then it is a failure", async () => {
+    const load = vi.fn().mockRejectedValue(BUSY);
+    void asyncValue.start(load);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect([load.mock.calls.length, asyncValue.isPending, asyncValue.busyReason]).toEqual([8, false, null]);
+    expect(asyncValue.failure).toMatchObject({ status: 503, message: "too many at once", isTemporary: true });
+    expect(asyncValue.failure).not.toBeInstanceOf(ServerBusy);
+  });
+
+  it("is asked for as long as it tells that it goes on", async () => {
+    const load = vi.fn();
+    for (let call = 0; call < 60; call++) load.mockRejectedValueOnce(new ServerBusy(1, 503, "Not available now", `${call >> 1} of 30`));
+    void asyncValue.start(load.mockResolvedValueOnce("one"));
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(asyncValue.busyReason?.message).toBe("29 of 30");
+    await vi.advanceTimersByTimeAsync(1);
+    expect([asyncValue.value, asyncValue.isPending]).toEqual(["one", false]);
+  });
+
+  it("is not asked again by who has gone", async () => {
+    for (const abandon of [() => asyncValue.cancel(), () => asyncValue.clear(), destroy]) {
+      const load = vi.fn().mockRejectedValue(BUSY);
+      void asyncValue.start(load);
+      await vi.advanceTimersByTimeAsync(1000);
+      abandon();
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect([load.mock.calls.length, asyncValue.busyReason]).toEqual([1, null]);
+    }
+  });
+});

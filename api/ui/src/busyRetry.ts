@@ -1,0 +1,37 @@
+import { ServerBusy, Failure } from "./api/client";
+
+const MAX_TRIES = 8;
+const MAX_WAIT = 30; // s, whatever the server says
+
+/**
+ * Asks, and as often as a server is busy asks again when it says: as long as it says something new each time, as one
+ * does that tells how far it is, else not for ever. `waits` is told why.
+ */
+export async function retryWhileBusy<Value>(
+  load: () => Promise<Value>,
+  signal: AbortSignal,
+  onBusy: (busy: ServerBusy) => void = () => {},
+): Promise<Value> {
+  for (let tries = 1, lastMessage = ""; ; tries++) {
+    try {
+      return await load();
+    } catch (error) {
+      if (signal.aborted || !(error instanceof ServerBusy)) throw error;
+      if (error.message !== lastMessage) [tries, lastMessage] = [1, error.message];
+      if (tries === MAX_TRIES) throw new Failure(error.status, error.title, error.message, error.hint);
+      onBusy(error);
+      await pause(Math.min(error.seconds, MAX_WAIT) * 1000, signal);
+    }
+  }
+}
+
+function pause(time: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, time);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}

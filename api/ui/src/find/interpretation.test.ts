@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { type Client, Failure } from "../api/client";
+import type { Item } from "../api/replies";
+import { shortenRdkitError, addressTextOf, interpret } from "./interpretation";
+
+const KEY = "LFQSCWFLJHTTHZ-UHFFFAOYSA-N";
+const ITEMS: Item[] = [
+  ["CCO", "ethanol"],
+  ["CO", "12"],
+  ["CCC", "twin"],
+  ["CCCC", "twin"],
+].map(([smiles, name], id) => ({
+  id,
+  smiles: smiles ?? null,
+  names: [name ?? ""],
+  inchikey: id === 0 ? KEY : null,
+  properties: {},
+  degree: 0,
+  dropped: null,
+}));
+
+const SYNTAX =
+  "SMILES Parse Error: syntax error while parsing: c1cO@; SMILES Parse Error: check for mistakes around position 5:; " +
+  "SMILES Parse Error: Failed parsing SMILES 'c1cO@' for input: 'c1cO@'";
+
+/** Answers as the API would over four items. */
+class FakeClient {
+  calls: string[] = [];
+
+  async structure(parameters: { smiles: string } | { inchi: string }) {
+    const text = "smiles" in parameters ? parameters.smiles : "CCO";
+    this.calls.push(Object.keys(parameters).join());
+    if (!/^[CO]+$/.test(text)) throw new Failure(422, "Invalid value", `not a molecule: ${SYNTAX}`);
+    return { generation: "", smiles: text, id: ITEMS.find((item) => item.smiles === text)?.id ?? null };
+  }
+
+  async items({ name, inchikey, limit }: { name?: string; inchikey?: string; limit?: number }) {
+    this.calls.push(name === undefined ? "inchikey" : "name");
+    if (name === "everybody") return Array.from({ length: 1000 }, () => ITEMS[0]!).slice(0, limit);
+    return ITEMS.filter((item) => (name === undefined ? item.inchikey === inchikey : item.names.includes(name)));
+  }
+
+  async item(id: number) {
+    const item = ITEMS[id];
+    if (item === undefined) throw new Failure(404, "Not found", "no such item");
+    return item;
+  }
+}
+
+const fakeClient = () => new FakeClient() as unknown as Client;
+
+describe("a text is read as", () => {
+  it.each([
+    [" CCO ", ["structure 0"]],
+    ["CCCCC", ["structure new"]],
+    ["InChI=1S/whatever", ["structure 0"]],
+    ["ethanol", ["name 0"]],
+    ["12", ["name 1"]],
+    ["1", ["id 1"]],
+    ["#3", ["id 3"]],
+    ["twin", ["name 2", "name 3"]],
+    [KEY, ["inchikey 0"]],
+    [`InChIKey=${KEY}`, ["inchikey 0"]],
+    ["99", []],
+    ["🧪", []],
+  ])("%j", async (text, expected) => {
+    const { candidates, complaint } = await interpret(fakeClient(), "molecule", text);
+    expect(candidates.map((candidate) => `${candidate.matchedBy} ${candidate.item?.id ?? "new"}`)).toEqual(expected);
+    expect(complaint === null).toBe(expected.length > 0);
+  });
+
+  it("no structure where the items are graphs", async () => {
+    const client = new FakeClient();
+    const { candidates, complaint } = await interpret(client as unknown as Client, "graph", "CCO");
+    expect([candidates, client.calls]).toEqual([[], ["name"]]);
+    expect(complaint).toBe("Nothing here is named “CCO”.");
+  });
+
+  it("up to 100 items of one name", async () => {
+    expect((await interpret(fakeClient(), "molecule", "everybody")).candidates).toHaveLength(100);
+  });
+});
+
+describe("what is not understood", () => {
+  it.each([
+    ["c1cO@", "Not a structure: syntax error around character 5, and nothing here is named “c1cO@”."],
+    ["aspirin", "Nothing here is named “aspirin”, nor is it a SMILES or InChI."],
+    ["CHEMBL25", "Nothing here is named “CHEMBL25”, nor is it a SMILES or InChI."],
+    ["hello world", "Nothing here is named “hello world”, nor is it a SMILES or InChI."],
+    ["#99999", "There is no item 99999."],
+    ["99999", "There is no item 99999, and nothing here is named “99999”."],
+    ["BSYNRYMUTXBXSQ-UHFFFAOYSA-N", "Nothing here has this InChIKey: give a SMILES or InChI."],
+  ])("is explained in one sentence: %j", async (text, complaint) => {
+    expect(await interpret(fakeClient(), "molecule", text)).toEqual({ candidates: [], complaint });
+  });
+
+  it("may be an InChIKey, where none are kept", async () => {
+    const client = new FakeClient();
+    const withoutInchikeys = { items: ({ name }: { name?: string }) => (name ? [] : Promise.reject(new Failure(409, "", ""))) };
+    const { complaint } = await interpret(Object.assign(client, withoutInchikeys) as unknown as Client, "molecule", KEY);
+    expect(complaint).toBe("No InChIKeys are kept here: give a SMILES or InChI.");
+  });
+
+  it.each([
+    [SYNTAX, "syntax error around character 5"],
+    [SYNTAX.replace("syntax error", "extra open parentheses"), "extra open parentheses"],
+    ["not a molecule: SMILES Parse Error: unclosed ring for input: 'C1C'", "unclosed ring"],
+    ["Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4", "Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4"],
+  ])("is said at length by RDKit: %j", (message, shortText) => expect(shortenRdkitError(message)).toBe(shortText));
+
+  it("is not even asked about when it is too long", async () => {
+    const client = new FakeClient();
+    const { complaint } = await interpret(client as unknown as Client, "molecule", "C".repeat(20_000));
+    expect([complaint, client.calls]).toEqual(["Too long: at most 10,000 characters are read.", []]);
+  });
+
+  it("is told from an API that fails", async () => {
+    for (const status of [0, 500, 503]) {
+      const failingClient = { structure: () => Promise.reject(new Failure(status, "No answer", "")), items: async () => [] };
+      await expect(interpret(failingClient as unknown as Client, "molecule", "CCO")).rejects.toThrow(Failure);
+    }
+  });
+});
+
+describe("the address names", () => {
+  const addressTexts = async (kind: "molecule" | "graph", text: string) => {
+    const client = kind === "molecule" ? fakeClient() : graphClient();
+    const { candidates } = await interpret(client, kind, text);
+    return candidates.map((candidate) => addressTextOf(candidate, candidates, text));
+  };
+  const graphClient = () => {
+    const client = new FakeClient();
+    const withoutSmiles = (item: Item) => ({ ...item, smiles: null });
+    return {
+      items: async (parameters: { name?: string }) => (await client.items(parameters)).map(withoutSmiles),
+      item: async (id: number) => withoutSmiles(await client.item(id)),
+    } as unknown as Client;
+  };
+
+  it("molecules by structure", async () => expect(await addressTexts("molecule", "ethanol")).toEqual(["CCO"]));
+  it("graphs by name", async () => expect(await addressTexts("graph", " ethanol ")).toEqual(["ethanol"]));
+  it("namesakes by id", async () => expect(await addressTexts("graph", "twin")).toEqual(["#2", "#3"]));
+});

@@ -1,0 +1,118 @@
+import { type Client, Failure, type Alignment, type Size } from "../api/client";
+import type { Item, Kind } from "../api/replies";
+import { description } from "../results/item";
+
+/** One thing that a text may mean. `item` is null for a structure that the collection does not hold. */
+export interface Interpretation {
+  matchedBy: "structure" | "inchikey" | "name" | "id";
+  smiles: string | null;
+  item: Item | null;
+}
+
+/** What a text may mean, best first; and where it means nothing, why. */
+export interface Interpretations {
+  candidates: Interpretation[];
+  complaint: string | null;
+}
+
+/** Items of one name, or of one InChIKey: there may be more. */
+export const MAX_NAMESAKES = 100;
+const MAX_LENGTH = 10_000; // characters, as in the API
+const INCHIKEY = /^(?:InChIKey=)?([A-Z]{14}-[A-Z]{10}-[A-Z])$/;
+
+/**
+ * Read a SMILES, InChI, InChIKey, name, or id (`17` or `#17`). Rejects only if the API fails, not for what it refuses.
+ */
+export async function interpret(client: Client, kind: Kind, text: string, signal?: AbortSignal): Promise<Interpretations> {
+  const trimmed = text.trim();
+  if (trimmed.length > MAX_LENGTH)
+    return { candidates: [], complaint: `Too long: at most ${MAX_LENGTH.toLocaleString("en")} characters are read.` };
+  const id = /^#?(\d{1,9})$/.exec(trimmed)?.[1];
+  const key = kind === "molecule" ? INCHIKEY.exec(trimmed)?.[1] : undefined;
+  const canBeStructure = kind === "molecule" && key === undefined && !trimmed.startsWith("#");
+  const [byStructure, byInchikey, byName, byId] = await Promise.all([
+    canBeStructure ? catchRefusal(interpretStructure(client, trimmed, signal)) : [],
+    key === undefined ? [] : catchRefusal(interpretItems(client, "inchikey", { inchikey: key }, signal)),
+    interpretItems(client, "name", { name: trimmed }, signal),
+    id === undefined ? [] : catchRefusal(interpretId(client, Number(id), signal)),
+  ]);
+  const candidates = [byStructure, byInchikey, byName, byId].flatMap((result) => (result instanceof Failure ? [] : result));
+  if (candidates.length) return { candidates, complaint: null };
+  if (id !== undefined) return { candidates, complaint: `There is no item ${id}${trimmed === id ? `, and ${noNameText(id)}` : ""}.` };
+  if (key !== undefined) {
+    const reason = byInchikey instanceof Failure ? "No InChIKeys are kept here" : "Nothing here has this InChIKey";
+    return { candidates, complaint: `${reason}: give a SMILES or InChI.` };
+  }
+  return { candidates, complaint: complaint(trimmed, byStructure instanceof Failure ? byStructure.message : null) };
+}
+
+/** How the address says a reading of `text`: by structure, else by a name that singles it out, else by id. */
+export function addressTextOf(reading: Interpretation, candidates: Interpretation[], text: string): string {
+  if (reading.smiles !== null) return reading.smiles;
+  const isUniqueName = candidates.filter((candidate) => candidate.matchedBy === "name").length === 1;
+  return reading.matchedBy === "name" && isUniqueName ? text.trim() : `#${reading.item?.id}`;
+}
+
+/** Where the picture of a reading is, alone or compared with another structure. */
+export function depictionUrlOf(client: Client, { item, smiles }: Interpretation, size: Size, alignment: Alignment | null = null): string {
+  return item ? client.depictionUrl(item, size, alignment) : client.structureDepictionUrl(smiles ?? "", size, alignment);
+}
+
+/** What that picture shows, for who cannot see it. */
+export function descriptionOf({ item, smiles }: Interpretation): string {
+  return item ? description(item) : `Structure of ${smiles}`;
+}
+
+/** The gist of what RDKit says of a structure, which repeats itself at length. */
+export function shortenRdkitError(refusal: string): string {
+  const position = /syntax error.*around position (\d+)/s.exec(refusal)?.[1];
+  if (position !== undefined) return `syntax error around character ${position}`;
+  const [firstPart = refusal] = refusal.replace(/^not a molecule: /, "").split(/;| while parsing| for input/);
+  return firstPart.replace(/^SMILES Parse Error: /, "");
+}
+
+async function interpretStructure(client: Client, text: string, signal?: AbortSignal): Promise<Interpretation[]> {
+  const trimmed = text.startsWith("InChI=") ? { inchi: text } : { smiles: text };
+  const { smiles, id } = await client.structure(trimmed, signal);
+  return [{ matchedBy: "structure", smiles, item: id === null ? null : await client.item(id, signal) }];
+}
+
+async function interpretId(client: Client, id: number, signal?: AbortSignal): Promise<Interpretation[]> {
+  const item = await client.item(id, signal);
+  return [{ matchedBy: "id", smiles: item.smiles, item }];
+}
+
+async function interpretItems(
+  client: Client,
+  matchedBy: "name" | "inchikey",
+  by: { name: string } | { inchikey: string },
+  signal?: AbortSignal,
+): Promise<Interpretation[]> {
+  const matches = await client.items({ ...by, limit: MAX_NAMESAKES }, signal);
+  return matches.map((item) => ({ matchedBy, smiles: item.smiles, item }));
+}
+
+async function catchRefusal<Value>(response: Promise<Value>): Promise<Value | Failure> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof Failure && [404, 409, 422].includes(error.status)) return error;
+    throw error;
+  }
+}
+
+function noNameText(text: string): string {
+  return `nothing here is named “${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
+}
+
+/** Why a text means nothing. What looks like a name is not told at which letter it stops to be a structure. */
+function complaint(text: string, refusal: string | null): string {
+  if (refusal !== null && !looksLikeName(text)) return `Not a structure: ${shortenRdkitError(refusal)}, and ${noNameText(text)}.`;
+  const firstPart = `N${noNameText(text).slice(1)}`;
+  return refusal === null ? `${firstPart}.` : `${firstPart}, nor is it a SMILES or InChI.`;
+}
+
+/** Without brackets and signs that only structures have, and with a character that those have in brackets at most. */
+export function looksLikeName(text: string): boolean {
+  return /^[^()[\]=#@\\/]*$/.test(text) && /[^-+.:%$~*\dBCNOPSFIbcnopslr]/u.test(text);
+}

@@ -1,0 +1,127 @@
+import type { Client } from "../api/client";
+import type { Item, SimilarItem } from "../api/replies";
+import type { Interpretation } from "../find/interpretation";
+import type { ComparedItem } from "../results/item";
+
+export const MAX_NODES = 1000;
+export const MAX_EDGES = 5000; // drawn: the most similar
+const EXPANSION_SIZE = 100; // neighbours that an item brings at a time
+
+/** Nodes by place, the query at place 0. */
+export interface Neighborhood {
+  nodes: Node[];
+  /** All stored edges among the nodes, and those of a query that is not stored. */
+  edges: Edges;
+}
+
+export interface Node {
+  /** Null for a query that is not stored. */
+  item: Item | null;
+  /** To the query; null if there is no edge between them. */
+  similarity: number | null;
+  /** How many stored neighbours are not among the nodes. */
+  moreCount: number;
+}
+
+/** A node as it is compared with the query, which is null itself. */
+export function comparedNode(nodes: Node[], index: number | null): ComparedItem | null {
+  const node = index ? nodes[index] : undefined;
+  return node?.item ? { item: node.item, similarity: node.similarity } : null;
+}
+
+/** Edges between places, as parallel arrays, most similar first. */
+export interface Edges {
+  source: Int32Array;
+  target: Int32Array;
+  similarity: Float64Array;
+}
+
+export interface NeighborhoodRequest {
+  client: Client;
+  subject: Interpretation;
+  /** Only these, the subject first, and `others`; null is what lies around it. */
+  restrictedTo: Item[] | null;
+  /** The stored τ. */
+  minThreshold: number;
+  /** Whose neighbours are wanted besides the query's own; 100 more for each time that one is named. */
+  expanded: Item[];
+  /** Who else is wanted. */
+  additionalItems: Item[];
+}
+
+type Edge = [source: number, target: number, similarity: number];
+
+/** What lies around a query: the most similar of each item that is expanded. */
+export async function loadNeighborhood(request: NeighborhoodRequest, signal: AbortSignal): Promise<Neighborhood> {
+  const { client, subject, restrictedTo, expanded, additionalItems } = request;
+  const hits = subject.item === null ? await search(request, signal) : [];
+  const items = new Map<number, Item>();
+  for (const { item } of hits) items.set(item.id, item);
+  for (const item of restrictedTo ?? []) items.set(item.id, item);
+  const expansions = Map.groupBy(subject.item === null || restrictedTo !== null ? expanded : [subject.item, ...expanded], ({ id }) => id);
+  for (const repeats of expansions.values()) await addNeighbors(items, repeats[0]!, EXPANSION_SIZE * repeats.length, client, signal);
+  for (const item of additionalItems) items.set(item.id, item);
+
+  const nodes = [...(subject.item === null ? [null] : []), ...items.values()];
+  const indexOfItem = new Map(nodes.map((item, index) => [item?.id, index]));
+  const storedEdges = items.size ? parseEdges(await edgesAmong(client, [...items.keys()], signal), indexOfItem) : [];
+  const queryEdges = hits.map(({ item, similarity }): Edge => [0, indexOfItem.get(item.id)!, similarity]);
+  return assemble(nodes, storedEdges, queryEdges);
+}
+
+async function search({ client, subject, minThreshold }: NeighborhoodRequest, signal: AbortSignal): Promise<SimilarItem[]> {
+  const body = { smiles: subject.smiles ?? "", min_similarity: minThreshold || null, limit: EXPANSION_SIZE };
+  return (await client.search(body, signal)).hits;
+}
+
+/** Adds an item, and its most similar neighbours that are not there yet. */
+async function addNeighbors(
+  items: Map<number, Item>,
+  item: Item,
+  count: number,
+  client: Client,
+  signal: AbortSignal,
+): Promise<void> {
+  if (items.size >= MAX_NODES) return;
+  items.set(item.id, item);
+  const maxNew = Math.min(MAX_NODES - items.size, count);
+  const limit = Math.min(items.size + count, MAX_NODES); // enough, even if all who are there are among them
+  const page = await client.neighbors(item.id, { min_similarity: null, limit, cursor: null }, signal);
+  const newItems = page.neighbors.filter((each) => !items.has(each.item.id)).slice(0, maxNew);
+  for (const each of newItems) items.set(each.item.id, each.item);
+}
+
+async function edgesAmong(client: Client, ids: number[], signal: AbortSignal): Promise<string> {
+  return (await client.export({ ids, what: "edges", format: "csv" }, signal)).text();
+}
+
+/** Edges of a CSV file: source, target, similarity. */
+function parseEdges(csv: string, indexOfItem: Map<number | undefined, number>): Edge[] {
+  const lines = csv.trimEnd().split("\n").slice(1);
+  return lines.map((line) => {
+    const [source, target, similarity] = line.split(",").map(Number);
+    return [indexOfItem.get(source)!, indexOfItem.get(target)!, similarity!];
+  });
+}
+
+function assemble(items: (Item | null)[], storedEdges: Edge[], queryEdges: Edge[]): Neighborhood {
+  const visibleDegrees = new Int32Array(items.length);
+  for (const [source, target] of storedEdges) {
+    visibleDegrees[source]!++;
+    visibleDegrees[target]!++;
+  }
+  const edges = [...queryEdges, ...storedEdges].sort((a, b) => b[2] - a[2]);
+  const querySimilarities = new Map(edges.flatMap(([a, b, similarity]) => (a === 0 ? [[b, similarity]] : b === 0 ? [[a, similarity]] : [])));
+  return {
+    nodes: items.map((item, index) => ({
+      item,
+      similarity: querySimilarities.get(index) ?? null,
+      moreCount: item === null ? 0 : item.degree - visibleDegrees[index]!,
+    })),
+    edges: {
+      source: Int32Array.from(edges, (edge) => edge[0]),
+      target: Int32Array.from(edges, (edge) => edge[1]),
+      similarity: Float64Array.from(edges, (edge) => edge[2]),
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import type { Client } from "../api/client";
+import { parseEntries, type Identifier } from "./entries";
+import { lookUpEntries } from "./lookup";
+
+const SYNTAX = "not a molecule: SMILES Parse Error: check for mistakes around position 2:; syntax error (given x)";
+
+/** Answers as the API would that can read C and O, and has no names. */
+const client = {
+  itemsByIds: async () => [],
+  searchBatch: async (identifiers: Identifier[]) =>
+    identifiers.map((identifier, index) => {
+      const readable = "smiles" in identifier && /^[CO]+$/.test(identifier.smiles);
+      return { index, id: null, error: readable ? null : "name" in identifier ? "no item has this name" : SYNTAX, hits: [] };
+    }),
+} as unknown as Client;
+
+async function outcomes(text: string, molecules = true) {
+  const results = await lookUpEntries(client, parseEntries(text, molecules), new AbortController().signal);
+  return results.map(({ outcome, reason }) => [outcome, reason]);
+}
+
+describe("what becomes of an entry", () => {
+  it("that is a word and no structure: its name is not found", async () => {
+    expect(await outcomes("aspirin\nacetic acid")).toEqual([
+      ["unknownName", null],
+      ["unknownName", null],
+    ]);
+    expect(await outcomes("m16", false)).toEqual([["unknownName", null]]);
+  });
+
+  it("that is a word and a structure: it is the structure", async () => {
+    expect(await outcomes("CCO")).toEqual([["missing", null]]);
+  });
+
+  it("that is a broken structure: it cannot be read, nor is it a name", async () => {
+    expect(await outcomes("c1ccc(")).toEqual([["unreadable", expect.stringMatching(/, and no item has this name$/)]]);
+    expect(await outcomes("smiles\naspirin")).toEqual([["unreadable", expect.not.stringContaining("name")]]);
+  });
+});

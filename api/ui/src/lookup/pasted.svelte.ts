@@ -1,2 +1,0 @@
-/** The list that is looked up: too long for an address, and there as long as the page is. */
-export const pasted = $state({ text: "" });

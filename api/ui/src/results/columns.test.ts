@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { columnsOf, formatAll, sortOrder, type PropertyKinds, nextSort, similarityText, sortProperty, exportNames } from "./columns";
+
+const PROPERTIES: PropertyKinds = { logP: "number", note: "text", a: "number", b: "number", c: "number" };
+
+const COLUMNS = columnsOf(PROPERTIES, null);
+
+describe("columns", () => {
+  it("are the first few properties, or those that were chosen and exist", () => {
+    const exportNames = (selection: string[] | null) => columnsOf(PROPERTIES, selection).map(({ title }) => title);
+    expect(exportNames(null).slice(3)).toEqual(["logP", "note", "a", "b"]);
+    expect(exportNames(["c", "gone", "constructor"]).slice(3)).toEqual(["c"]);
+    expect(exportNames([])).toEqual(["Similarity", "Name", "Neighbours"]);
+  });
+
+  it("are what the API sorts by, in its own words", () => {
+    expect(sortOrder(COLUMNS, null)).toBeNull();
+    expect(sortOrder(COLUMNS, "-similarity")).toEqual({ by: "similarity", descending: true });
+    expect(sortOrder(COLUMNS, "name")).toEqual({ by: "names", descending: false });
+    expect(sortOrder(COLUMNS, "-neighbours")).toEqual({ by: "degree", descending: true });
+    expect(sortOrder(COLUMNS, "property:logP")).toEqual({ by: "logP", descending: false });
+    expect(sortOrder(COLUMNS, "property:c")).toBeNull(); // it is not shown
+    expect(sortOrder(columnsOf(PROPERTIES, null, false), "-similarity")).toBeNull();
+  });
+
+  it("are called as exports call them", () => {
+    const names = exportNames({ "property.names": "text", names: "text", "": "number", unnamed: "text", logP: "number" });
+    expect(Object.fromEntries(names)).toEqual({
+      "": "unnamed",
+      logP: "logP",
+      names: "property.names",
+      "property.names": "property.property.names",
+      unnamed: "property.unnamed",
+    });
+  });
+
+  it("are sorted by a property, or not", () => {
+    expect(["property:a:b", "-property:", "-similarity", null].map(sortProperty)).toEqual(["a:b", "", null, null]);
+  });
+
+  it("turn round at each click", () => {
+    const [similarity, name] = COLUMNS;
+    if (!similarity || !name) throw new Error("no columns");
+    expect(nextSort(similarity, null)).toBe("similarity");
+    expect(nextSort(similarity, "similarity")).toBeNull();
+    expect(nextSort(name, null)).toBe("name");
+    expect(nextSort(name, "name")).toBe("-name");
+  });
+});
+
+describe("figures", () => {
+  it.each([
+    [[1, 20000, null], ["1", "20,000", "–"]],
+    [[0.25, -0.5, 1], ["0.25", "-0.50", "1.00"]],
+    [[12.3456, 0.5, undefined], ["12.3456", "0.5000", "–"]],
+    [[0.0005, 1234567.5], ["0.0005", "1234567.5000"]],
+    [[0.123456, -0.5, 1], ["0.123", "-0.500", "1.000"]],
+    [[12.345678, 0.5, undefined], ["12.35", "0.50", "–"]],
+    [[0.00001, 3.5], ["1.00e-5", "3.50e+0"]],
+    [["text", null], ["text", "–"]],
+    [[], []],
+  ])("%j", (values, texts) => {
+    expect(formatAll(values)).toEqual(texts);
+  });
+
+  it("say 1.000 of nothing but 1", () => {
+    expect([1, 0.99999, 0.7, 0.55].map(similarityText)).toEqual(["1.000", "0.999", "0.700", "0.550"]);
+  });
+});

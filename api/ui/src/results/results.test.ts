@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { DEFAULT_ADDRESS } from "../address";
+import type { Client } from "../api/client";
+import type { components } from "../api/openapi";
+import type { Item } from "../api/replies";
+import type { Interpretation } from "../find/interpretation";
+import { loadPages } from "../paging";
+import { columnsOf, type PropertyKinds } from "./columns";
+import { sourceFor, loadFirstPage, withFilters } from "./results";
+
+type Body = components["schemas"]["QueryBody"];
+
+const item = (id: number): Item => ({
+  id,
+  smiles: `item ${id}`,
+  names: [],
+  inchikey: null,
+  properties: {},
+  degree: 0,
+  dropped: 0,
+});
+const storedItem: Interpretation = { matchedBy: "structure", smiles: "item 0", item: item(0) };
+const newStructure: Interpretation = { matchedBy: "structure", smiles: "C", item: null };
+const graph: Interpretation = { matchedBy: "name", smiles: null, item: { ...item(3), smiles: null } };
+
+/** So many items, page by page. */
+class FakeClient {
+  constructor(readonly total: number) {}
+
+  async query({ limit = 100, cursor }: Body) {
+    const start = Number(cursor ?? 0);
+    const end = Math.min(start + limit, this.total);
+    const items = Array.from({ length: end - start }, (_, k) => ({ ...item(start + k), similarity: 0.5 }));
+    return { generation: "", items, total: this.total, next_cursor: end < this.total ? String(end) : null };
+  }
+}
+
+const fakeClient = (total: number) => new FakeClient(total) as unknown as Client;
+const signal = new AbortController().signal;
+
+describe("results", () => {
+  it("come page after page, few at first, with their total", async () => {
+    let pages = await loadFirstPage(fakeClient(2500), {}, signal);
+    expect([pages.hits.length, pages.total]).toEqual([100, 2500]);
+    while (pages.next) pages = await pages.next(signal);
+    expect(pages.hits).toEqual(Array.from({ length: 2500 }, (_, id) => ({ item: item(id), similarity: 0.5 })));
+  });
+
+  it("come in as many pages as are asked for, or there are", async () => {
+    for (const [pages, hits] of [[1, 100], [2, 1100], [9, 1250]] as const)
+      expect((await loadPages(pages, loadFirstPage(fakeClient(1250), {}, signal), signal)).hits.length).toBe(hits);
+  });
+});
+
+describe("what is asked", () => {
+  it("of a stored item is its neighbours, or all but itself", () => {
+    expect(sourceFor(storedItem, false, 0.5)).toEqual({ neighbors_of: { id: 0, min_similarity: 0.5 } });
+    expect(sourceFor(storedItem, true, null)).toEqual({ similar: { smiles: "item 0", min_similarity: null, itself: false } });
+    expect(sourceFor(graph, true, null)).toEqual({ neighbors_of: { id: 3, min_similarity: null } });
+  });
+
+  it("of a new structure is what is similar among all", () => {
+    expect(sourceFor(newStructure, false, 0.4)).toEqual({ similar: { smiles: "C", min_similarity: 0.4, itself: false } });
+  });
+
+  it("is what passes the filter, in the order of a column", () => {
+    const properties: PropertyKinds = { id: "number", class: "text" };
+    const filters = [
+      { property: "id", min: 0, max: null, contains: null },
+      { property: "class", min: null, max: null, contains: "acid" },
+    ];
+    const address = { ...DEFAULT_ADDRESS, filters, name: "asp", sort: "-property:id" };
+    expect(withFilters({ ids: [1] }, address, properties, columnsOf(properties, null))).toEqual({
+      ids: [1],
+      filters: [
+        { property: "property.id", min: 0 },
+        { property: "class", contains: "acid" },
+      ],
+      name: "asp",
+      substructure: null,
+      sort: { by: "property.id", descending: true },
+    });
+  });
+});
