@@ -34,19 +34,19 @@ const FULL: Address = {
   to: "CC",
 };
 
-describe("the address", () => {
-  it("says everything that it reads back", () => {
+describe("the page address", () => {
+  it("round-trips every field", () => {
     expect(parse(format(FULL))).toEqual(FULL);
     const drawnAddress = { ...FULL, substructure: { smiles: "C1=CC=NC=C1" } };
     expect(parse(format(drawnAddress))).toEqual(drawnAddress);
   });
 
-  it("says nothing where nothing was chosen", () => {
+  it("is empty for the default state", () => {
     expect(format(DEFAULT_ADDRESS)).toBe("");
     expect(parse("")).toEqual(DEFAULT_ADDRESS);
   });
 
-  it("takes what was around a query along, but not to another one", () => {
+  it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
     const queryDefaults = { part: "find", pages: 1, expanded: [], cluster: null, selectedItem: null, seed: 0, from: null, to: null };
     const filterDefaults = { exact: false, filters: [], name: null, substructure: null, basket: null };
@@ -61,7 +61,7 @@ describe("the address", () => {
     expect(withChange(FULL, { q: "C", minSimilarity: 0.5 }).minSimilarity).toBe(0.5);
   });
 
-  it("begins another list at its first page", () => {
+  it("restarts at the first page when the list changes", () => {
     const limits = [{ minSimilarity: 0.7 }, { maxSimilarity: 0.9 }, { exact: false }];
     const lists = [...limits, { cluster: null }, { part: "find" }, { q: "C" }] as const;
     expect(lists.map((list) => withChange(FULL, list).pages)).toEqual([1, 1, 1, 1, 1, 1]);
@@ -71,26 +71,26 @@ describe("the address", () => {
     expect(parse("?pages=1000000").pages).toBe(50);
   });
 
-  it("keeps lists that say the same", () => {
+  it("reuses lists and objects that did not change", () => {
     const [before, next] = [parse(format(FULL)), parse(format({ ...FULL, columns: ["log P"] }))];
     expect(reuseLists(next, before)).toEqual(next);
     expect(reuseLists(next, before).expanded).toBe(before.expanded);
     expect(reuseLists(next, before).filters).toBe(before.filters);
   });
 
-  it("tells no columns from the first few", () => {
+  it("distinguishes no columns from the default columns", () => {
     expect(parse(format({ ...DEFAULT_ADDRESS, columns: [] })).columns).toEqual([]);
   });
 
-  it.each(["0", "-1", "1.01", "NaN", "x", ""])("takes no threshold from %j", (text) => {
+  it.each(["0", "-1", "1.01", "NaN", "x", ""])("ignores the invalid threshold %j", (text) => {
     expect(parse(`?min_similarity=${text}`).minSimilarity).toBeNull();
   });
 
-  it.each(["-1", "1.5", "1e3", "x", "", "9".repeat(16)])("takes no seed from %j", (text) => {
+  it.each(["-1", "1.5", "1e3", "x", "", "9".repeat(16)])("ignores the invalid seed %j", (text) => {
     expect(parse(`?seed=${text}`).seed).toBe(0);
   });
 
-  it.each(["?view=nonsense&exact=yes&column=%25&unknown=1", "?%FF=%FE&q=%00", "?&&=&="])("survives %j", (search) => {
+  it.each(["?view=nonsense&exact=yes&column=%25&unknown=1", "?%FF=%FE&q=%00", "?&&=&="])("parses the malformed search %j", (search) => {
     expect(parse(search).view).toBe("table");
   });
 });

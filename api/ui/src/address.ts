@@ -1,59 +1,61 @@
 import { type Condition, parseCondition, formatCondition } from "./filter/conditions";
 
-/** What the page's address says: every state that can be sent to a colleague. */
+/** State of the page, as its address (URL) holds it. Whatever a user may want to send to a colleague is here. */
 export interface Address {
   collection: string | null;
-  /** What to look at where there is no query. */
+  /** Part of the page that is shown while there is no query. */
   part: Part;
-  /** SMILES in a collection of molecules, a name in others; `#id` where neither tells items apart. */
+  /**
+   * The query: a SMILES in collections of molecules, a name in other collections, or `#id` where neither is unique.
+   */
   q: string | null;
-  /** Ids and edges belong to a generation; null is the current one. */
+  /** Generation that ids and edges refer to; null is the current generation. */
   generation: string | null;
   minSimilarity: number | null;
-  /** Of activity cliffs; null is 1. */
+  /** Largest similarity of activity cliffs; null means 1. */
   maxSimilarity: number | null;
-  /** Compare with the whole collection, also where the hierarchy has an answer. */
+  /** Whether to compare with the whole collection even if the similarity graph holds the answer. */
   exact: boolean;
-  /** What items pass, all of it. */
+  /** Conditions on properties. An item must satisfy all of them. */
   filters: Condition[];
-  /** How one of their names begins. */
+  /** Prefix of one of the item's names. */
   name: string | null;
-  /** What they have in them. */
+  /** Substructure that the item contains. */
   substructure: Substructure | null;
-  /** Which items, as the basket writes them; null is what the browser collected. */
+  /** Encoded ids of a shared basket; null means the basket stored in this browser. */
   basket: string | null;
   view: View;
-  /** A column, after `-` if descending; null is by similarity, else by id. */
+  /** Key of the column to sort by, with a leading `-` for descending; null sorts by similarity, else by id. */
   sort: string | null;
-  /** Columns of properties; null is the first few. */
+  /** Properties shown as columns; null means the default columns. */
   columns: string[] | null;
-  /** How often more was asked for, and once. */
+  /** Number of pages loaded, at least 1. */
   pages: number;
-  /** What pictures show of what they have in common with the query. */
+  /** What depictions highlight in comparison with the query. */
   mark: Mark;
-  /** Items whose neighbours the graph shows too, in the order in which they were asked for. */
+  /** Items whose neighbors the graph includes too, in the order of expansion. */
   expanded: string[];
-  /** An item of the cluster that is shown, or that the tree begins with; null is all clusters. */
+  /** An item of the displayed cluster, or of the cluster at the root of the tree; null means all clusters. */
   cluster: string | null;
-  /** The item that is compared with the query, as `exactly` says it. */
+  /** The item compared with the query, as `exactAddressOf` writes it. */
   selectedItem: string | null;
-  /** How items are clustered. */
+  /** Clustering method. */
   method: Method;
-  /** What cliffs differ in, and how steep they are; and of which clusters' range is told. */
+  /** Property that cliffs differ in, or whose range clusters report. */
   property: string | null;
   by: Steepness;
-  /** How a trainer draws positives. */
+  /** Sampling policy of positives. */
   policy: Policy;
-  /** Of that draw. */
+  /** Seed of that sample. */
   seed: number;
-  /** The property that colours the graph; null is by component. */
+  /** Property that colors the graph and the map; null colors by component. */
   color: string | null;
-  /** The ends of a path. */
+  /** Ends of a path through the graph. */
   from: string | null;
   to: string | null;
 }
 
-const MAX_PAGES = 50; // that an address brings at once
+const MAX_PAGES = 50; // Limits how many pages opening an address may load.
 const MAX_EXPANDED = 1000;
 
 const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "map", "tree", "collection"] as const;
@@ -62,7 +64,7 @@ export type Part = (typeof PARTS)[number];
 const VIEWS = ["table", "tiles", "graph", "positives", "compare"] as const;
 export type View = (typeof VIEWS)[number];
 
-/** A pattern as it was typed, or a molecule as it was drawn. */
+/** A substructure: a SMARTS pattern that was typed, or the SMILES of a drawn molecule. */
 export type Substructure = { smarts: string } | { smiles: string };
 
 export const MARKS = ["differences", "shared", "nothing"] as const;
@@ -77,7 +79,7 @@ export type Steepness = (typeof STEEPNESSES)[number];
 export const POLICIES = ["random_walk", "first_order", "second_order"] as const;
 export type Policy = (typeof POLICIES)[number];
 
-/** The words that each of these parameters may be. */
+/** Accepted values of each parameter that is a choice. */
 export const CHOICES: Record<string, readonly string[]> = {
   part: PARTS,
   view: VIEWS,
@@ -118,8 +120,10 @@ export const DEFAULT_ADDRESS: Address = {
 };
 
 /**
- * Another query takes nothing along of what was looked at around the one before, nor thresholds and filters; another list
- * none of the pages of the one before.
+ * Apply a change to an address.
+ *
+ * A new query resets everything that belongs to the previous one, including thresholds and filters. A new list starts
+ * again at its first page.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
   const { part, expanded, cluster, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
@@ -130,12 +134,12 @@ export function withChange(address: Address, change: Partial<Address>): Address 
   return { ...address, ...filterDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
-/** Whether it is about something else. */
+/** Whether two addresses differ in their collection, query, part or cluster. */
 export function showsOtherSubject(a: Address, b: Address): boolean {
   return differIn(a, b, "collection", "q", "part", "cluster");
 }
 
-/** Whether it lists something else, or in another order. */
+/** Whether two addresses list different items, or list them in a different order. */
 export function showsOtherList(a: Address, b: Address): boolean {
   const filterDefaults = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure"] as const;
   return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "by", "method");
@@ -145,7 +149,11 @@ function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean 
   return names.some((name) => a[name] !== b[name]);
 }
 
-/** `next` with the very lists of `before` where they say the same: who goes by one then sees that it did not change. */
+/**
+ * Return `next` with the lists and objects of `before` where their contents are equal.
+ *
+ * Effects that depend on such a list then do not run again.
+ */
 export function reuseLists(next: Address, before: Address): Address {
   const reuse = <List>(a: List, b: List): List => (JSON.stringify(a) === JSON.stringify(b) ? b : a);
   const { expanded, columns, filters, substructure } = before;
@@ -192,7 +200,11 @@ export function parse(text: string): Address {
   };
 }
 
-/** The shortest that `parse` reads as this address. What may be long is no part of what is sent to the server. */
+/**
+ * Format the shortest URL that `parse` reads as this address.
+ *
+ * A shared basket may be long, so it goes into the fragment, which browsers do not send to the server.
+ */
 export function format(address: Address): string {
   const parameters = new URLSearchParams();
   if (address.collection) parameters.set("collection", address.collection);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ServerBusy, Failure } from "./api/client";
 import { AsyncValue } from "./asyncValue.svelte";
 
-/** Questions that wait for their answers. */
+/** Fake server whose requests stay open until a test resolves or rejects them. */
 class Server {
   readonly signals: AbortSignal[] = [];
   private readonly pendingCalls: PromiseWithResolvers<string>[] = [];
@@ -29,7 +29,7 @@ class Server {
 const nextTask = () => new Promise((resolve) => setTimeout(resolve));
 const UNREACHABLE = new Failure(0, "No answer", "The server cannot be reached.");
 
-describe("what is asked for", () => {
+describe("an async value", () => {
   let server: Server;
   let asyncValue: AsyncValue<string>;
   let destroy: () => void;
@@ -43,14 +43,14 @@ describe("what is asked for", () => {
   });
   afterEach(() => destroy());
 
-  it("comes, and is not waited for any longer", async () => {
+  it("holds the value of a request that succeeds", async () => {
     void asyncValue.start(server.load);
     expect([asyncValue.value, asyncValue.isPending]).toEqual([null, true]);
     await server.resolve(0, "one");
     expect([asyncValue.value, asyncValue.isPending, asyncValue.failure]).toEqual(["one", false, null]);
   });
 
-  it("is the last question's, in whatever order answers come", async () => {
+  it("keeps the value of the latest request, in whatever order responses arrive", async () => {
     void asyncValue.start(server.load);
     void asyncValue.start(server.load);
     expect(server.signals.map((signal) => signal.aborted)).toEqual([true, false]);
@@ -63,10 +63,10 @@ describe("what is asked for", () => {
     ["discard", null, null],
     ["discard-on-failure", "one", null],
     ["keep", "one", "one"],
-  ] as const)("and what was there before is %s", async (previousValue, valueWhilePending, valueAfterFailure) => {
+  ] as const)("applies the retention %s to the previous value", async (retention, valueWhilePending, valueAfterFailure) => {
     void asyncValue.start(server.load);
     await server.resolve(0, "one");
-    void asyncValue.start(server.load, previousValue);
+    void asyncValue.start(server.load, retention);
     expect(asyncValue.value).toBe(valueWhilePending);
     await server.reject(1, UNREACHABLE);
     expect([asyncValue.value, asyncValue.failure]).toEqual([valueAfterFailure, UNREACHABLE]);
@@ -79,7 +79,7 @@ describe("what is asked for", () => {
     expect([asyncValue.value, asyncValue.isCancelled]).toEqual(["two", false]);
   });
 
-  it("is abandoned when it is cancelled, cleared, or its component ends", async () => {
+  it("aborts its request when it is cancelled or cleared, or when its component is destroyed", async () => {
     for (const abandon of [() => asyncValue.cancel(), () => asyncValue.clear(), destroy]) {
       void asyncValue.start(server.load);
       abandon();
@@ -89,7 +89,7 @@ describe("what is asked for", () => {
     }
   });
 
-  it("fails with a word of its own where the page is at fault", async () => {
+  it("reports an unexpected error as a fault of the page", async () => {
     void asyncValue.start(server.load);
     await server.reject(0, new TypeError("no such thing"));
     expect(asyncValue.failure).toMatchObject({ status: 0, title: "A fault of this page" });
@@ -97,7 +97,7 @@ describe("what is asked for", () => {
   });
 });
 
-describe("a busy server", () => {
+describe("a request to a busy server", () => {
   const BUSY = new ServerBusy(5, 503, "Not available now", "too many at once");
   let asyncValue: AsyncValue<string>;
   let destroy: () => void;
@@ -113,7 +113,7 @@ describe("a busy server", () => {
     vi.useRealTimers();
   });
 
-  it("is asked again when it says, and why is told meanwhile", async () => {
+  it("is retried after the delay that the server asks for, and exposes the reason meanwhile", async () => {
     const load = vi.fn().mockRejectedValueOnce(BUSY).mockResolvedValueOnce("one");
     void asyncValue.start(load);
     await vi.advanceTimersByTimeAsync(4999);
@@ -122,7 +122,7 @@ describe("a busy server", () => {
     expect([asyncValue.value, asyncValue.isPending, asyncValue.busyReason]).toEqual(["one", false, null]);
   });
 
-  it("is not asked for ever, and then it is a failure", async () => {
+  it("fails after a fixed number of retries", async () => {
     const load = vi.fn().mockRejectedValue(BUSY);
     void asyncValue.start(load);
     await vi.advanceTimersByTimeAsync(600_000);
@@ -131,7 +131,7 @@ describe("a busy server", () => {
     expect(asyncValue.failure).not.toBeInstanceOf(ServerBusy);
   });
 
-  it("is asked for as long as it tells that it goes on", async () => {
+  it("is retried as long as the server reports progress", async () => {
     const load = vi.fn();
     for (let call = 0; call < 60; call++) load.mockRejectedValueOnce(new ServerBusy(1, 503, "Not available now", `${call >> 1} of 30`));
     void asyncValue.start(load.mockResolvedValueOnce("one"));
@@ -141,7 +141,7 @@ describe("a busy server", () => {
     expect([asyncValue.value, asyncValue.isPending]).toEqual(["one", false]);
   });
 
-  it("is not asked again by who has gone", async () => {
+  it("is not retried after it was abandoned", async () => {
     for (const abandon of [() => asyncValue.cancel(), () => asyncValue.clear(), destroy]) {
       const load = vi.fn().mockRejectedValue(BUSY);
       void asyncValue.start(load);

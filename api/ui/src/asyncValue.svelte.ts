@@ -4,37 +4,38 @@ import { retryWhileBusy } from "./busyRetry";
 
 type Load<Value> = (signal: AbortSignal) => Promise<Value>;
 
-/** What becomes of the answer before: it goes at once; it goes where there is none to this question; it stays. */
-type PreviousValue = "discard" | "discard-on-failure" | "keep";
+/** What happens to the previous value: it is discarded at once, discarded if the request fails or is cancelled, or kept. */
+type Retention = "discard" | "discard-on-failure" | "keep";
 
 /**
- * Something that a component asks for. Asking for something else, cancelling, or the end of the component abandons the
- * question before.
+ * A value that a component loads asynchronously, with the state of its request.
+ *
+ * Starting another request, cancelling, or destroying the component aborts the request in progress.
  */
 export class AsyncValue<Value> {
   value: Value | null = $state.raw(null);
   failure: Failure | null = $state.raw(null);
   isPending = $state(false);
   isCancelled = $state(false);
-  /** Why the question waits before it is asked again. */
+  /** The server's reason for a request that waits for a retry. */
   busyReason: ServerBusy | null = $state.raw(null);
-  /** How many questions there were. */
+  /** Number of requests started so far. */
   startCount = $state(0);
 
   private load: Load<Value> | null = null;
-  private previousValue: PreviousValue = "discard-on-failure";
+  private retention: Retention = "discard-on-failure";
   private controller = new AbortController();
 
   constructor() {
     $effect(() => () => this.controller.abort());
   }
 
-  async start(load: Load<Value>, previousValue: PreviousValue = "discard-on-failure"): Promise<void> {
+  async start(load: Load<Value>, retention: Retention = "discard-on-failure"): Promise<void> {
     this.controller.abort();
     const controller = new AbortController();
     this.controller = controller;
-    [this.load, this.previousValue] = [load, previousValue];
-    if (previousValue === "discard") this.value = null;
+    [this.load, this.retention] = [load, retention];
+    if (retention === "discard") this.value = null;
     this.isPending = true;
     this.failure = this.busyReason = null;
     this.isCancelled = false;
@@ -53,7 +54,7 @@ export class AsyncValue<Value> {
   }
 
   retry(): void {
-    if (this.load !== null) void this.start(this.load, this.previousValue);
+    if (this.load !== null) void this.start(this.load, this.retention);
   }
 
   cancel(): void {
@@ -63,7 +64,7 @@ export class AsyncValue<Value> {
     this.dropValue();
   }
 
-  /** Ask for nothing. */
+  /** Abort the request and discard the value. */
   clear(): void {
     this.controller.abort();
     this.isPending = this.isCancelled = false;
@@ -71,6 +72,6 @@ export class AsyncValue<Value> {
   }
 
   private dropValue(): void {
-    if (this.previousValue !== "keep") this.value = null;
+    if (this.retention !== "keep") this.value = null;
   }
 }

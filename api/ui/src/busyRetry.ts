@@ -1,11 +1,15 @@
 import { ServerBusy, Failure } from "./api/client";
 
 const MAX_TRIES = 8;
-const MAX_WAIT = 30; // s, whatever the server says
+const MAX_WAIT = 30; // seconds between two tries, however long the server asks to wait
 
 /**
- * Asks, and as often as a server is busy asks again when it says: as long as it says something new each time, as one
- * does that tells how far it is, else not for ever. `waits` is told why.
+ * Run a request, and retry it while the server is busy.
+ *
+ * The number of tries is limited, but starts again whenever the server's message changes, because a changed message
+ * reports progress.
+ *
+ * @param onBusy - called before each wait.
  */
 export async function retryWhileBusy<Value>(
   load: () => Promise<Value>,

@@ -7,7 +7,11 @@ const FORMULA = new RegExp(
   "g",
 );
 
-/** Text that a spreadsheet shows and does not run: the rule of `export/cells.py`, tested by the same vectors. */
+/**
+ * Prefix formulas with an apostrophe, so that a spreadsheet shows them instead of running them.
+ *
+ * The rule and the test vectors are those of `graphkin/export/cells.py`.
+ */
 export function guardFormula(text: string): string {
   const guardedText = text.replace(FORMULA, "$1'");
   return /^[\t\r]/.test(guardedText) ? `'${guardedText}` : guardedText;
@@ -15,7 +19,7 @@ export function guardFormula(text: string): string {
 
 type Row = Record<string, string | number | undefined | null>;
 
-/** A header and a line a row, texts as `guarded` gives them. */
+/** Format rows as CSV with a header. Texts are guarded against formulas. */
 export function formatCsv(rows: Row[]): string {
   const guardedText = rows.map((row) => Object.entries(row).map(([name, cell]) => [name, typeof cell === "string" ? guardFormula(cell) : cell]));
   return csvFormat(guardedText.map((cells) => Object.fromEntries(cells) as DSVRowString));

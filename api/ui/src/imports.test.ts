@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 const SOURCES = import.meta.glob<string>(["./**/*.ts", "./**/*.svelte"], { query: "?raw", import: "default", eager: true });
 const IMPORT = /^\s*import (?:[^;]*? from )?"(\.[^"]+)";/gm;
 
-/** The modules of the page, each with the modules that it imports. */
+/** Return the modules of the page, each with the modules that it imports. */
 function modules(): Map<string, string[]> {
   const resolved = (from: string, to: string) => {
     const path = `.${new URL(to, `file://${from.slice(1)}`).pathname}`;
@@ -17,7 +17,7 @@ function modules(): Map<string, string[]> {
   );
 }
 
-/** The first cycle that the imports make, as the modules in it; empty if there is none. */
+/** Return the first import cycle as a list of modules; empty if there is none. */
 function cycle(imports: Map<string, string[]>): string[] {
   const done = new Set<string>();
   const visit = (module: string, path: string[]): string[] => {
@@ -37,12 +37,12 @@ function cycle(imports: Map<string, string[]>): string[] {
   return [];
 }
 
-it("modules import each other in no circle", () => {
+it("no modules import each other in a cycle", () => {
   const imports = modules();
   expect(imports.get("./address.ts")).toContain("./filter/conditions.ts");
   expect(cycle(imports)).toEqual([]);
 });
 
-it("a circle of imports is found", () => {
+it("cycle finds an import cycle", () => {
   expect(cycle(new Map([["a", ["b"]], ["b", ["c"]], ["c", ["b"]]]))).toEqual(["b", "c", "b"]);
 });

@@ -1,16 +1,16 @@
 import { type Address, reuseLists, withChange, showsOtherSubject, format, parse, showsOtherList } from "./address";
 import { unreadableParameters } from "./permalink";
 
-/** The address of the page. Going somewhere can be undone with the browser's back button. */
+/** The address of the page. The browser's back button undoes each change made by `go`. */
 class Navigation {
   address: Address = $state.raw(parse(location.search + location.hash));
 
-  /** What the address that was opened says and nobody can read; nothing once one goes elsewhere. */
+  /** Sentences about parts of the opened address that the page cannot read. Empty after the next navigation. */
   unreadableParameters: string[] = $state.raw(unreadableParameters(location.search));
 
-  /** How far down one was where one came back to, until one moves: what was there is loaded bit by bit. */
+  /** Scroll position to restore while the content loads bit by bit; null once it is restored or the user scrolls. */
   private scrollTop: number | null = null;
-  /** What scrolls: a long list, where there is one, else the page. */
+  /** The element that scrolls: a long list if there is one, else the page. */
   private scroller: Element = document.documentElement;
   private readonly resizeObserver = new ResizeObserver(() => this.restoreScroll());
 
@@ -31,7 +31,11 @@ class Navigation {
     this.resizeObserver.observe(document.body);
   }
 
-  /** A list that scrolls by itself; what it gives lets go of it. */
+  /**
+   * Register a list that scrolls on its own.
+   *
+   * @returns a function that unregisters it.
+   */
   attachScroller(scroller: Element, content: Element): () => void {
     this.scroller = scroller;
     this.resizeObserver.observe(content);
@@ -49,7 +53,7 @@ class Navigation {
     if (showsOtherList(previous, this.address) && this.scroller !== document.documentElement) this.scroller.scrollTop = 0;
   }
 
-  /** Say the same place better: nothing to go back to. */
+  /** Change the address without a new entry in the browser's history. */
   amend(change: Partial<Address>): void {
     this.replaceAddress({ ...this.address, ...change }, "replaceState");
   }

@@ -1,10 +1,10 @@
-/** What comes page by page. */
+/** A list that is loaded page by page. */
 export interface PagedList<Pages> {
-  /** Asks for all so far and the page after it; null if that was all. */
+  /** Load the next page and return all pages so far; null after the last page. */
   next: ((signal: AbortSignal) => Promise<Pages>) | null;
 }
 
-/** The first so many pages. */
+/** Load the first `count` pages, or all if there are fewer. */
 export async function loadPages<Pages extends PagedList<Pages>>(
   count: number,
   firstPage: Promise<Pages>,

@@ -3,7 +3,7 @@ import { format, parse, DEFAULT_ADDRESS } from "./address";
 import { inapplicableProperties, unreadableParameters } from "./permalink";
 
 describe("a permalink", () => {
-  it("names what cannot be read", () => {
+  it("reports parameters that cannot be read", () => {
     expect(unreadableParameters("?part=clifs&filter=%5B%22mass%22%5D&filter=x&min_similarity=7&view=tiles")).toEqual([
       "There is no part “clifs”. Known are find, items, list, basket, clusters, cliffs, map, tree, collection.",
       'The filter “["mass"]” cannot be read, and nothing is filtered by it. A filter is ["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"].',
@@ -12,7 +12,7 @@ describe("a permalink", () => {
     ]);
   });
 
-  it("that the page wrote itself is read in full", () => {
+  it("is readable if the page wrote it", () => {
     const filters = [{ property: "mass", min: 1, max: null, contains: null }];
     const address = format({ ...DEFAULT_ADDRESS, part: "map", view: "tiles", filters, minSimilarity: 0.5, by: "difference", method: "single" });
     expect(unreadableParameters(address)).toEqual([]);
@@ -20,7 +20,7 @@ describe("a permalink", () => {
     expect(unreadableParameters("?part=&filter=%5B%22mass%22%2C1%2Cnull%5D")).toEqual([]);
   });
 
-  it("names properties that the collection does not have, or has no numbers of", () => {
+  it("reports properties that the collection does not have or that have no numbers", () => {
     const properties = { mass: "number", logP: "number", class: "text" } as const;
     const address = (search: string) => parse(search);
     expect(inapplicableProperties(address("?part=cliffs&property=mass&view=graph&colour=logP"), properties)).toEqual([]);

@@ -4,7 +4,9 @@ import type { PropertyKinds } from "./results/columns";
 
 const FILTER_SYNTAX = '["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"]';
 
-/** What an address says that this page cannot read, a sentence each: it shows something else instead. */
+/**
+ * Return a sentence for each parameter of an address that the page cannot read. The page ignores these parameters.
+ */
 export function unreadableParameters(search: string): string[] {
   const parameters = new URLSearchParams(search);
   const choiceSentences = Object.entries(CHOICES).flatMap(([name, choices]) => {
@@ -24,7 +26,10 @@ function similaritySentences(text: string | null): string[] {
   return [`The min_similarity “${text}” cannot be read. It is a number above 0, at most 1.`];
 }
 
-/** Properties that an address names where they count and a collection does not have, a sentence each. */
+/**
+ * Return a sentence for each property that an address refers to and that the collection lacks. Only properties that
+ * the displayed part uses count.
+ */
 export function inapplicableProperties(address: Address, properties: PropertyKinds): string[] {
   const numericProperties = Object.keys(properties).filter((name) => properties[name] === "number");
   const choices = numericProperties.length ? `Properties with numbers are ${numericProperties.join(", ")}.` : "No property here has numbers.";

@@ -32,7 +32,7 @@ import type {
   StructureReply,
 } from "./replies";
 
-/** A request that was not answered as hoped; `status` 0 where there was no answer at all. */
+/** A request that failed. `status` is the HTTP status, or 0 if no response arrived. */
 export class Failure extends Error {
   constructor(
     readonly status: number,
@@ -43,13 +43,13 @@ export class Failure extends Error {
     super(detail);
   }
 
-  /** Whether to ask again may help. */
+  /** Whether retrying may help. */
   get isTemporary(): boolean {
     return this.status < 400 || this.status >= 500 || this.status === 429;
   }
 }
 
-/** The server is busy, and says in how many seconds to ask again. */
+/** The server is busy and asks to retry after `seconds`. */
 export class ServerBusy extends Failure {
   constructor(
     readonly seconds: number,
@@ -59,7 +59,7 @@ export class ServerBusy extends Failure {
   }
 }
 
-/** What was asked for is damaged, and stays so. */
+/** The requested generation is damaged, so retrying does not help. */
 export class DamagedFailure extends Failure {
   override get isTemporary(): boolean {
     return false;
@@ -84,7 +84,11 @@ function postOptions(body: unknown, signal?: AbortSignal): RequestInit {
   return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
 }
 
-/** What `body` makes of the response, if it is what was asked for. */
+/**
+ * Send a request and return what `body` reads from a successful response.
+ *
+ * @throws Failure for every other response, and if the server cannot be reached.
+ */
 async function request<Body>(path: string, options: RequestInit, body: (response: Response) => Promise<Body>): Promise<Body> {
   try {
     const response = await fetch(path, { ...options, headers: withAuthorization(options.headers) });
@@ -111,22 +115,22 @@ export async function listCollections(signal?: AbortSignal): Promise<CollectionS
   return (await fetchJson<Collections>("/v1/collections", { signal })).collections;
 }
 
-/** The SVG of a picture. */
+/** Fetch the SVG of a depiction. */
 export function fetchSvg(address: string, signal?: AbortSignal): Promise<string> {
   return request(address, { signal }, (response) => response.text());
 }
 
-/** How large a picture is, in pixels of the page. */
+/** Size of a depiction in CSS pixels. */
 export interface Size {
   width: number;
   height: number;
 }
 
-/** The structure that another lies like in its picture, and what is marked in that. */
+/** Structure that a depiction is aligned with, and what the depiction highlights in comparison with it. */
 export interface Alignment {
   smiles: string;
   mark: Mark;
-  /** False for a picture that lies as it does alone, and is only marked. */
+  /** False to highlight without aligning: the depiction keeps its own orientation. */
   turned?: boolean;
 }
 
@@ -134,10 +138,10 @@ function alignmentParameters(alignment: Alignment | null): Parameters {
   return alignment === null ? {} : { highlight_smiles: alignment.smiles, mark: alignment.mark, turned: alignment.turned === false ? "false" : null };
 }
 
-/** Items, or the edges among them, in a format that other programs open. */
+/** Items, or the edges among them, to export in a file format. */
 export type ExportRequest = components["schemas"]["ExportBody"];
 
-/** One generation of one collection; `generation` null is the current one. */
+/** Client of one generation of one collection. A null generation means the current one. */
 export class Client {
   constructor(
     readonly collection: string,
@@ -168,12 +172,12 @@ export class Client {
     return this.get(`/items/${id}/neighbors`, parameters, signal);
   }
 
-  /** The items that pass, page by page. */
+  /** Return one page of the items that match a request. */
   query(body: components["schemas"]["QueryBody"], signal?: AbortSignal): Promise<QueryPage> {
     return fetchJson(this.url("/items/query", {}), postOptions(body, signal));
   }
 
-  /** These items, in any order. */
+  /** Return the items with these ids, in any order. */
   async itemsByIds(ids: number[], signal?: AbortSignal): Promise<Item[]> {
     const items: Item[] = [];
     for (let cursor: string | null = null; items.length < ids.length; ) {
@@ -185,7 +189,7 @@ export class Client {
     return items;
   }
 
-  /** For each of many structures or names the item that it is, and the most similar one. */
+  /** Return a row for each structure or name: the item it identifies and the most similar item. */
   searchBatch(structures: components["schemas"]["SearchBatchBody"]["structures"], signal?: AbortSignal): Promise<SearchRow[]> {
     const { headers, ...options } = postOptions({ structures, limit: 1 }, signal);
     const ndjsonOptions = { ...options, headers: { ...headers, Accept: "application/x-ndjson" } };
@@ -199,54 +203,57 @@ export class Client {
     return fetchJson(this.url("/search", {}), postOptions(body, signal));
   }
 
-  /** Pairs of neighbours that differ much in a property, and their items. */
+  /** Return pairs of neighbors with a large difference in a property, and their items. */
   cliffs(parameters: Parameters, signal?: AbortSignal): Promise<CliffsPage> {
     return this.get("/cliffs", parameters, signal);
   }
 
-  /** All items in clusters, the largest first. */
+  /** Return one page of clusters, the largest first. */
   clusters(parameters: Parameters, signal?: AbortSignal): Promise<ClustersPage> {
     return this.get("/clusters", parameters, signal);
   }
 
-  /** What the members of a cluster share. */
+  /** Return the maximum common substructure of the members of a cluster. */
   mcs(cluster: number, parameters: Parameters, signal?: AbortSignal): Promise<McsReply> {
     return this.get(`/clusters/${cluster}/mcs`, parameters, signal);
   }
 
-  /** Where its picture is. */
-  coreDepiction(cluster: number, parameters: Parameters, size: Size): string {
+  /** Return the URL of the depiction of that substructure. */
+  mcsDepictionUrl(cluster: number, parameters: Parameters, size: Size): string {
     return this.url(`/clusters/${cluster}/mcs.svg`, { ...parameters, ...size });
   }
 
-  /** The cluster of an item. */
+  /** Return the cluster that contains an item. */
   async clusterOf(id: number, parameters: Parameters, signal?: AbortSignal): Promise<Cluster> {
     return (await this.get<ItemClusterReply>(`/items/${id}/cluster`, parameters, signal)).cluster;
   }
 
-  /** Where all items lie on a map, as JSON Lines. */
+  /** Return the coordinates of all items on the map, as JSON Lines. */
   map(parameters: Parameters, signal?: AbortSignal): Promise<string> {
     const ndjsonOptions = { signal, headers: { Accept: "application/x-ndjson" } };
     return request(this.url("/map", parameters), ndjsonOptions, (response) => response.text());
   }
 
-  /** A diverse part of everything, or of what is found. */
+  /** Pick a diverse subset of the collection or of the items that match a request. */
   pick(body: components["schemas"]["PickBody"], signal?: AbortSignal): Promise<PickReply> {
     return fetchJson(this.url("/pick", {}), postOptions(body, signal));
   }
 
-  /** Fewest edges between two items, then the largest minimum similarity; null if they are far apart. */
+  /**
+   * Return the path with the fewest edges, among these the one with the largest minimum similarity; null if the items
+   * are too far apart.
+   */
   async path(from: number, to: number, min_similarity: number, signal?: AbortSignal): Promise<Step[] | null> {
     return (await this.get<PathReply>("/paths", { from, to, min_similarity }, signal)).path;
   }
 
-  /** How similar two items are, if an edge joins them. */
+  /** Return the similarity of two items; null if no edge joins them. */
   async edgeSimilarity(a: number, b: number, signal?: AbortSignal): Promise<number | null> {
     const { path } = await this.get<PathReply>("/paths", { from: a, to: b, max_hops: 1 }, signal);
     return path?.[1]?.similarity ?? null;
   }
 
-  /** What hangs together, the largest first. */
+  /** Return one page of connected components, the largest first. */
   components(
     parameters: { min_similarity: number; cursor: string | null },
     signal?: AbortSignal,
@@ -254,47 +261,47 @@ export class Client {
     return this.get("/components", parameters, signal);
   }
 
-  /** One of these, and what it falls into. */
+  /** Return a connected component and the components it splits into as the threshold rises. */
   component(id: number, min_similarity: number, signal?: AbortSignal): Promise<ComponentReply> {
     return this.get(`/components/${id}`, { min_similarity, limit: 1 }, signal);
   }
 
-  /** Records that were not kept, in input order. */
+  /** Return one page of rejected records, in input order. */
   rejections(parameters: { limit: number; cursor: string | null }, signal?: AbortSignal): Promise<RejectionsPage> {
     return this.get("/rejections", parameters, signal);
   }
 
-  /** How similar items are that lie so many edges apart. */
+  /** Return the mean similarity of item pairs by their distance in edges. */
   async hops(signal?: AbortSignal): Promise<Hop[]> {
     return (await this.get<HopsReply>("/hops", {}, signal)).hops;
   }
 
-  /** The analyses of it that were made. */
+  /** Return the available reports about the collection. */
   async reports(signal?: AbortSignal): Promise<ReportSummary[]> {
     return (await this.get<ReportsReply>("/reports", {}, signal)).reports;
   }
 
-  /** Where a report's charts are. */
+  /** Return the URL of the charts of a report. */
   chartsUrl(report: string): string {
     return this.url(`/reports/${encodeURIComponent(report)}.svg`, {});
   }
 
-  /** What a trainer would take for similar to an item. */
+  /** Sample the positive set of an item, as a trainer would. */
   positives(id: number, parameters: { policy: string; k: number; seed: number }, signal?: AbortSignal): Promise<PositivesReply> {
     return this.get(`/items/${id}/positives`, parameters, signal);
   }
 
-  /** A selection, as a file. */
+  /** Export items or edges as a file. */
   export(body: ExportRequest, signal?: AbortSignal): Promise<Blob> {
     return request(this.url("/export", {}), postOptions(body, signal), (response) => response.blob());
   }
 
-  /** Where an item's picture is, as it lies alone or as another structure does, with what both share or not marked. */
+  /** Return the URL of an item's depiction, optionally aligned with another structure. */
   depictionUrl(item: { id: number }, size: Size, alignment: Alignment | null = null): string {
     return this.url(`/items/${item.id}/depiction.svg`, { ...size, ...alignmentParameters(alignment) });
   }
 
-  /** Where a structure's picture is, alone or compared with another structure. */
+  /** Return the URL of a structure's depiction, optionally aligned with another structure. */
   structureDepictionUrl(smiles: string, size: Size, alignment: Alignment | null = null): string {
     return this.url("/structure.svg", { smiles, ...size, ...alignmentParameters(alignment) });
   }

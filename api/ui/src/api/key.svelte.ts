@@ -1,18 +1,18 @@
 const NAME = "graphkin.key";
 
 /**
- * The key that the API is asked with, where it asks for one. It is kept for this tab, until that is closed, and stands in
- * no address.
+ * The API key of this browser tab. It is kept in the session storage until the tab is closed and never appears in a
+ * URL.
  */
 class ApiKey {
-  /** Whether the server refused to answer without one, or with the one that is held. */
+  /** Whether the server rejected a request for lack of a valid key. */
   isRequired = $state(false);
 
   get value(): string | null {
     return sessionStorage.getItem(NAME);
   }
 
-  /** Begin anew with this one, or with none. */
+  /** Store another key, or remove it, and reload the page. */
   replace(text: string | null): void {
     if (text === null) sessionStorage.removeItem(NAME);
     else sessionStorage.setItem(NAME, text);
@@ -22,7 +22,7 @@ class ApiKey {
 
 export const key = new ApiKey();
 
-/** The headers of a request, and what goes with it. */
+/** Return the headers of a request with the API key added. */
 export function withAuthorization(headers: HeadersInit | undefined): Headers {
   const authorizedHeaders = new Headers(headers);
   if (key.value !== null) authorizedHeaders.set("Authorization", `Bearer ${key.value}`);

@@ -1,4 +1,4 @@
-// What the API replies, as far as the page reads it, by the names of its OpenAPI. `openapi.d.ts` is made by `make docs`.
+// Replies of the API that the page uses, by their names in the OpenAPI schema. `make docs` generates `openapi.d.ts`.
 
 import type { components, operations } from "./openapi";
 
@@ -40,6 +40,9 @@ export type SimilarItem = Schemas["SimilarItem"];
 export type Step = Schemas["Step"];
 export type StructureReply = Schemas["StructureReply"];
 
-/** The OpenAPI leaves open what a recipe holds; every one has a threshold, and one that drops pairs says its cap. */
+/**
+ * Manifest of a generation. The OpenAPI schema leaves the recipe open; every recipe has a threshold, and one that
+ * truncates pairs has a top-k limit.
+ */
 export type Manifest = Schemas["Manifest"] & { recipe: { threshold: number; top_k?: number } };
 export type CollectionDetail = Schemas["CollectionDetail"] & { manifest: Manifest };

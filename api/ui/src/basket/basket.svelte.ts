@@ -1,18 +1,19 @@
 import type { Client } from "../api/client";
 
-export const MAX_ITEMS = 10_000; // as many as the API is asked about at once
+/** Largest number of items in a basket: as many ids as one API request accepts. */
+export const MAX_ITEMS = 10_000;
 
-/** What somebody collects of one generation, in the order in which it came; this browser keeps it. */
+/** Items of one generation that the user collected, in that order. The browser stores them. */
 class Basket {
   ids: readonly number[] = $state.raw([]);
-  /** Why the last did not come in. */
+  /** Message if the last addition was refused; null otherwise. */
   refusal: string | null = $state(null);
 
   private key = "";
   private generation: string | null = null;
   private readonly idSet = $derived(new Set(this.ids));
 
-  /** The one of this generation, as it was left. */
+  /** Restore the basket of a generation from the browser's storage. */
   open(client: Client): void {
     this.key = `graphkin.basket.${client.collection}`;
     this.generation = client.generation;
@@ -29,7 +30,7 @@ class Basket {
     else this.add([id]);
   }
 
-  /** All of them, or if there are too many none. */
+  /** Add items, or none of them if the basket would become too large. */
   add(ids: readonly number[]): void {
     const all = [...new Set([...this.ids, ...ids])];
     const formatCount = (number: number) => number.toLocaleString("en");
@@ -53,7 +54,7 @@ class Basket {
     try {
       localStorage.setItem(this.key, JSON.stringify({ generation: this.generation, ids }));
     } catch {
-      // a browser that keeps nothing forgets it with the page
+      // The browser refuses to store data: the basket is lost when the page is closed.
     }
   }
 }

@@ -1,4 +1,7 @@
-/** Ids as a short text for an address: the steps between them, in order, seven bits a byte, in base64url. */
+/**
+ * Encode ids as a short text for a URL: the differences of the sorted ids as 7-bit variable-length integers in
+ * base64url.
+ */
 export function encodeIds(ids: Iterable<number>): string {
   const bytes: number[] = [];
   let previous = -1;
@@ -12,7 +15,7 @@ export function encodeIds(ids: Iterable<number>): string {
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** The ids of such a text; null if it is none. */
+/** Decode the ids of such a text; null if the text is malformed. */
 export function decodeIds(text: string): number[] | null {
   const ids: number[] = [];
   let [previous, step, shift] = [-1, 0, 0];

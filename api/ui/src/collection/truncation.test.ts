@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { truncation } from "./truncation";
 
-describe("the truncation of a list", () => {
+describe("the truncation note", () => {
   const recipe = { threshold: 0.4, top_k: 70 };
 
   it("counts stored, found and truncated pairs", () => {
@@ -12,7 +12,7 @@ describe("the truncation of a list", () => {
     expect(truncation({ stored: 7, truncated: 1 }, recipe)).toBe("7 of 8 pairs at or above 0.4 are stored (top-k 70); 1 is truncated.");
   });
 
-  it("is not told of a complete list, or where it is unknown", () => {
+  it("is null for a complete list and for an unknown count", () => {
     expect(truncation({ stored: 7, truncated: 0 }, recipe)).toBeNull();
     expect(truncation({ stored: 7, truncated: null }, recipe)).toBeNull();
   });

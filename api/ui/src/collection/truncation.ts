@@ -1,11 +1,11 @@
-/** Pairs of a collection, or of one item: those that are stored, and those that the top-k limit truncated. */
+/** Pair counts of a collection or of one item: stored pairs, and pairs that the top-k limit truncated. */
 interface Pairs {
   stored: number;
-  /** Null where they were not counted. */
+  /** Null if the truncated pairs were not counted. */
   truncated: number | null;
 }
 
-/** That a list of stored pairs is truncated; null where it is not, or nobody knows. */
+/** Return a sentence about the truncated pairs; null if no pair was truncated or the number is unknown. */
 export function truncation({ stored, truncated }: Pairs, recipe: { threshold: number; top_k?: number | null }): string | null {
   if (!truncated) return null;
   const formatCount = (value: number) => value.toLocaleString("en");

@@ -1,11 +1,15 @@
 import { key } from "../api/key.svelte";
 import { loadSvg, toDataUrl } from "./svgCache";
 
-/** Shows a picture in a tab of its own. The link does that, but where it takes a key, which browsers do not send. */
+/**
+ * Show a depiction in a new tab.
+ *
+ * A plain link does the same unless the server requires a key, which browsers do not send for links.
+ */
 export function openInNewTab(event: MouseEvent, url: string, alt: string): void {
   if (key.value === null) return;
   event.preventDefault();
-  const tab = open("about:blank"); // now: later it would be taken for what nobody asked for
+  const tab = open("about:blank"); // The tab must be opened now: browsers block tabs that open later than the click.
   if (tab === null) return;
   void loadSvg(url, new AbortController().signal, true).then((svg) => {
     const image = tab.document.createElement("img");

@@ -1,4 +1,4 @@
 import { SvelteSet } from "svelte/reactivity";
 
-/** Pictures that did not come but may yet: what asks for each of them again. */
+/** Retry functions of the depictions that failed for a temporary reason. */
 export const retries = new SvelteSet<() => void>();

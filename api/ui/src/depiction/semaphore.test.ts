@@ -3,7 +3,7 @@ import { Semaphore } from "./semaphore";
 
 const nextTask = () => new Promise((resolve) => setTimeout(resolve));
 
-/** Works that say when they begin, and end when they are told to. */
+/** Fake tasks that record when they start and finish when a test says so. */
 class FakeWork {
   readonly started: string[] = [];
   private readonly finishers = new Map<string, () => void>();
@@ -21,10 +21,10 @@ class FakeWork {
   }
 }
 
-describe("turns", () => {
+describe("a semaphore", () => {
   const signal = new AbortController().signal;
 
-  it("are taken by so many at a time, in order, by the urgent first", async () => {
+  it("runs a limited number of tasks at a time, in order, urgent ones first", async () => {
     const [semaphore, fakeWork] = [new Semaphore(2), new FakeWork()];
     const results = ["a", "b", "c", "d"].map((name) => semaphore.run(fakeWork.start(name), signal));
     results.push(semaphore.run(fakeWork.start("urgent"), signal, true));
@@ -35,7 +35,7 @@ describe("turns", () => {
     expect(await Promise.all(results)).toEqual(["a", "b", "c", "d", "urgent"]);
   });
 
-  it("are passed on by what fails", async () => {
+  it("releases the slot of a task that fails", async () => {
     const [semaphore, fakeWork] = [new Semaphore(1), new FakeWork()];
     const failure = semaphore.run(() => Promise.reject(new Error("no")), signal);
     void semaphore.run(fakeWork.start("next"), signal);
@@ -44,7 +44,7 @@ describe("turns", () => {
     expect(fakeWork.started).toEqual(["next"]);
   });
 
-  it("are not waited for by who has left", async () => {
+  it("drops a waiting task that is aborted", async () => {
     const [semaphore, fakeWork, controller] = [new Semaphore(1), new FakeWork(), new AbortController()];
     void semaphore.run(fakeWork.start("a"), signal);
     const abandoned = semaphore.run(fakeWork.start("left"), controller.signal);
@@ -57,7 +57,7 @@ describe("turns", () => {
     await expect(semaphore.run(fakeWork.start("late"), controller.signal)).rejects.toThrow("aborted");
   });
 
-  it("are passed on by who leaves just when it is theirs", async () => {
+  it("passes on the slot of a task that is aborted just when it gets the slot", async () => {
     const [semaphore, fakeWork, controller] = [new Semaphore(1), new FakeWork(), new AbortController()];
     void semaphore.run(fakeWork.start("a"), signal).then(() => controller.abort());
     const abandoned = expect(semaphore.run(fakeWork.start("left"), controller.signal)).rejects.toThrow("aborted");

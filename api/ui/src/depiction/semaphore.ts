@@ -1,4 +1,7 @@
-/** Lets only so many work at a time. The others wait for their turn: in front who is urgent, else behind all. */
+/**
+ * Runs at most a fixed number of tasks at a time. Others wait in order; an urgent task goes to the front of the
+ * queue.
+ */
 export class Semaphore {
   private readonly queue: (() => void)[] = [];
 

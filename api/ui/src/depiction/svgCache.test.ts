@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { withCaption, isComparisonTimeout, withoutAlignment } from "./svgCache";
 
-describe("a compared picture", () => {
-  it("has an address without the comparison", () => {
+describe("an aligned depiction", () => {
+  it("has a URL without the alignment", () => {
     const url = "/v1/collections/c/items/3/depiction.svg?width=300&height=210&highlight_smiles=C%2BC&mark=shared&generation=ab";
     expect(withoutAlignment(url)).toBe("/v1/collections/c/items/3/depiction.svg?width=300&height=210&generation=ab");
     expect(withoutAlignment(withoutAlignment(url)!)).toBeNull();
@@ -11,7 +11,7 @@ describe("a compared picture", () => {
     );
   });
 
-  it("says where the comparison took too long", () => {
+  it("shows a caption if the comparison took too long", () => {
     const timeoutSvg = "<svg><desc>comparison took too long (more than 2 s): nothing is marked</desc></svg>\n";
     expect(isComparisonTimeout(timeoutSvg)).toBe(true);
     expect(withCaption(timeoutSvg)).toMatch(/>comparison took too long<\/text><\/svg>$/);

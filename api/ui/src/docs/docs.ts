@@ -1,4 +1,4 @@
-/** The API's documentation: Swagger UI over /openapi.json, all of it from this server. */
+/** API documentation: Swagger UI for /openapi.json. All of its files come from this server. */
 
 import SwaggerUI from "swagger-ui-dist/swagger-ui-es-bundle.js";
 import "swagger-ui-dist/swagger-ui.css";

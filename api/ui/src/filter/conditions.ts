@@ -1,7 +1,10 @@
 import type { components } from "../api/openapi";
 import { exportNames, type PropertyKinds } from "../results/columns";
 
-/** What items pass of one property: a range of numbers, open where null, or a part of a text in any case. */
+/**
+ * Condition on one property: an inclusive range of numbers, open where null, or a text that the value contains in any
+ * case.
+ */
 export interface Condition {
   property: string;
   min: number | null;
@@ -11,12 +14,12 @@ export interface Condition {
 
 type Filter = components["schemas"]["Filter"];
 
-/** How the address says one: `["log P",1,null]`, `["class","acid"]`. */
+/** Format a condition for the address, for example `["log P",1,null]` or `["class","acid"]`. */
 export function formatCondition({ property, min, max, contains }: Condition): string {
   return JSON.stringify(contains === null ? [property, min, max] : [property, contains]);
 }
 
-/** What the address says; none where it says nothing that can be asked. */
+/** Parse a condition of the address. The list is empty if the text is malformed. */
 export function parseCondition(text: string): Condition[] {
   const parts = parseJson(text);
   if (!Array.isArray(parts) || typeof parts[0] !== "string") return [];
@@ -36,12 +39,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Nothing asked of it yet. */
+/** Whether a condition accepts every item. */
 export function isEmpty({ min, max, contains }: Condition): boolean {
   return min === null && max === null && !contains;
 }
 
-/** As the API takes them, for which properties are called as exports call them. */
+/** Convert conditions to filters of the API, which refers to properties by their export names. */
 export function toFilters(conditions: Condition[], properties: PropertyKinds): Filter[] {
   const names = exportNames(properties);
   return conditions.map(({ property, min, max, contains }) => ({

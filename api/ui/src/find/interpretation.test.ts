@@ -23,7 +23,7 @@ const SYNTAX =
   "SMILES Parse Error: syntax error while parsing: c1cO@; SMILES Parse Error: check for mistakes around position 5:; " +
   "SMILES Parse Error: Failed parsing SMILES 'c1cO@' for input: 'c1cO@'";
 
-/** Answers as the API would over four items. */
+/** Fake API client of a collection of four items. */
 class FakeClient {
   calls: string[] = [];
 
@@ -49,7 +49,7 @@ class FakeClient {
 
 const fakeClient = () => new FakeClient() as unknown as Client;
 
-describe("a text is read as", () => {
+describe("interpret", () => {
   it.each([
     [" CCO ", ["structure 0"]],
     ["CCCCC", ["structure new"]],
@@ -63,25 +63,25 @@ describe("a text is read as", () => {
     [`InChIKey=${KEY}`, ["inchikey 0"]],
     ["99", []],
     ["🧪", []],
-  ])("%j", async (text, expected) => {
+  ])("reads %j", async (text, expected) => {
     const { candidates, complaint } = await interpret(fakeClient(), "molecule", text);
     expect(candidates.map((candidate) => `${candidate.matchedBy} ${candidate.item?.id ?? "new"}`)).toEqual(expected);
     expect(complaint === null).toBe(expected.length > 0);
   });
 
-  it("no structure where the items are graphs", async () => {
+  it("never reads a structure in a collection of graphs", async () => {
     const client = new FakeClient();
     const { candidates, complaint } = await interpret(client as unknown as Client, "graph", "CCO");
     expect([candidates, client.calls]).toEqual([[], ["name"]]);
     expect(complaint).toBe("Nothing here is named “CCO”.");
   });
 
-  it("up to 100 items of one name", async () => {
+  it("returns at most 100 items of one name", async () => {
     expect((await interpret(fakeClient(), "molecule", "everybody")).candidates).toHaveLength(100);
   });
 });
 
-describe("what is not understood", () => {
+describe("the complaint", () => {
   it.each([
     ["c1cO@", "Not a structure: syntax error around character 5, and nothing here is named “c1cO@”."],
     ["aspirin", "Nothing here is named “aspirin”, nor is it a SMILES or InChI."],
@@ -90,11 +90,11 @@ describe("what is not understood", () => {
     ["#99999", "There is no item 99999."],
     ["99999", "There is no item 99999, and nothing here is named “99999”."],
     ["BSYNRYMUTXBXSQ-UHFFFAOYSA-N", "Nothing here has this InChIKey: give a SMILES or InChI."],
-  ])("is explained in one sentence: %j", async (text, complaint) => {
+  ])("explains in one sentence why %j has no interpretation", async (text, complaint) => {
     expect(await interpret(fakeClient(), "molecule", text)).toEqual({ candidates: [], complaint });
   });
 
-  it("may be an InChIKey, where none are kept", async () => {
+  it("says that a collection has no InChIKeys", async () => {
     const client = new FakeClient();
     const withoutInchikeys = { items: ({ name }: { name?: string }) => (name ? [] : Promise.reject(new Failure(409, "", ""))) };
     const { complaint } = await interpret(Object.assign(client, withoutInchikeys) as unknown as Client, "molecule", KEY);
@@ -106,15 +106,15 @@ describe("what is not understood", () => {
     [SYNTAX.replace("syntax error", "extra open parentheses"), "extra open parentheses"],
     ["not a molecule: SMILES Parse Error: unclosed ring for input: 'C1C'", "unclosed ring"],
     ["Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4", "Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4"],
-  ])("is said at length by RDKit: %j", (message, shortText) => expect(shortenRdkitError(message)).toBe(shortText));
+  ])("contains the essence of RDKit's message %j", (message, shortText) => expect(shortenRdkitError(message)).toBe(shortText));
 
-  it("is not even asked about when it is too long", async () => {
+  it("rejects a text that is too long without asking the API", async () => {
     const client = new FakeClient();
     const { complaint } = await interpret(client as unknown as Client, "molecule", "C".repeat(20_000));
     expect([complaint, client.calls]).toEqual(["Too long: at most 10,000 characters are read.", []]);
   });
 
-  it("is told from an API that fails", async () => {
+  it("does not hide an API that fails", async () => {
     for (const status of [0, 500, 503]) {
       const failingClient = { structure: () => Promise.reject(new Failure(status, "No answer", "")), items: async () => [] };
       await expect(interpret(failingClient as unknown as Client, "molecule", "CCO")).rejects.toThrow(Failure);
@@ -122,7 +122,7 @@ describe("what is not understood", () => {
   });
 });
 
-describe("the address names", () => {
+describe("the address of an interpretation", () => {
   const addressTexts = async (kind: "molecule" | "graph", text: string) => {
     const client = kind === "molecule" ? fakeClient() : graphClient();
     const { candidates } = await interpret(client, kind, text);
@@ -137,7 +137,7 @@ describe("the address names", () => {
     } as unknown as Client;
   };
 
-  it("molecules by structure", async () => expect(await addressTexts("molecule", "ethanol")).toEqual(["CCO"]));
-  it("graphs by name", async () => expect(await addressTexts("graph", " ethanol ")).toEqual(["ethanol"]));
-  it("namesakes by id", async () => expect(await addressTexts("graph", "twin")).toEqual(["#2", "#3"]));
+  it("is the SMILES of a molecule", async () => expect(await addressTexts("molecule", "ethanol")).toEqual(["CCO"]));
+  it("is the name of a graph", async () => expect(await addressTexts("graph", " ethanol ")).toEqual(["ethanol"]));
+  it("is the id of an item whose name is not unique", async () => expect(await addressTexts("graph", "twin")).toEqual(["#2", "#3"]));
 });

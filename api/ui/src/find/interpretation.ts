@@ -2,26 +2,28 @@ import { type Client, Failure, type Alignment, type Size } from "../api/client";
 import type { Item, Kind } from "../api/replies";
 import { description } from "../results/item";
 
-/** One thing that a text may mean. `item` is null for a structure that the collection does not hold. */
+/** One possible meaning of a typed text. `item` is null for a structure that the collection does not contain. */
 export interface Interpretation {
   matchedBy: "structure" | "inchikey" | "name" | "id";
   smiles: string | null;
   item: Item | null;
 }
 
-/** What a text may mean, best first; and where it means nothing, why. */
+/** Possible meanings of a typed text, best first, and a complaint if there are none. */
 export interface Interpretations {
   candidates: Interpretation[];
   complaint: string | null;
 }
 
-/** Items of one name, or of one InChIKey: there may be more. */
+/** Largest number of items with one name or one InChIKey that are loaded. There may be more. */
 export const MAX_NAMESAKES = 100;
 const MAX_LENGTH = 10_000; // characters, as in the API
 const INCHIKEY = /^(?:InChIKey=)?([A-Z]{14}-[A-Z]{10}-[A-Z])$/;
 
 /**
- * Read a SMILES, InChI, InChIKey, name, or id (`17` or `#17`). Rejects only if the API fails, not for what it refuses.
+ * Interpret a text as a SMILES, InChI, InChIKey, name, or id (`17` or `#17`).
+ *
+ * Texts that the API rejects give a complaint. The promise rejects only if the API fails.
  */
 export async function interpret(client: Client, kind: Kind, text: string, signal?: AbortSignal): Promise<Interpretations> {
   const trimmed = text.trim();
@@ -46,24 +48,27 @@ export async function interpret(client: Client, kind: Kind, text: string, signal
   return { candidates, complaint: complaint(trimmed, byStructure instanceof Failure ? byStructure.message : null) };
 }
 
-/** How the address says a reading of `text`: by structure, else by a name that singles it out, else by id. */
+/**
+ * Return the text by which the address names an interpretation: its SMILES, else a name that is unique among the
+ * candidates, else `#id`.
+ */
 export function addressTextOf(reading: Interpretation, candidates: Interpretation[], text: string): string {
   if (reading.smiles !== null) return reading.smiles;
   const isUniqueName = candidates.filter((candidate) => candidate.matchedBy === "name").length === 1;
   return reading.matchedBy === "name" && isUniqueName ? text.trim() : `#${reading.item?.id}`;
 }
 
-/** Where the picture of a reading is, alone or compared with another structure. */
+/** Return the URL of the depiction of an interpretation, optionally aligned with another structure. */
 export function depictionUrlOf(client: Client, { item, smiles }: Interpretation, size: Size, alignment: Alignment | null = null): string {
   return item ? client.depictionUrl(item, size, alignment) : client.structureDepictionUrl(smiles ?? "", size, alignment);
 }
 
-/** What that picture shows, for who cannot see it. */
+/** Describe that depiction for screen readers. */
 export function descriptionOf({ item, smiles }: Interpretation): string {
   return item ? description(item) : `Structure of ${smiles}`;
 }
 
-/** The gist of what RDKit says of a structure, which repeats itself at length. */
+/** Return the essential part of an RDKit error message, which repeats itself at length. */
 export function shortenRdkitError(refusal: string): string {
   const position = /syntax error.*around position (\d+)/s.exec(refusal)?.[1];
   if (position !== undefined) return `syntax error around character ${position}`;
@@ -105,14 +110,17 @@ function noNameText(text: string): string {
   return `nothing here is named “${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
 }
 
-/** Why a text means nothing. What looks like a name is not told at which letter it stops to be a structure. */
+/** Explain why a text has no interpretation. A text that looks like a name gets no SMILES syntax error. */
 function complaint(text: string, refusal: string | null): string {
   if (refusal !== null && !looksLikeName(text)) return `Not a structure: ${shortenRdkitError(refusal)}, and ${noNameText(text)}.`;
   const firstPart = `N${noNameText(text).slice(1)}`;
   return refusal === null ? `${firstPart}.` : `${firstPart}, nor is it a SMILES or InChI.`;
 }
 
-/** Without brackets and signs that only structures have, and with a character that those have in brackets at most. */
+/**
+ * Whether a text looks like a name: it has none of the brackets and bond signs of structures, and it has a character
+ * that SMILES do not use outside of brackets.
+ */
 export function looksLikeName(text: string): boolean {
   return /^[^()[\]=#@\\/]*$/.test(text) && /[^-+.:%$~*\dBCNOPSFIbcnopslr]/u.test(text);
 }

@@ -6,21 +6,24 @@ import { nearestEdge } from "./nearestEdge";
 import { removeBackground } from "./svg";
 import { DOT_RADIUS, type Drawing, FADED_OPACITY, HEIGHT, QUERY_SCALE, FRAME_WIDTH, Underlay, WIDTH } from "./underlay";
 
-const MIN_LEGIBLE_WIDTH = 48; // pixels on the screen, from which on a node shows its picture
-const MAX_DEPICTIONS = 60; // in view, beyond which nodes are dots
-const LABEL_SIZE = 11; // pixels on the screen
-const DEPICTION_PAUSE = 80; // ms without a move, before pictures are asked for
-const POINTER_REACH = 5; // pixels from an edge at which it is pointed at
+const MIN_LEGIBLE_WIDTH = 48; // screen pixels; wider nodes show their depictions
+const MAX_DEPICTIONS = 60; // If more nodes are in view, all are drawn as dots.
+const LABEL_SIZE = 11; // screen pixels
+const DEPICTION_PAUSE = 80; // milliseconds without a move before depictions are loaded
+const POINTER_REACH = 5; // screen pixels between the pointer and a hovered edge
 const MARGIN = 30;
-const MAX_FIT_ZOOM = 1.6; // zoom, at most, where little is to be seen
-const PNG_SCALE = 2; // pixels of a picture file for one of the screen
-const MAX_PNG_SIZE = 8000; // pixels of a picture file, either way
-const CAPTION_INDENT = 10; // of what stands below it
+const MAX_FIT_ZOOM = 1.6; // largest zoom of `fit`, so that few nodes are not enlarged too much
+const PNG_SCALE = 2; // pixels of a PNG file for each screen pixel
+const MAX_PNG_SIZE = 8000; // pixels of a PNG file in either direction
+const CAPTION_INDENT = 10; // pixels between the left border and the caption
 
-/** What is pointed at, and where in a canvas of what size; `dot`: without a picture of its own. */
+/**
+ * Node or edge under the pointer, the position of the pointer and the size of the canvas, in screen pixels. `isDot`
+ * is true for a node without a depiction.
+ */
 export type PointerTarget = Point & { width: number; height: number } & ({ node: number; isDot: boolean } | { edge: number });
 
-/** What the graph asks of the page, and tells it. Nodes are places. */
+/** Callbacks of the canvas. Nodes are identified by their index. */
 export interface Listener {
   onTap: (index: number | null) => void;
   onHover: (target: PointerTarget | null) => void;
@@ -28,7 +31,12 @@ export interface Listener {
   titleOf: (index: number) => string;
 }
 
-/** The graph on the screen: pictures, names and gestures by Cytoscape.js, told what has changed, the rest under it. */
+/**
+ * The graph on the screen.
+ *
+ * Cytoscape.js draws depictions and labels and handles gestures. Edges, colored plates and dots are drawn on the
+ * underlay.
+ */
 export class GraphCanvas {
   private readonly cy: Core;
   private readonly darkScheme = matchMedia("(prefers-color-scheme: dark)");
@@ -38,8 +46,8 @@ export class GraphCanvas {
   private component: Int32Array = new Int32Array();
   private selectedIndex: number | null = null;
   private isLegible = false;
-  private readonly pendingDepictions = new Map<NodeSingular, AbortController>(); // whose pictures are on their way
-  private readonly objectUrls: string[] = []; // of pictures
+  private readonly pendingDepictions = new Map<NodeSingular, AbortController>(); // Requests for depictions in progress.
+  private readonly objectUrls: string[] = []; // Object URLs of loaded depictions, which must be revoked.
   private width: number;
   private height: number;
   private timer = 0;
@@ -83,12 +91,13 @@ export class GraphCanvas {
     this.cy.on("viewport", this.scheduleDepictions);
     this.cy.on("resize", this.handleResize);
     const { signal } = this.lifetime;
-    container.addEventListener("pointerenter", () => this.cy.resize(), { signal }); // or it would believe that it is where it was
+    // Cytoscape.js caches the position of its container, which may have moved since.
+    container.addEventListener("pointerenter", () => this.cy.resize(), { signal });
     container.addEventListener("pointerleave", this.handleLeave, { signal });
     this.darkScheme.addEventListener("change", this.updateStyle);
   }
 
-  /** Show these nodes there, all edges among them held. */
+  /** Show nodes at these positions, with all edges among them. */
   show({ nodes, edges }: Neighborhood, points: Point[]): void {
     const previousCount = this.nodes.length;
     this.releaseDepictions();
@@ -109,7 +118,7 @@ export class GraphCanvas {
     this.scheduleDepictions();
   }
 
-  /** Let only the first so many edges hold; nodes of no component fade. */
+  /** Show only the first edges, which are the most similar ones. Nodes without a component fade. */
   cut(edges: number, component: Int32Array): void {
     this.component = component;
     this.update({ edgeCount: edges });
@@ -125,7 +134,7 @@ export class GraphCanvas {
     this.cy.batch(() => this.nodes.forEach((node, nodeIndex) => setClass(node, "chosen", nodeIndex === index)));
   }
 
-  /** Bring a node into view, if it is not. */
+  /** Center a node unless it is in view. */
   reveal(index: number): void {
     const node = this.nodes[index];
     if (node === undefined) return;
@@ -133,13 +142,13 @@ export class GraphCanvas {
     if (isOutside(this.cy.extent(), x, y, 0)) this.cy.center(node);
   }
 
-  /** Mark the way from place to place. */
+  /** Highlight a path, given as node indices. */
   trace(path: number[]): void {
     this.update({ path });
     this.cy.batch(() => this.nodes.forEach((node, index) => setClass(node, "on-path", path.includes(index))));
   }
 
-  /** Everything in view, but nothing enlarged beyond reason. */
+  /** Zoom to fit all nodes into view, but not closer than `MAX_FIT_ZOOM`. */
   fit(): void {
     this.cy.fit(undefined, MARGIN);
     if (this.cy.zoom() <= MAX_FIT_ZOOM) return;
@@ -152,10 +161,15 @@ export class GraphCanvas {
     this.cy.zoom({ level: this.cy.zoom() * factor, renderedPosition: middle });
   }
 
-  /** All of it, as it is drawn at this moment, and under it a drawing that is as wide as it is told. */
+  /**
+   * Render the whole graph as it is drawn now, with a caption below it.
+   *
+   * @param captionOf - renders the caption for a width in screen pixels.
+   */
   async png(background: string, captionOf: (width: number) => { svg: string; height: number }): Promise<Blob> {
     const box = this.cy.elements().boundingBox();
-    const scale = Math.min(PNG_SCALE, MAX_PNG_SIZE / Math.max(box.w, box.h)) / devicePixelRatio; // by which it is multiplied
+    // Cytoscape.js multiplies this by devicePixelRatio.
+    const scale = Math.min(PNG_SCALE, MAX_PNG_SIZE / Math.max(box.w, box.h)) / devicePixelRatio;
     const nodes = await createImageBitmap(await this.cy.png({ output: "blob-promise", full: true, scale }));
     const pixelRatio = scale * devicePixelRatio;
     const { svg, height } = captionOf(Math.round(nodes.width / pixelRatio));
@@ -174,7 +188,7 @@ export class GraphCanvas {
     return context.canvas.convertToBlob();
   }
 
-  /** Where the nodes are now, after somebody may have dragged them. */
+  /** Return the current positions of the nodes, which the user may have dragged. */
   points(): Point[] {
     return this.nodes.map((node) => ({ ...node.position() }));
   }
@@ -185,7 +199,7 @@ export class GraphCanvas {
     this.darkScheme.removeEventListener("change", this.updateStyle);
     this.releaseDepictions();
     this.underlay.destroy();
-    this.cy.removeAllListeners(); // it goes on to measure its place when that has just changed
+    this.cy.removeAllListeners(); // Destroying an instance that was just resized would still measure its container.
     this.cy.destroy();
   }
 
@@ -219,21 +233,21 @@ export class GraphCanvas {
     this.cy.style(style(setColors));
   };
 
-  /** Cytoscape.js says so whenever an attribute changes, too: then nobody's view is to be lost. */
+  /** Cytoscape.js also reports a resize when an attribute changes. The view is then kept. */
   private readonly handleResize = (): void => {
     const [width, height] = [this.cy.width(), this.cy.height()];
     if (width !== this.width || height !== this.height) this.fit();
     [this.width, this.height] = [width, height];
   };
 
-  /** It is busy until all that is in view has been drawn. */
+  /** The container is marked busy until all depictions in view are drawn. */
   private readonly scheduleDepictions = (): void => {
     this.container.ariaBusy = "true";
     clearTimeout(this.timer);
     this.timer = setTimeout(this.updateDepictions, DEPICTION_PAUSE);
   };
 
-  /** Where nodes are large enough and few, those in view get their pictures; the others are dots. */
+  /** Load the depictions of the nodes in view if these are few and large enough. Otherwise draw all nodes as dots. */
   private readonly updateDepictions = (): void => {
     const box = this.cy.extent();
     const isVisible = this.nodes.map((node) => !isOutside(box, node.position("x"), node.position("y"), WIDTH));
@@ -252,7 +266,7 @@ export class GraphCanvas {
     this.updateBusy();
   };
 
-  /** A node whose picture does not come keeps its plate, and asks again after the next move. */
+  /** Load the depiction of a node. If it fails, the node stays empty, and the next move tries again. */
   private async loadDepiction(node: NodeSingular, address: string): Promise<void> {
     const controller = new AbortController();
     this.pendingDepictions.set(node, controller);
@@ -263,7 +277,7 @@ export class GraphCanvas {
     this.updateBusy();
   }
 
-  /** The address of a drawing that Cytoscape.js, which asks for it anew, has at once. */
+  /** Return an object URL of a depiction. The image is decoded already, so Cytoscape.js can load it at once. */
   private async loadObjectUrl(address: string, signal: AbortSignal): Promise<string> {
     const svg = removeBackground(await loadSvg(address, signal));
     signal.throwIfAborted();
@@ -273,7 +287,7 @@ export class GraphCanvas {
     return src;
   }
 
-  /** Nobody waits for the pictures of these nodes any longer. */
+  /** Abort all requests for depictions and revoke the object URLs. */
   private releaseDepictions(): void {
     this.pendingDepictions.forEach((controller) => controller.abort());
     this.pendingDepictions.clear();
@@ -285,10 +299,10 @@ export class GraphCanvas {
   }
 }
 
-/** An image of a drawing, at an address of its own. */
+/** Return a decoded image of an SVG. Its `src` is an object URL. */
 async function loadImage(svg: string): Promise<HTMLImageElement> {
   const image = new Image();
-  image.crossOrigin = "anonymous"; // as Cytoscape.js asks for it
+  image.crossOrigin = "anonymous"; // Cytoscape.js uses the same mode.
   image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   await image.decode();
   return image;
@@ -298,7 +312,7 @@ function isOutside({ x1, x2, y1, y2 }: BoundingBox12, x: number, y: number, marg
   return x < x1 - margin || x > x2 + margin || y < y1 - margin || y > y2 + margin;
 }
 
-/** Classes are compared first: setting one anew costs a restyling. */
+/** Set or remove a class. An unchanged class is skipped, because each change restyles the node. */
 function setClass(node: NodeSingular, name: string, needsDepiction: boolean): void {
   if (node.hasClass(name) !== needsDepiction) node.toggleClass(name, needsDepiction);
 }

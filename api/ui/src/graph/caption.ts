@@ -1,17 +1,17 @@
 import { escapeXml } from "./xml";
 
-/** What a picture that leaves the page says of itself. */
+/** Caption of an exported graph. */
 export interface Caption {
   lines: string[];
-  /** What the ends of the scale stand for, and its colours from one to the other; null where there is none. */
+  /** Color scale: the texts at its ends and its colors from one end to the other; null if there is no scale. */
   scale: { ends: [string, string]; stops: string[] } | null;
 }
 
 const LINE_HEIGHT = 18;
-const LETTER_WIDTH = 7; // as wide as most at most
+const LETTER_WIDTH = 7; // upper bound for most letters
 const SCALE_WIDTH = 120;
 
-/** As an SVG, as wide as that; and how high. */
+/** Render a caption as an SVG of a given width, and return its height too. */
 export function captionSvg({ lines, scale }: Caption, width: number, color: string): { svg: string; height: number } {
   const textLines = lines.flatMap((line) => wrapLine(line, Math.floor((width - LETTER_WIDTH) / LETTER_WIDTH)));
   const height = LINE_HEIGHT * (textLines.length + (scale ? 1 : 0)) + 10;
@@ -19,7 +19,7 @@ export function captionSvg({ lines, scale }: Caption, width: number, color: stri
   return { svg: `${svgStartTag(width, height, color)}${textElements.join("")}${scale ? scaleSvg(scale, LINE_HEIGHT * textLines.length) : ""}</svg>`, height };
 }
 
-/** Of at most so many letters, broken between words where there are any. */
+/** Split a line into pieces of at most so many letters, between words where possible. */
 function wrapLine(line: string, letters: number): string[] {
   const maxLetters = Math.max(letters, 10);
   return line.match(new RegExp(`.{1,${maxLetters}}(?:\\s|$)|.{1,${maxLetters}}`, "gu")) ?? [];
@@ -30,7 +30,7 @@ function svgStartTag(width: number, height: number, color: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif" font-size="12" fill="${color}">`;
 }
 
-/** Steps, which every program draws. */
+/** Render the color scale as rectangles, because every program draws those. */
 function scaleSvg({ ends, stops }: { ends: [string, string]; stops: string[] }, top: number): string {
   const stepWidth = SCALE_WIDTH / stops.length;
   const steps = stops.map((color, index) => `<rect x="${index * stepWidth}" y="${top + 22}" width="${stepWidth}" height="10" fill="${color}"/>`);

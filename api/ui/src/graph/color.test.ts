@@ -3,7 +3,7 @@ import { colorByComponent, colorByNumber, lighten, type ColorScheme, scaleColor,
 
 const parts = (color: string) => [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16) / 255);
 
-/** Relative luminance and contrast, as WCAG 2.2 defines them. */
+/** Relative luminance and contrast as defined by WCAG 2.2. */
 function luminance(color: string): number {
   const [red, green, blue] = parts(color).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
   return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
@@ -14,8 +14,8 @@ function contrast(a: string, b: string): number {
   return (lighter! + 0.05) / (darker! + 0.05);
 }
 
-describe("colours", () => {
-  it("tell the first clusters apart, and the rest from them", () => {
+describe("colors", () => {
+  it("distinguish the largest clusters from each other and from the rest", () => {
     const { nodes, components } = colorByComponent({
       component: Int32Array.from([0, 1, 0, 7, 8, -1]),
       sizes: [2, 2, 2, 2, 2, 2, 2, 2, 2],
@@ -26,7 +26,7 @@ describe("colours", () => {
     expect(components.length).toBe(7);
   });
 
-  it("of numbers get lighter, and are none where there is no number", () => {
+  it("get lighter with the number, and are null for a missing number", () => {
     const { nodes, range, missingCount } = colorByNumber([10, 0, null, "x", 5, NaN], "light");
     expect([range, missingCount]).toEqual([[0, 10], 3]);
     expect([nodes[2], nodes[3], nodes[5]]).toEqual([null, null, null]);
@@ -39,7 +39,7 @@ describe("colours", () => {
     [[], null],
     [[null, undefined], null],
     [[3, 3], [3, 3]],
-  ])("survive %j", (values, range) => {
+  ])("accept the values %j", (values, range) => {
     expect(colorByNumber(values, "dark").nodes).toHaveLength(values.length);
     expect(colorByNumber(values, "dark").range).toEqual(range);
   });
@@ -47,12 +47,12 @@ describe("colours", () => {
   it.each<[ColorScheme, string]>([
     ["light", "#ffffff"],
     ["dark", "#14171a"],
-  ])("are seen on %s paper from end to end", (colorScheme, background) => {
+  ])("have enough contrast with a %s background over the whole scale", (colorScheme, background) => {
     for (const color of scaleStops(colorScheme)) expect(contrast(color, background)).toBeGreaterThanOrEqual(3);
     expect(contrast(scaleColor(0, colorScheme), scaleColor(1, colorScheme))).toBeGreaterThan(3);
   });
 
-  it("are pale enough for what is drawn on them, and still differ", () => {
+  it("are distinct after lightening, and light enough for black structures", () => {
     for (const color of scaleStops("light")) expect(contrast(lighten(color), "#000000")).toBeGreaterThan(12);
     expect(new Set(scaleStops("light").map(lighten)).size).toBe(5);
   });

@@ -1,25 +1,27 @@
 import { interpolateViridis } from "d3-scale-chromatic";
 import type { Cut } from "./cut";
 
-// Okabe and Ito (2008): told apart with any kind of colour vision.
+// Okabe and Ito (2008): distinguishable with any kind of color vision.
 const CLUSTER_COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
-export const OTHER_COLOR = "#8a939c"; // alone, or of one of many small clusters
+/** Color of isolated items and of all clusters but the largest. */
+export const OTHER_COLOR = "#8a939c";
 
-/** What colours stand on. */
+/** Color scheme of the page. */
 export type ColorScheme = "light" | "dark";
 
-const VISIBLE_RANGE: Record<ColorScheme, [number, number]> = { light: [0, 0.58], dark: [0.35, 1] }; // of viridis: 3 to 1, as WCAG asks
-const WHITE_SHARE = 0.75; // of white
+// Part of viridis with a contrast of at least 3 to 1 with the background, as WCAG asks.
+const VISIBLE_RANGE: Record<ColorScheme, [number, number]> = { light: [0, 0.58], dark: [0.35, 1] };
+const WHITE_SHARE = 0.75; // share of white that `lighten` mixes in
 
-/** What a colour means. */
+/** Colors of the nodes and their meaning. */
 export interface Coloring {
-  /** Of each place; null, which is hollow, where it has no value. */
+  /** Color of each node; null, which is drawn hollow, for a missing value. */
   nodes: (string | null)[];
-  /** Of the largest clusters, where colours tell clusters apart. */
+  /** Colors of the largest clusters, largest first; empty if the colors stand for numbers. */
   components: string[];
-  /** Between which values the scale lies, where they tell numbers apart. */
+  /** Values at the ends of the scale; null if the colors stand for clusters or no item has a value. */
   range: [number, number] | null;
-  /** How many have no value. */
+  /** Number of items without a value. */
   missingCount: number;
 }
 
@@ -32,7 +34,7 @@ export function colorByComponent({ component, sizes }: Pick<Cut, "component" | "
   };
 }
 
-/** Numbers, among what else values may be: none. */
+/** Color items by a number. Values of other types and NaN count as missing. */
 export function colorByNumber(values: ArrayLike<unknown>, colorScheme: ColorScheme): Coloring {
   let [min, max, missingCount] = [Infinity, -Infinity, 0];
   for (let index = 0; index < values.length; index++) {
@@ -51,18 +53,18 @@ export function colorByNumber(values: ArrayLike<unknown>, colorScheme: ColorSche
   };
 }
 
-/** From 0 to 1, lighter all the way: the part of viridis of which both ends are seen on the paper. */
+/** Return the color of a fraction from 0 to 1: the larger, the lighter. */
 export function scaleColor(fraction: number, colorScheme: ColorScheme): string {
   const [from, to] = VISIBLE_RANGE[colorScheme];
   return interpolateViridis(from + (to - from) * fraction);
 }
 
-/** Stops of the scale of `byNumber`, evenly. */
+/** Return five evenly spaced colors of the scale of `colorByNumber`. */
 export function scaleStops(colorScheme: ColorScheme): string[] {
   return [0, 0.25, 0.5, 0.75, 1].map((fraction) => scaleColor(fraction, colorScheme));
 }
 
-/** Light enough to draw structures on. */
+/** Mix a color with white, so that structures are legible on it. */
 export function lighten(color: string): string {
   const parts = [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16));
   return `#${parts.map((fraction) => Math.round(fraction + (255 - fraction) * WHITE_SHARE).toString(16).padStart(2, "0")).join("")}`;

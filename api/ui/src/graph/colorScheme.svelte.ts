@@ -3,7 +3,7 @@ import type { ColorScheme } from "./color";
 
 const darkQuery = new MediaQuery("(prefers-color-scheme: dark)");
 
-/** What the page is at this moment. */
+/** Return the current color scheme of the page. */
 export function colorScheme(): ColorScheme {
   return darkQuery.current ? "dark" : "light";
 }

@@ -10,7 +10,7 @@ const edges = (...rows: [number, number, number][]): Edges => ({
 
 const CHAIN = edges([0, 1, 0.9], [3, 4, 0.8], [4, 5, 0.8], [1, 2, 0.7], [2, 3, 0.5]);
 
-/** What hangs together, computed without union-find. */
+/** Reference implementation: connected components without union-find. */
 function naive(nodes: number, { source, target, similarity }: Edges, threshold: number): number[][] {
   let label = Array.from({ length: nodes }, (_, index) => index);
   for (let round = 0; round < nodes; round++)
@@ -31,11 +31,11 @@ describe("a cut", () => {
     [0.75, 3, [0, 0, -1, 1, 1, 1], [2, 3]],
     [0.85, 1, [0, 0, -1, -1, -1, -1], [2]],
     [1, 0, [-1, -1, -1, -1, -1, -1], []],
-  ])("at %d holds %d edges", (threshold, edgeCount, component, sizes) => {
+  ])("at %d keeps %d edges", (threshold, edgeCount, component, sizes) => {
     expect(cutAtThreshold(6, CHAIN, threshold)).toEqual({ edges: edgeCount, component: Int32Array.from(component), sizes });
   });
 
-  it("ranks by size, but the query's own first", () => {
+  it("ranks components by size, after the component of the query", () => {
     const result = cutAtThreshold(7, edges([1, 2, 0.9], [3, 4, 0.9], [4, 5, 0.9], [0, 6, 0.9]), 0.5);
     expect([...result.component]).toEqual([0, 2, 2, 1, 1, 1, 0]);
     expect(result.sizes).toEqual([2, 3, 2]);
@@ -62,6 +62,6 @@ describe("a cut", () => {
       cutAtThreshold(1000, graph, 0.5);
       return performance.now() - begin;
     });
-    expect(Math.min(...times)).toBeLessThan(100); // the others may have waited for other processes
+    expect(Math.min(...times)).toBeLessThan(100); // The slower runs may have waited for other processes.
   });
 });

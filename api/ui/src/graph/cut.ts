@@ -1,16 +1,16 @@
 import type { Edges } from "./neighborhood";
 
-/** What hangs together at a threshold. */
+/** The connected components at a threshold. */
 export interface Cut {
-  /** How many edges hold: the first so many. */
+  /** Number of edges that reach the threshold. They are the first ones, because edges are sorted by similarity. */
   edges: number;
-  /** The component of each place; -1 where no edge holds. */
+  /** Rank of the component of each node; -1 for a node without an edge. */
   component: Int32Array;
-  /** Members of each component: the query's own comes first if it has one, then the largest. */
+  /** Size of each component. The component of the query comes first if it has one, then the largest. */
   sizes: number[];
 }
 
-/** Recomputed with every move of the slider: union-find over the edges that hold. */
+/** Find the connected components at a threshold by union-find. This runs on every move of the slider. */
 export function cutAtThreshold(nodes: number, edges: Edges, threshold: number): Cut {
   const edgeCount = countAtLeast(edges.similarity, threshold);
   const parent = Int32Array.from({ length: nodes }, (_, index) => index);
@@ -28,7 +28,7 @@ export function cutAtThreshold(nodes: number, edges: Edges, threshold: number): 
   }
   const members = new Map<number, number>();
   for (let index = 0; index < nodes; index++) members.set(root(index), (members.get(root(index)) ?? 0) + 1);
-  // A root is its component's lowest place, so the query's own is place 0.
+  // A root is the lowest node of its component, so the root of the query's component is node 0.
   const components = [...members].filter(([, size]) => size > 1);
   components.sort(([rootA, size], [rootB, otherSize]) => Number(rootA > 0) - Number(rootB > 0) || otherSize - size || rootA - rootB);
   const ranks = new Map(components.map(([index], rank) => [index, rank]));
@@ -39,7 +39,7 @@ export function cutAtThreshold(nodes: number, edges: Edges, threshold: number): 
   };
 }
 
-/** How many similarities, descending, reach the threshold. */
+/** Count the similarities, sorted in descending order, that reach a threshold. */
 function countAtLeast(similarity: Float64Array, threshold: number): number {
   let [low, high] = [0, similarity.length];
   while (low < high) {

@@ -8,7 +8,7 @@ const STAR: Edges = {
   similarity: Float64Array.from([0.95, 0.9, 0.5, 0.4]),
 };
 
-/** Families of so many, all alike inside (0.7), and weakly (0.41) like one of each other family. */
+/** Families of similar nodes: 0.7 within a family, 0.41 with one node of each other family. */
 function families(number: number, members: number): Edges {
   const [source, target, similarity]: number[][] = [[], [], []];
   for (const inside of [true, false])
@@ -30,7 +30,7 @@ function families(number: number, members: number): Edges {
 const signal = new AbortController().signal;
 
 describe("a layout", () => {
-  it("has the query in the middle, and the most similar nearest to it", async () => {
+  it("puts the query in the middle and the most similar node nearest to it", async () => {
     const points = await layout(5, STAR, [], signal);
     expect(points[0]).toEqual({ x: 0, y: 0 });
     const distances = points.map(({ x, y }) => Math.hypot(x, y));
@@ -38,7 +38,7 @@ describe("a layout", () => {
     expect(distances.slice(1).every((distance) => distance > 60)).toBe(true);
   });
 
-  it("keeps apart what is only weakly similar", async () => {
+  it("separates families that are only weakly similar", async () => {
     const [number, members] = [40, 8];
     const points = await layout(number * members, families(number, members), [], signal);
     const family = (index: number) => Math.floor(index / members);
@@ -49,11 +49,11 @@ describe("a layout", () => {
     expect(strays.length).toBeLessThan(0.05 * points.length);
   });
 
-  it("is the same every time", async () => {
+  it("is deterministic", async () => {
     expect(await layout(5, STAR, [], signal)).toEqual(await layout(5, STAR, [], signal));
   });
 
-  it("puts who is new beside its neighbour, and leaves the others about there", async () => {
+  it("puts a new node near its neighbor and leaves the others almost in place", async () => {
     const before = await layout(4, { ...STAR, similarity: STAR.similarity.subarray(0, 3) }, [], signal);
     const after = await layout(5, STAR, before, signal);
     for (const [index, { x, y }] of before.entries())

@@ -7,16 +7,20 @@ export interface Point {
 }
 
 const STEPS = 200;
-const INCREMENTAL_STEPS = 80; // where most are in place already
-const COLLISION_START = 0.7; // of the steps, before which nodes pass through each other
-const MAX_LINKS_PER_NODE = 5; // edges of an item that pull it, its most similar: all of them would pull everything into one heap
-const TIME_SLICE = 12; // ms of work between two looks at the rest of the page
-const MIN_LINK_LENGTH = 110; // between centres, of the most similar
+const INCREMENTAL_STEPS = 80; // Steps if some nodes are placed already.
+const COLLISION_START = 0.7; // Fraction of the steps after which nodes stop passing through each other.
+// Only the most similar edges of a node pull it: all of them would pull everything into one heap.
+const MAX_LINKS_PER_NODE = 5;
+const TIME_SLICE = 12; // milliseconds of work before the page may respond to events
+const MIN_LINK_LENGTH = 110; // pixels between the centers of nodes with similarity 1
 const MAX_LINK_LENGTH = 200;
-const NODE_RADIUS = 48; // that a node keeps to itself
+const NODE_RADIUS = 48; // pixels around a node that other nodes avoid
 const QUERY_RADIUS = 66;
 
-/** Where nodes go: similar ones together, the query in the middle. Those that have a place keep about there. */
+/**
+ * Place nodes by a force simulation: similar nodes together, the query in the middle. Nodes with a known point stay
+ * close to it.
+ */
 export async function layout(
   nodes: number,
   edges: Edges,
@@ -52,7 +56,7 @@ export async function layout(
   return data.map(({ x = 0, y = 0 }) => ({ x, y }));
 }
 
-/** The edges that pull: the few most similar of either end. */
+/** Return the edges that pull nodes: for each node the few most similar ones. */
 function strongestLinks(nodes: number, { source, target, similarity }: Edges): { source: number; target: number; similarity: number }[] {
   const linkCounts = new Uint8Array(nodes);
   const strongest = [];
@@ -66,7 +70,7 @@ function strongestLinks(nodes: number, { source, target, similarity }: Edges): {
   return strongest;
 }
 
-/** Who is new begins near its most similar neighbour, at an angle of its own. */
+/** Start a new node near its most similar neighbor, at an angle that depends on its index. */
 function placeNearNeighbor(data: SimulationNodeDatum[], source: number, target: number): void {
   const [a, b] = [data[source]!, data[target]!];
   const [newNode, knownNode, index] = a.x === undefined ? [a, b, source] : [b, a, target];

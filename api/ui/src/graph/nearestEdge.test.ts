@@ -19,6 +19,6 @@ test.each([
   [{ x: 4, y: 5 }, 2, null],
   [{ x: -3, y: 0 }, 3, null],
   [{ x: 12, y: 12 }, 3, null],
-])("at %j of %d edges", (point, edgeCount, edge) => {
+])("the edge nearest to %j among the first %d", (point, edgeCount, edge) => {
   expect(nearestEdge(EDGES, edgeCount, POINTS, point, 2)).toBe(edge);
 });

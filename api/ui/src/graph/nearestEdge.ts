@@ -1,7 +1,7 @@
 import type { Point } from "./layout";
 import type { Edges } from "./neighborhood";
 
-/** The nearest of the first so many edges to a place, if it is as near as that. */
+/** Return the nearest of the first edges to a point; null if it is not closer than `maxDistance`. */
 export function nearestEdge({ source, target }: Edges, edgeCount: number, points: Point[], pointer: Point, maxDistance: number): number | null {
   let [nearest, minSquared] = [-1, maxDistance * maxDistance];
   for (let edge = 0; edge < edgeCount; edge++) {

@@ -14,7 +14,7 @@ const item = (id: number): Item => ({
   dropped: 0,
 });
 
-/** A ring in which everyone is joined to the 600 on either side; the nearer, the more similar. */
+/** Fake API client of a ring: each item has an edge to 600 items on either side, and closer ones come first. */
 const client = {
   async neighbors(id: number, { limit }: { limit: number }) {
     const offsets = Array.from({ length: 1200 }, (_, k) => (k % 2 ? 1 : -1) * ((k >> 1) + 1));
@@ -36,30 +36,31 @@ const stored = { matchedBy: "id" as const, smiles: "item 0", item: item(0) };
 const newStructure = { matchedBy: "structure" as const, smiles: "C", item: null };
 const REQUEST = { client, subject: stored, restrictedTo: null, minThreshold: 0.4, expanded: [] as Item[], additionalItems: [] as Item[] };
 
-describe("a neighbourhood", () => {
-  it("holds the query and its most similar neighbours, edges most similar first", async () => {
+describe("a neighborhood", () => {
+  it("holds the query and its most similar neighbors, with edges sorted by similarity", async () => {
     const { nodes, edges } = await loadNeighborhood(REQUEST, signal);
     expect(nodes.length).toBe(101);
     expect(nodes[0]?.item?.id).toBe(0);
     expect([...edges.similarity]).toEqual([...edges.similarity].sort((a, b) => b - a));
-    // Of the 1,200 edges of each, the client tells those from id to id: the first and the last have one.
+    // The fake export joins each item to the next id. Of their 1,200 edges, the first and the last item show one, the
+    // others two.
     expect(nodes.filter(({ moreCount }) => moreCount === 1200 - 1).map(({ item }) => item?.id).sort()).toEqual([0, 2999]);
     expect(nodes.filter(({ moreCount }) => moreCount === 1200 - 2).length).toBe(99);
   });
 
-  it("grows by an item that is named, and by a hundred for each time", async () => {
+  it("grows by an expanded item and 100 of its neighbors for each expansion", async () => {
     const { nodes } = await loadNeighborhood({ ...REQUEST, expanded: [item(0), item(1500), item(1500)] }, signal);
     expect(nodes.length).toBe(402);
     expect(new Set(nodes.map((node) => node.item?.id)).size).toBe(nodes.length);
   });
 
-  it("ends at the most that is shown, whoever else is named", async () => {
+  it("stops at the largest number of nodes", async () => {
     const expanded = [...Array.from({ length: 20 }, () => item(0)), item(1500), item(700)];
     const { nodes } = await loadNeighborhood({ ...REQUEST, expanded }, signal);
     expect(nodes.length).toBe(MAX_NODES);
   });
 
-  it("asks once for what is named often", async () => {
+  it("sends one request for an item that is expanded several times", async () => {
     let callCount = 0;
     const countingClient = { ...client, neighbors: (...parameters: [never]) => (callCount++, (client as any).neighbors(...parameters)) };
     const expanded = [item(7), item(1500), item(7), item(7)];
@@ -67,18 +68,18 @@ describe("a neighbourhood", () => {
     expect([callCount, nodes.length]).toEqual([3, 101 + 300 + 101]);
   });
 
-  it("holds whoever else is wanted", async () => {
+  it("holds additional items", async () => {
     const { nodes } = await loadNeighborhood({ ...REQUEST, additionalItems: [item(2000)] }, signal);
     expect(nodes.map((node) => node.item?.id)).toContain(2000);
   });
 
-  it("is of some items only, where these are named", async () => {
+  it("holds only the given items if it is restricted to them", async () => {
     const restrictedTo = [item(5), item(0), item(9)];
     const { nodes } = await loadNeighborhood({ ...REQUEST, subject: { ...stored, item: item(5) }, restrictedTo }, signal);
     expect(nodes.map((node) => node.item?.id)).toEqual([5, 0, 9]);
   });
 
-  it("of a new structure is what a search finds, joined to it", async () => {
+  it("of a new structure holds its search hits, joined to it", async () => {
     const { nodes, edges } = await loadNeighborhood({ ...REQUEST, subject: newStructure }, signal);
     expect(nodes.map((node) => [node.item?.id, node.similarity])).toEqual([[undefined, null], [5, 0.9], [9, 0.8]]);
     expect(edges.source.length).toBe(3);

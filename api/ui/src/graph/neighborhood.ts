@@ -4,32 +4,33 @@ import type { Interpretation } from "../find/interpretation";
 import type { ComparedItem } from "../results/item";
 
 export const MAX_NODES = 1000;
-export const MAX_EDGES = 5000; // drawn: the most similar
-const EXPANSION_SIZE = 100; // neighbours that an item brings at a time
+/** Largest number of edges that are drawn: the most similar ones. */
+export const MAX_EDGES = 5000;
+const EXPANSION_SIZE = 100; // neighbors that each expansion adds
 
-/** Nodes by place, the query at place 0. */
+/** Nodes of the graph, with the query at index 0, and the edges among them. */
 export interface Neighborhood {
   nodes: Node[];
-  /** All stored edges among the nodes, and those of a query that is not stored. */
+  /** All stored edges among the nodes, and the search hits of a query that is not stored. */
   edges: Edges;
 }
 
 export interface Node {
   /** Null for a query that is not stored. */
   item: Item | null;
-  /** To the query; null if there is no edge between them. */
+  /** Similarity to the query; null if no edge joins them. */
   similarity: number | null;
-  /** How many stored neighbours are not among the nodes. */
+  /** Number of stored neighbors that are not among the nodes. */
   moreCount: number;
 }
 
-/** A node as it is compared with the query, which is null itself. */
+/** Return a node for comparison with the query; null for the query itself. */
 export function comparedNode(nodes: Node[], index: number | null): ComparedItem | null {
   const node = index ? nodes[index] : undefined;
   return node?.item ? { item: node.item, similarity: node.similarity } : null;
 }
 
-/** Edges between places, as parallel arrays, most similar first. */
+/** Edges between node indices as parallel arrays, sorted by descending similarity. */
 export interface Edges {
   source: Int32Array;
   target: Int32Array;
@@ -39,19 +40,19 @@ export interface Edges {
 export interface NeighborhoodRequest {
   client: Client;
   subject: Interpretation;
-  /** Only these, the subject first, and `others`; null is what lies around it. */
+  /** Items to show, the subject first; null shows the neighborhood of the subject. */
   restrictedTo: Item[] | null;
-  /** The stored τ. */
+  /** Stored threshold. */
   minThreshold: number;
-  /** Whose neighbours are wanted besides the query's own; 100 more for each time that one is named. */
+  /** Items whose neighbors are added too. Each occurrence of an item adds 100 more. */
   expanded: Item[];
-  /** Who else is wanted. */
+  /** Further items to include, such as those on a path. */
   additionalItems: Item[];
 }
 
 type Edge = [source: number, target: number, similarity: number];
 
-/** What lies around a query: the most similar of each item that is expanded. */
+/** Load the neighborhood of a query: the most similar neighbors of the query and of each expanded item. */
 export async function loadNeighborhood(request: NeighborhoodRequest, signal: AbortSignal): Promise<Neighborhood> {
   const { client, subject, restrictedTo, expanded, additionalItems } = request;
   const hits = subject.item === null ? await search(request, signal) : [];
@@ -74,7 +75,7 @@ async function search({ client, subject, minThreshold }: NeighborhoodRequest, si
   return (await client.search(body, signal)).hits;
 }
 
-/** Adds an item, and its most similar neighbours that are not there yet. */
+/** Add an item, and up to `count` of its most similar neighbors that are not included yet. */
 async function addNeighbors(
   items: Map<number, Item>,
   item: Item,
@@ -85,7 +86,8 @@ async function addNeighbors(
   if (items.size >= MAX_NODES) return;
   items.set(item.id, item);
   const maxNew = Math.min(MAX_NODES - items.size, count);
-  const limit = Math.min(items.size + count, MAX_NODES); // enough, even if all who are there are among them
+  // This suffices even if all included items are among the neighbors.
+  const limit = Math.min(items.size + count, MAX_NODES);
   const page = await client.neighbors(item.id, { min_similarity: null, limit, cursor: null }, signal);
   const newItems = page.neighbors.filter((each) => !items.has(each.item.id)).slice(0, maxNew);
   for (const each of newItems) items.set(each.item.id, each.item);
@@ -95,7 +97,7 @@ async function edgesAmong(client: Client, ids: number[], signal: AbortSignal): P
   return (await client.export({ ids, what: "edges", format: "csv" }, signal)).text();
 }
 
-/** Edges of a CSV file: source, target, similarity. */
+/** Parse edges of a CSV file with the columns source, target, similarity. */
 function parseEdges(csv: string, indexOfItem: Map<number | undefined, number>): Edge[] {
   const lines = csv.trimEnd().split("\n").slice(1);
   return lines.map((line) => {

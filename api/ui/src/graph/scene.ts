@@ -6,37 +6,37 @@ import type { ComparedItem } from "../results/item";
 import { layout, type Point } from "./layout";
 import { loadNeighborhood, type Neighborhood } from "./neighborhood";
 
-/** What the address asks the graph to show; items as `exactly` says them. */
+/** State of the graph, as the address describes it. Items are given as `exactAddressOf` writes them. */
 export interface SceneRequest {
   client: Client;
   kind: Kind;
   subject: Interpretation;
-  /** Only these, the subject first; null is what lies around it. */
+  /** Items to show, the subject first; null shows the neighborhood of the subject. */
   restrictedTo: Item[] | null;
-  /** The stored τ. */
+  /** Stored threshold. */
   minThreshold: number;
   expanded: string[];
-  /** A path from there, or from the query. */
+  /** Start of a path; null starts at the query. */
   from: string | null;
   to: string | null;
-  /** What every step of the path must reach. */
+  /** Least similarity of each step of the path. */
   minSimilarity: number;
 }
 
-/** A path between two items; no steps where there is none. Each is as similar as said to the one before. */
+/** A path between two items, without steps if there is none. Each step holds its similarity to the previous one. */
 export interface Route {
   from: Item;
   to: Item;
   steps: ComparedItem[];
 }
 
-/** A neighbourhood, where its nodes are, and a path through it. */
+/** A neighborhood with the positions of its nodes, and a path through it. */
 export interface Scene extends Neighborhood {
   points: Point[];
   route: Route | null;
 }
 
-/** What was shown before keeps its place. */
+/** Load a scene. Nodes of the previous scene stay where they are. */
 export async function loadScene(request: SceneRequest, previous: Scene | null, signal: AbortSignal): Promise<Scene> {
   const { client, kind, subject, restrictedTo, minThreshold } = request;
   const itemPromises = new Map(previous?.nodes.map(({ item }) => [item && exactAddressOf(item), Promise.resolve(item)]));

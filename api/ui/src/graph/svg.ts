@@ -4,22 +4,22 @@ import type { Point } from "./layout";
 import { FADED_OPACITY, edgeOpacity, edgeWidth } from "./underlay";
 import { escapeXml } from "./xml";
 
-/** A node as it is drawn in a file. */
+/** A node of an exported graph. */
 export interface DrawnNode extends Point {
   width: number;
   height: number;
   title: string;
-  /** Null is hollow. */
+  /** Null draws a hollow node. */
   color: string | null;
   isFaded: boolean;
-  /** The SVG that shows it. */
+  /** SVG of the depiction. */
   depictionSvg: string;
 }
 
-/** An edge between two places, and how strong it is, 0 to 1. */
+/** An edge between two node indices, with its similarity from 0 to 1. */
 export type DrawnEdge = [source: number, target: number, similarity: number];
 
-/** What it is drawn on and with. */
+/** CSS colors of the background, of text and of edges. */
 export interface Palette {
   background: string;
   text: string;
@@ -28,9 +28,9 @@ export interface Palette {
 
 const MARGIN = 40;
 const ROOT = /<svg\b[^>]*\bviewBox=(["'])(.*?)\1[^>]*>([\s\S]*)<\/svg>/;
-const BACKGROUND = /<rect style='opacity:1.0;fill:#FFFFFF;stroke:none'[^>]*>\s*<\/rect>/; // as RDKit writes it
+const BACKGROUND = /<rect style='opacity:1.0;fill:#FFFFFF;stroke:none'[^>]*>\s*<\/rect>/; // RDKit writes this background.
 
-/** The graph as an SVG file: pictures stay drawings, not pixels. */
+/** Render a graph as an SVG file. Depictions stay vector graphics. */
 export function graphSvg(nodes: DrawnNode[], edges: DrawnEdge[], caption: Caption, palette: Palette): string {
   const left = Math.min(...nodes.map((node) => node.x - node.width / 2)) - MARGIN;
   const top = Math.min(...nodes.map((node) => node.y - node.height / 2)) - MARGIN;
@@ -52,7 +52,7 @@ export function graphSvg(nodes: DrawnNode[], edges: DrawnEdge[], caption: Captio
   ].join("");
 }
 
-/** What hides nothing of what it lies on. */
+/** Remove the white background of a depiction, so that the color below shows. */
 export function removeBackground(depictionSvg: string): string {
   return depictionSvg.replace(BACKGROUND, "");
 }

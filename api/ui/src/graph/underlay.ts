@@ -3,40 +3,44 @@ import { lighten } from "./color";
 import type { Point } from "./layout";
 import { type Edges, MAX_EDGES } from "./neighborhood";
 
-export const WIDTH = 72; // of a node
+/** Width of a node, in the unit of layout points. */
+export const WIDTH = 72;
 export const HEIGHT = 54;
-export const QUERY_SCALE = 1.4; // the query
-export const FRAME_WIDTH = 3; // of a plate, around the picture on it
-export const DOT_RADIUS = 18; // radius of a node without a picture
-const MIN_DOT_RADIUS = 5; // pixels
+/** Factor by which the query is larger than other nodes. */
+export const QUERY_SCALE = 1.4;
+/** Width of the frame around a depiction. */
+export const FRAME_WIDTH = 3;
+/** Radius of a node that is drawn as a dot. */
+export const DOT_RADIUS = 18;
+const MIN_DOT_RADIUS = 5; // device-independent pixels on the screen
 export const FADED_OPACITY = 0.2;
-const WIDTH_CLASS = 0.05; // of similarity: edges of one class are equally wide
-const MAX_EDGE_OPACITY = 0.45; // how much of what is under it an edge hides
+const WIDTH_CLASS = 0.05; // step of similarity: edges within one step are equally wide
+const MAX_EDGE_OPACITY = 0.45; // opacity of edges if they are few
 const MIN_EDGE_OPACITY = 0.12;
-const MANY_EDGES = 500; // edges, beyond which each is lighter
-const MIN_EDGE_WIDTH = 0.5; // pixels that an edge is wide, however far away it is
-const PATH_WIDTH = 6; // how wide a path is
+const MANY_EDGES = 500; // Beyond this number of edges, each is lighter.
+const MIN_EDGE_WIDTH = 0.5; // screen pixels, at any zoom
+const PATH_WIDTH = 6; // width of a highlighted path
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
-/** Equally wide edges: those from one place in the list to another. */
+/** Consecutive edges of equal width: the half-open range of indices `from` to `to`. */
 export interface Stroke {
   width: number;
   from: number;
   to: number;
 }
 
-/** How wide an edge is, in the nodes' unit. */
+/** Return the width of an edge in the unit of layout points. */
 export function edgeWidth(similarity: number): number {
   return 0.5 + 6.5 * similarity ** 3;
 }
 
-/** How much each of so many edges hides. */
+/** Return the opacity of each of so many edges. */
 export function edgeOpacity(edges: number): number {
   return Math.max(MIN_EDGE_OPACITY, MAX_EDGE_OPACITY * Math.min(1, MANY_EDGES / edges));
 }
 
-/** The first so many edges in few strokes, the widest first. */
+/** Group the first edges into few strokes, the widest first. */
 export function strokes(similarity: Float64Array, edgeCount: number): Stroke[] {
   const result: Stroke[] = [];
   for (let from = 0, to = 0; from < edgeCount; from = to) {
@@ -47,24 +51,28 @@ export function strokes(similarity: Float64Array, edgeCount: number): Stroke[] {
   return result;
 }
 
-/** What is drawn, by place. */
+/** Everything that the underlay draws. Arrays have one entry per node or edge. */
 export interface Drawing {
   edges: Edges;
-  /** How many of the edges hold: the first so many. */
+  /** Number of edges to draw, counted from the most similar one. */
   edgeCount: number;
   path: number[];
-  /** The edge that is pointed at. */
+  /** Index of the edge under the pointer. */
   hoveredEdge: number | null;
-  /** Null is hollow. */
+  /** Color of each node; null draws a hollow node. */
   colors: (string | null)[];
-  /** Whether nodes have no pictures. */
+  /** Whether nodes are drawn as dots, without depictions. */
   hasDots: boolean;
   isFaded: (index: number) => boolean;
 }
 
-/** Edges, and the nodes' coloured plates or dots, on a canvas of its own under Cytoscape.js, which draws each element apart. */
+/**
+ * Canvas below Cytoscape.js that draws edges and the colored plates or dots of nodes.
+ *
+ * Cytoscape.js draws each element separately, which is too slow for thousands of edges.
+ */
 export class Underlay {
-  /** Of edges, of what is meant, and of what has no colour. */
+  /** CSS colors of edges, of highlights, and of hollow nodes. */
   palette: [edge: string, accent: string, background: string] = ["gray", "gray", "white"];
 
   private readonly canvas = document.createElement("canvas");
@@ -80,7 +88,7 @@ export class Underlay {
     cy.on("viewport resize position", this.requestPaint);
   }
 
-  /** Draws in the frame that comes, in which Cytoscape.js draws too. */
+  /** Paint in the next animation frame, in which Cytoscape.js draws too. */
   readonly requestPaint = (): void => {
     this.frame ||= requestAnimationFrame(this.paintFrame);
   };
@@ -101,7 +109,7 @@ export class Underlay {
     this.paint(this.context, this.cy.extent());
   };
 
-  /** In the nodes' coordinates, as far as it can be seen in the box. */
+  /** Paint the part of the graph that is in the box, in layout coordinates. */
   paint(context: Context, box: BoundingBox12): void {
     const points = this.points();
     this.edges(context, box, points);
@@ -159,7 +167,8 @@ export class Underlay {
       context.fill();
       if (hasDots || color === null) context.stroke();
       if (hasDots) return;
-      context.fillStyle = color === null ? "#ffffff" : lighten(color); // what structures are drawn for
+      // Depictions are drawn in black, so they need a light background.
+      context.fillStyle = color === null ? "#ffffff" : lighten(color);
       context.fillRect(x - width / 2 + FRAME_WIDTH, y - height / 2 + FRAME_WIDTH, width - 2 * FRAME_WIDTH, height - 2 * FRAME_WIDTH);
     });
   }

@@ -4,7 +4,7 @@ import { parseEntries } from "./entries";
 const identifiers = (text: string, molecules = true) => parseEntries(text, molecules).map(({ identifiers }) => identifiers);
 
 describe("a list", () => {
-  it("is a structure or a name a line, and what it is called beside", () => {
+  it("has a structure or a name on each line, and an optional label behind a structure", () => {
     const text = "CCO ethanol\r\n\n InChI=1S/CH4/h1H4\nacetic acid\n";
     expect(parseEntries(text, true)).toEqual([
       { text: "CCO ethanol", label: "ethanol", identifiers: [{ smiles: "CCO" }, { name: "CCO ethanol" }] },
@@ -18,7 +18,7 @@ describe("a list", () => {
     expect(identifiers("a b\nc", false)).toEqual([[{ name: "a b" }], [{ name: "c" }]]);
   });
 
-  it("is a table with a header", () => {
+  it("may be a table with a header", () => {
     const text = 'Name,SMILES,mass\n"a, b",CCO,46\nc,C(,\n,,\n';
     expect(parseEntries(text, true)).toEqual([
       { text: "CCO", label: "a, b", identifiers: [{ smiles: "CCO" }] },
@@ -29,7 +29,7 @@ describe("a list", () => {
     expect(identifiers("name\tsmiles\nx\tCC\n", false)).toEqual([[{ name: "x" }]]);
   });
 
-  it("is an SD file", () => {
+  it("may be an SD file", () => {
     const block = (title: string) => `${title}\n  program\n\n  0  0  0  0  0  0            999 V2000\nM  END\n`;
     const text = `${block("one")}> <x>\n1\n\n$$$$\n${block("")}$$$$\n`;
     expect(parseEntries(text, true)).toEqual([

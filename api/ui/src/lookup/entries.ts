@@ -1,21 +1,21 @@
 import { dsvFormat } from "d3-dsv";
 
-/** One thing of a list: a structure or a name, as it was given, and what it was called beside. */
+/** One entry of a list: its text, the label beside it, and what it may identify. */
 export interface Entry {
   text: string;
   label: string | null;
-  /** What it may be, likeliest first. */
+  /** Possible identifiers, the likeliest first. */
   identifiers: Identifier[];
 }
 
-/** As the API takes a structure, or the name of an item. */
+/** A structure in a notation of the API, or the name of an item. */
 export type Identifier = { smiles: string } | { inchi: string } | { molblock: string } | { name: string };
 
 const MOLBLOCK_END = "M  END";
 const STRUCTURE_COLUMNS = ["smiles", "canonical_smiles", "isomeric_smiles", "structure", "inchi"];
 const NAME_COLUMNS = ["name", "names", "title", "compound", "id"];
 
-/** What a pasted text or a file holds: an SD file, a table with a header, or a structure or name a line. */
+/** Parse a pasted text or a file: an SD file, a table with a header, or lines with a structure or name each. */
 export function parseEntries(text: string, molecules: boolean): Entry[] {
   if (molecules && text.includes(MOLBLOCK_END)) return parseSdf(text);
   return parseTable(text, molecules) ?? parseLines(text, molecules);
@@ -31,7 +31,7 @@ function parseSdf(text: string): Entry[] {
   });
 }
 
-/** Null where there is no header that says which column it is. */
+/** Parse a table. Return null if no column title is known. */
 function parseTable(text: string, molecules: boolean): Entry[] | null {
   const [header = ""] = text.split("\n", 1);
   const separator = [",", ";", "\t"].find((each) => header.includes(each)) ?? ",";

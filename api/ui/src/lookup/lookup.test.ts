@@ -5,7 +5,7 @@ import { lookUpEntries } from "./lookup";
 
 const SYNTAX = "not a molecule: SMILES Parse Error: check for mistakes around position 2:; syntax error (given x)";
 
-/** Answers as the API would that can read C and O, and has no names. */
+/** Fake API client that reads SMILES of C and O and knows no names. */
 const client = {
   itemsByIds: async () => [],
   searchBatch: async (identifiers: Identifier[]) =>
@@ -20,8 +20,8 @@ async function outcomes(text: string, molecules = true) {
   return results.map(({ outcome, reason }) => [outcome, reason]);
 }
 
-describe("what becomes of an entry", () => {
-  it("that is a word and no structure: its name is not found", async () => {
+describe("an entry", () => {
+  it("that looks like a name has an unknown name", async () => {
     expect(await outcomes("aspirin\nacetic acid")).toEqual([
       ["unknownName", null],
       ["unknownName", null],
@@ -29,11 +29,11 @@ describe("what becomes of an entry", () => {
     expect(await outcomes("m16", false)).toEqual([["unknownName", null]]);
   });
 
-  it("that is a word and a structure: it is the structure", async () => {
+  it("that is a name and a SMILES counts as a structure", async () => {
     expect(await outcomes("CCO")).toEqual([["missing", null]]);
   });
 
-  it("that is a broken structure: it cannot be read, nor is it a name", async () => {
+  it("that is a broken SMILES is unreadable", async () => {
     expect(await outcomes("c1ccc(")).toEqual([["unreadable", expect.stringMatching(/, and no item has this name$/)]]);
     expect(await outcomes("smiles\naspirin")).toEqual([["unreadable", expect.not.stringContaining("name")]]);
   });

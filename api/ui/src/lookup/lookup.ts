@@ -3,26 +3,27 @@ import type { Item, SearchRow } from "../api/replies";
 import { shortenRdkitError, looksLikeName } from "../find/interpretation";
 import type { Entry, Identifier } from "./entries";
 
-export const MAX_ENTRIES = 10_000; // structures at once, as in the API
-const MAX_BODY_LENGTH = 1_500_000; // characters of one request
+/** Largest number of entries of a list, as in the API. */
+export const MAX_ENTRIES = 10_000;
+const MAX_BODY_LENGTH = 1_500_000; // characters of one request body
 
-/** What became of one entry of a list. */
+/** Result of looking up one entry of a list. */
 export interface LookupResult {
   entry: Entry;
   /**
-   * `found`: it is an item; `missing`: it is a structure, but no item; `unknownName`: it is a name that no item has;
-   * `unreadable`: it is neither.
+   * `found`: the entry is an item. `missing`: it is a structure that the collection does not contain. `unknownName`:
+   * it is a name that no item has. `unreadable`: it is neither.
    */
   outcome: "found" | "missing" | "unknownName" | "unreadable";
-  /** The item that it is, else the most similar one; null where nothing is compared. */
+  /** The item, or the most similar one; null if there is nothing to compare. */
   item: Item | null;
-  /** To that; null where it is a name's. */
+  /** Similarity to the most similar item; null for other outcomes. */
   similarity: number | null;
-  /** Why it could not be read. */
+  /** Why the entry is unreadable; null for other outcomes. */
   reason: string | null;
 }
 
-/** Looks all of them up, as far as the API reads them at once. */
+/** Look up all entries, in batches that fit into one request body each. */
 export async function lookUpEntries(client: Client, entries: Entry[], signal: AbortSignal): Promise<LookupResult[]> {
   const rows = await searchIdentifiers(client, entries.map(({ identifiers }) => identifiers[0]!), signal);
   const retryIndices = entries.flatMap(({ identifiers }, entryIndex) => (rows[entryIndex]!.error !== null && identifiers[1] ? [entryIndex] : []));
@@ -44,7 +45,7 @@ function toResult(entry: Entry, { id, error, hits }: SearchRow, items: Map<numbe
   return { entry, outcome: "missing", item, similarity: nearest?.similarity ?? null, reason: null };
 }
 
-/** A word that is no structure is a name. Else the structure is at fault. */
+/** An entry that looks like a name is an unknown name. Otherwise its structure is unreadable. */
 function classifyError({ text, identifiers }: Entry, error: string): Pick<LookupResult, "outcome" | "reason"> {
   const hasName = identifiers.some((identifier) => "name" in identifier);
   const hasStructure = identifiers.some((identifier) => !("name" in identifier));
@@ -52,7 +53,7 @@ function classifyError({ text, identifiers }: Entry, error: string): Pick<Lookup
   return { outcome: "unreadable", reason: hasName ? `${shortenError(error)}, and no item has this name` : shortenError(error) };
 }
 
-/** The gist of an error, which says at length what was given. */
+/** Shorten an error message and drop the quotation of the input. */
 function shortenError(error: string): string {
   return shortenRdkitError(error.replace(/ \(given .*$/s, ""));
 }

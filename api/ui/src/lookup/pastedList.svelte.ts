@@ -1,2 +1,2 @@
-/** The list that is looked up: too long for an address, and there as long as the page is. */
+/** Text of the list to look up. It is too long for the address, so it lives as long as the page. */
 export const pastedList = $state({ text: "" });

@@ -8,13 +8,13 @@ const POINTS: Points = {
   cluster: Int32Array.of(1, 1, 9, 2),
 };
 
-test("rows are read", () => {
+test("pointsOf parses rows", () => {
   const rows = '{"id":0,"x":0.5,"y":1.0,"value":null,"cluster":3}\n{"id":1,"x":0.0,"y":0.25,"value":7.5,"cluster":null}\n';
   const { x, y, value, cluster } = pointsOf(rows);
   expect([[...x], [...y], [...value], [...cluster]]).toEqual([[0.5, 0], [1, 0.25], [NaN, 7.5], [3, 0]]);
 });
 
-test("colours say least and most, and who has no value", () => {
+test("colorPoints reports the range of values and counts missing ones", () => {
   const { pixels, colors } = colorPoints(POINTS, true, "light");
   expect([colors.range, colors.missingCount]).toEqual([[2, 4], 1]);
   expect(new Set(pixels).size).toBe(4);
@@ -24,7 +24,7 @@ test("colours say least and most, and who has no value", () => {
   expect([clusters.sizes[0], clusters.sizes[1], clusters.colors.components.length]).toEqual([2, 1, 7]);
 });
 
-test("points are painted where they are seen, and not beside the picture", () => {
+test("paint draws each point inside the window and none outside of it", () => {
   const target = new Uint32Array(10 * 10);
   const mapWindow = fitWindow(POINTS, 10, 10, 1);
   paint(target, 10, POINTS, Uint32Array.of(1, 2, 3, 4), mapWindow, 1, [8, 9]);
@@ -39,12 +39,12 @@ test("points are painted where they are seen, and not beside the picture", () =>
   expect([...target.filter(Boolean)]).toEqual([8, 8, 8, 8, 9, 8, 8, 8, 8]);
 });
 
-test("who is pointed at is the nearest, if near", () => {
+test("nearestPoint returns the nearest point within the distance", () => {
   expect(nearestPoint(POINTS, { x: 0.52, y: 0.3 }, 0.1)).toBe(3);
   expect(nearestPoint(POINTS, { x: 0.52, y: 0.3 }, 0.01)).toBeNull();
 });
 
-test("a lasso holds what is inside, dents and all", () => {
+test("idsInside returns the points inside a concave lasso", () => {
   const line = [
     { x: -1, y: -1 },
     { x: 3, y: -1 },
@@ -54,7 +54,7 @@ test("a lasso holds what is inside, dents and all", () => {
   expect(idsInside(POINTS, line)).toEqual([0, 1, 3]);
 });
 
-test("what is zoomed to stays where it is", () => {
+test("zoomAt keeps the point under the pointer in place", () => {
   const mapWindow = zoomAt({ left: 0.25, top: 0, scale: 100 }, { x: 50, y: 20 }, 4);
   expect([(0.75 - mapWindow.left) * mapWindow.scale, (0.2 - mapWindow.top) * mapWindow.scale]).toEqual([50, expect.closeTo(20)]);
 });

@@ -1,12 +1,12 @@
 import { colorByComponent, colorByNumber, type Coloring, type ColorScheme } from "../graph/color";
 
-/** Where items lie on the map, by id: from 0 to 1, and y downwards. */
+/** Positions of items on the map, indexed by id: coordinates from 0 to 1, with y downwards. */
 export interface Points {
   x: Float32Array;
   y: Float32Array;
-  /** Of the property that was asked for; NaN where an item has none. */
+  /** Value of the requested property; NaN for an item without one. */
   value: Float64Array;
-  /** From 1, the largest; 0 where none were asked for. */
+  /** Rank of the item's cluster from 1, the largest; 0 if no clusters were requested. */
   cluster: Int32Array;
 }
 
@@ -15,7 +15,10 @@ export interface Point {
   y: number;
 }
 
-/** What of the map is seen: its point `left`, `top` is the upper left one, and `scale` pixels are as wide as all of it. */
+/**
+ * The visible part of the map. `left` and `top` are the map coordinates of its upper left corner; `scale` is the
+ * number of pixels per unit of the map.
+ */
 export interface MapWindow {
   left: number;
   top: number;
@@ -30,7 +33,7 @@ interface Row {
   cluster: number | null;
 }
 
-/** The rows of `GET map`, as JSON Lines. */
+/** Parse the rows of `GET map` in JSON Lines. */
 export function pointsOf(lines: string): Points {
   const rows = JSON.parse(`[${lines.trimEnd().replaceAll("\n", ",")}]`) as Row[];
   return {
@@ -41,13 +44,17 @@ export function pointsOf(lines: string): Points {
   };
 }
 
-/** `#rrggbb` as the four bytes of a pixel. */
+/** Pack `#rrggbb` into the 32-bit integer of an opaque RGBA pixel. */
 export function packColor(pixelOf: string): number {
   const [red, green, blue] = [1, 3, 5].map((start) => Number.parseInt(pixelOf.slice(start, start + 2), 16)) as [number, number, number];
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** The pixel of each point, 0 where it is hollow, and what colours mean; `valued`: of the property, else of clusters. */
+/**
+ * Return the pixel of each point, 0 for hollow points, and the meaning of the colors.
+ *
+ * @param hasValues - true to color by the values, false to color by cluster.
+ */
 export function colorPoints(points: Points, hasValues: boolean, colorScheme: ColorScheme): { pixels: Uint32Array; colors: Coloring; sizes: number[] } {
   const component = points.cluster.map((cluster) => cluster - 1);
   const sizes: number[] = [];
@@ -63,8 +70,11 @@ export function colorPoints(points: Points, hasValues: boolean, colorScheme: Col
 }
 
 /**
- * Draw each point as a square of so many pixels into the pixels of a picture; what comes later lies above. Hollow ones,
- * below all others, are lines of `line` around `paper`.
+ * Paint each point as a square into the pixels of a canvas. Later points cover earlier ones.
+ *
+ * Hollow points lie below all others. They are outlined in the color `line` and filled with `paper`.
+ *
+ * @param side - length of a square in pixels.
  */
 export function paint(
   target: Uint32Array,
@@ -84,7 +94,7 @@ export function paint(
   paintSquares(target, width, points, mapWindow, side, (id) => (isHollow(id) ? null : pixels[id]!));
 }
 
-/** In the colour of each, if it has one. */
+/** Paint the squares of all points for which `pixelOf` returns a pixel. */
 function paintSquares(
   target: Uint32Array,
   width: number,
@@ -107,7 +117,7 @@ function paintSquares(
   }
 }
 
-/** The nearest item to a place, if it is as near as that. */
+/** Return the id of the nearest item to a point; null if none is within `maxDistance`. */
 export function nearestPoint({ x, y }: Points, point: Point, maxDistance: number): number | null {
   let [nearest, minSquared] = [-1, maxDistance * maxDistance];
   for (let id = 0; id < x.length; id++) {
@@ -117,7 +127,7 @@ export function nearestPoint({ x, y }: Points, point: Point, maxDistance: number
   return nearest < 0 ? null : nearest;
 }
 
-/** The items inside a line that is closed from its end to its beginning. */
+/** Return the ids inside a polygon. The last point is joined to the first. */
 export function idsInside({ x, y }: Points, line: readonly Point[]): number[] {
   const [left, right] = [Math.min(...line.map((each) => each.x)), Math.max(...line.map((each) => each.x))];
   const [top, bottom] = [Math.min(...line.map((each) => each.y)), Math.max(...line.map((each) => each.y))];
@@ -135,14 +145,14 @@ export function idsInside({ x, y }: Points, line: readonly Point[]): number[] {
   return ids;
 }
 
-/** All of the map in the middle of so many pixels. */
+/** Return the window that shows the whole map in the middle of a canvas. */
 export function fitWindow({ x, y }: Points, width: number, height: number, border: number): MapWindow {
   const [right, bottom] = [x, y].map((coordinates) => coordinates.reduce((max, index) => Math.max(max, index), 0)) as [number, number];
   const scale = Math.min((width - 2 * border) / (right || 1), (height - 2 * border) / (bottom || 1));
   return { left: (right - width / scale) / 2, top: (bottom - height / scale) / 2, scale };
 }
 
-/** So much nearer, or further away, what lies at a pixel staying there. */
+/** Zoom by a factor. The map point at the pixel `point` stays there. */
 export function zoomAt(mapWindow: MapWindow, point: Point, factor: number): MapWindow {
   const scale = mapWindow.scale * factor;
   return { left: mapWindow.left + point.x / mapWindow.scale - point.x / scale, top: mapWindow.top + point.y / mapWindow.scale - point.y / scale, scale };

@@ -4,7 +4,7 @@ import { suggestNames } from "./suggestions";
 
 const NAMES = ["Aspartame", "aspirin", "asparagine", "aspoxicillin", "benzene"];
 
-/** Answers queries by name as the API would. */
+/** Fake API client that answers queries by name. */
 const client = {
   query: async ({ name }: { name: string }) => ({
     items: NAMES.filter((candidate) => candidate.toLowerCase().startsWith(name)).map((candidate) => ({ names: ["1", candidate] })),
@@ -14,15 +14,15 @@ const client = {
 describe("suggestions", () => {
   const signal = new AbortController().signal;
 
-  it("begin as the text does, in any case", async () => {
+  it("start with the text, in any case", async () => {
     expect(await suggestNames(client, " ASPIR ", signal)).toEqual(["aspirin"]);
   });
 
-  it("of a mistyped name begin as its first half does, the closest first", async () => {
+  it("for a mistyped name start with its first half, the closest first", async () => {
     expect(await suggestNames(client, "asprin", signal)).toEqual(["aspirin", "asparagine", "Aspartame"]);
   });
 
-  it("are none where nothing begins alike", async () => {
+  it("are empty if no name starts like the text", async () => {
     expect(await suggestNames(client, "xylene", signal)).toEqual([]);
     expect(await suggestNames(client, "ax", signal)).toEqual([]);
   });

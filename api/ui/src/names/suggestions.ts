@@ -1,10 +1,10 @@
 import type { Client } from "../api/client";
 
 export const MAX_SUGGESTIONS = 3;
-const MIN_PREFIX_LENGTH = 3; // characters that suggestions begin with alike
+const MIN_PREFIX_LENGTH = 3; // characters that a name must share with the text at its start
 const CANDIDATE_LIMIT = 50;
 
-/** Names of items that begin as a text does, or at least as its first half or quarter does; the closest first. */
+/** Suggest names that start with a text, or with its first half or quarter, sorted by edit distance. */
 export async function suggestNames(client: Pick<Client, "query">, text: string, signal: AbortSignal): Promise<string[]> {
   const trimmed = text.trim();
   for (let length = trimmed.length; length >= MIN_PREFIX_LENGTH; length = Math.floor(length / 2)) {
@@ -16,7 +16,7 @@ export async function suggestNames(client: Pick<Client, "query">, text: string, 
   return [];
 }
 
-/** The fewest characters to insert, leave out or replace that make one text of another, in any case. */
+/** Return the Levenshtein distance of two texts, ignoring case. */
 function distance(a: string, b: string): number {
   const [from, to] = [a.toLowerCase(), b.toLowerCase()];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

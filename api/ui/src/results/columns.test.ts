@@ -6,24 +6,24 @@ const PROPERTIES: PropertyKinds = { logP: "number", note: "text", a: "number", b
 const COLUMNS = columnsOf(PROPERTIES, null);
 
 describe("columns", () => {
-  it("are the first few properties, or those that were chosen and exist", () => {
+  it("are the first few properties, or the selected ones that exist", () => {
     const exportNames = (selection: string[] | null) => columnsOf(PROPERTIES, selection).map(({ title }) => title);
     expect(exportNames(null).slice(3)).toEqual(["logP", "note", "a", "b"]);
     expect(exportNames(["c", "gone", "constructor"]).slice(3)).toEqual(["c"]);
     expect(exportNames([])).toEqual(["Similarity", "Name", "Neighbours"]);
   });
 
-  it("are what the API sorts by, in its own words", () => {
+  it("map to sort keys of the API", () => {
     expect(sortOrder(COLUMNS, null)).toBeNull();
     expect(sortOrder(COLUMNS, "-similarity")).toEqual({ by: "similarity", descending: true });
     expect(sortOrder(COLUMNS, "name")).toEqual({ by: "names", descending: false });
     expect(sortOrder(COLUMNS, "-neighbours")).toEqual({ by: "degree", descending: true });
     expect(sortOrder(COLUMNS, "property:logP")).toEqual({ by: "logP", descending: false });
-    expect(sortOrder(COLUMNS, "property:c")).toBeNull(); // it is not shown
+    expect(sortOrder(COLUMNS, "property:c")).toBeNull(); // This column is not shown.
     expect(sortOrder(columnsOf(PROPERTIES, null, false), "-similarity")).toBeNull();
   });
 
-  it("are called as exports call them", () => {
+  it("have the names that exports use", () => {
     const names = exportNames({ "property.names": "text", names: "text", "": "number", unnamed: "text", logP: "number" });
     expect(Object.fromEntries(names)).toEqual({
       "": "unnamed",
@@ -34,11 +34,11 @@ describe("columns", () => {
     });
   });
 
-  it("are sorted by a property, or not", () => {
+  it("tell whether a list is sorted by a property", () => {
     expect(["property:a:b", "-property:", "-similarity", null].map(sortProperty)).toEqual(["a:b", "", null, null]);
   });
 
-  it("turn round at each click", () => {
+  it("reverse the order with each click", () => {
     const [similarity, name] = COLUMNS;
     if (!similarity || !name) throw new Error("no columns");
     expect(nextSort(similarity, null)).toBe("similarity");
@@ -48,7 +48,7 @@ describe("columns", () => {
   });
 });
 
-describe("figures", () => {
+describe("formatAll", () => {
   it.each([
     [[1, 20000, null], ["1", "20,000", "–"]],
     [[0.25, -0.5, 1], ["0.25", "-0.50", "1.00"]],
@@ -59,11 +59,11 @@ describe("figures", () => {
     [[0.00001, 3.5], ["1.00e-5", "3.50e+0"]],
     [["text", null], ["text", "–"]],
     [[], []],
-  ])("%j", (values, texts) => {
+  ])("formats %j", (values, texts) => {
     expect(formatAll(values)).toEqual(texts);
   });
 
-  it("say 1.000 of nothing but 1", () => {
+  it("writes 1.000 only for a similarity of exactly 1", () => {
     expect([1, 0.99999, 0.7, 0.55].map(similarityText)).toEqual(["1.000", "0.999", "0.700", "0.550"]);
   });
 });

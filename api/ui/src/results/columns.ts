@@ -1,15 +1,16 @@
 import type { Manifest } from "../api/replies";
 import type { ComparedItem } from "./item";
 
-export const DEFAULT_COLUMN_COUNT = 4; // columns of properties, unless others are chosen
-const MAX_SOURCE_DECIMALS = 4; // that somebody wrote: what was computed has more
+/** Number of property columns that are shown by default. */
+export const DEFAULT_COLUMN_COUNT = 4;
+const MAX_SOURCE_DECIMALS = 4; // Values with more decimals were computed, not typed.
 
-/** One column of the table. */
+/** A column of the table. */
 export interface Column {
   key: string;
   title: string;
   isNumeric: boolean;
-  /** What the API calls it where it is sorted by it. */
+  /** Name that the API sorts by. */
   apiName: string;
   value: (hit: ComparedItem) => unknown;
 }
@@ -38,7 +39,7 @@ const DEGREE: Column = {
 
 export type PropertyKinds = Record<string, "number" | "text">;
 
-/** The type of each property, and of the qualifiers of each with censored numbers, which come after it. */
+/** Return the type of each property. The qualifier of a property with censored values follows that property. */
 export function kindsOf({ properties, qualifiers = {} }: Pick<Manifest, "properties" | "qualifiers">): PropertyKinds {
   const kinds: PropertyKinds = {};
   for (const [name, kind] of Object.entries(properties)) {
@@ -49,7 +50,10 @@ export function kindsOf({ properties, qualifiers = {} }: Pick<Manifest, "propert
   return kinds;
 }
 
-/** Similarity where items are compared, name and neighbours, then the chosen properties; by default the first few. */
+/**
+ * Return the columns: similarity if items are compared, name, neighbors, and the selected or the first few
+ * properties.
+ */
 export function columnsOf(properties: PropertyKinds, selection: string[] | null, hasSimilarity = true): Column[] {
   const names = selection ?? Object.keys(properties).slice(0, DEFAULT_COLUMN_COUNT);
   const existing = names.filter((name) => Object.hasOwn(properties, name));
@@ -68,7 +72,10 @@ export function columnsOf(properties: PropertyKinds, selection: string[] | null,
   ];
 }
 
-/** What exports and the API call each property: what is called as a column before it, or not at all, otherwise. */
+/**
+ * Return the name of each property in exports and in the API. A property without a name, or with the name of another
+ * column, gets a different one.
+ */
 export function exportNames(properties: PropertyKinds): Map<string, string> {
   const usedNames = new Set(["id", "smiles", "structure", "inchikey", "names"]);
   const exportNameOf = new Map<string, string>();
@@ -81,27 +88,34 @@ export function exportNames(properties: PropertyKinds): Map<string, string> {
   return exportNameOf;
 }
 
-/** What the API is asked to sort by: `-KEY` is descending; null for the list's own order. */
+/**
+ * Return the order that the API sorts by; null for the list's own order. A leading `-` of `sort` means descending.
+ */
 export function sortOrder(columns: Column[], sort: string | null): { by: string; descending: boolean } | null {
   const column = columns.find(({ key }) => key === sort?.replace(/^-/, ""));
   return column && sort ? { by: column.apiName, descending: sort.startsWith("-") } : null;
 }
 
-/** What a click on a column's title asks for: numbers largest first, texts from A; then the other way round. */
+/**
+ * Return the sort key after a click on a column title. Numbers start with the largest and texts with A; the next
+ * click reverses the order.
+ */
 export function nextSort(column: Column, sort: string | null): string | null {
   const [firstSort, secondSort] = column.isNumeric ? [`-${column.key}`, column.key] : [column.key, `-${column.key}`];
   const next = (sort ?? "-similarity") === firstSort ? secondSort : firstSort;
   return next === "-similarity" ? null : next;
 }
 
-/** The property that a list is sorted by, if it is by one. */
+/** Return the property that a list is sorted by; null if it is sorted by something else. */
 export function sortProperty(sort: string | null): string | null {
   return /^-?property:(.*)$/s.exec(sort ?? "")?.[1] ?? null;
 }
 
 /**
- * How to write the values of a column: its numbers with as many decimals as each other, so that they align. These are
- * the source's, unless there are more than anybody writes.
+ * Return a function that formats the values of a column.
+ *
+ * All numbers get the same number of decimals, so that they align: those of the source, unless it has more than
+ * anyone types.
  */
 export function formatterOf(values: unknown[]): (value: unknown) => string {
   const numbers = values.filter((value) => typeof value === "number");
@@ -118,18 +132,18 @@ export function formatterOf(values: unknown[]): (value: unknown) => string {
   };
 }
 
-/** Decimals of a number that is written the shortest way. */
+/** Count the decimals of the shortest text of a number. */
 function countDecimals(value: number): number {
   const text = String(value);
   return text.includes("e") ? Infinity : (text.split(".")[1]?.length ?? 0);
 }
 
-/** All of them so written. */
+/** Format the values of a column. */
 export function formatAll(values: unknown[]): string[] {
   return values.map(formatterOf(values));
 }
 
-/** Three decimals, rounded down: 1.000 is said of nothing but 1. */
+/** Format a similarity with three decimals, rounded down, so that only exactly 1 is written as 1.000. */
 export function similarityText(similarity: number): string {
   return (Math.floor(similarity * 1000 + 1e-6) / 1000).toFixed(3);
 }

@@ -8,7 +8,7 @@ const item = (properties: Item["properties"]) => ({ properties }) as Item;
 const QUERY = item({ weight: 310.5, series: "A", rings: 3, pIC50: 6.1, assay: "x" });
 const OTHER = item({ weight: 296.25, series: "A", rings: 3, pIC50: 7.4 });
 
-test("what is asked about comes first, and what does not differ is apart", () => {
+test("differences lists requested properties first and equal ones separately", () => {
   const { rows, same } = differences(KINDS, QUERY, OTHER, ["pIC50", null, "rings", "gone"]);
   expect(rows).toEqual([
     { name: "pIC50", values: ["6.1", "7.4"], difference: "+1.3" },
@@ -19,7 +19,7 @@ test("what is asked about comes first, and what does not differ is apart", () =>
   expect(same.map(({ name }) => name)).toEqual(["series"]);
 });
 
-test("where the query is not stored, nothing differs from anything", () => {
+test("differences lists all properties if the query is not stored", () => {
   const { rows, same } = differences(KINDS, null, OTHER, []);
   expect(rows.map(({ name, values, difference }) => [name, ...values, difference])).toEqual([
     ["weight", "296.25", ""],

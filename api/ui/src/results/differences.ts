@@ -1,16 +1,20 @@
 import type { Item } from "../api/replies";
 import { formatterOf, formatAll, type PropertyKinds } from "./columns";
 
-/** A property of two items. */
+/** One property of the query and of another item. */
 export interface Row {
   name: string;
-  /** Of the first, if there is one, and of the other. */
+  /** Value of the query, if it is stored, and value of the other item. */
   values: string[];
-  /** What the other has more, with its sign; empty where they have no numbers. */
+  /** Difference of the other item to the query, with a sign; empty for values that are not numbers. */
   difference: string;
 }
 
-/** The properties of two items: those `asked` for in front, then the rest that differs; and what is the same. */
+/**
+ * Compare the properties of two items.
+ *
+ * `rows` starts with the properties in `priorityNames`, followed by all that differ. `same` holds the equal ones.
+ */
 export function differences(
   properties: PropertyKinds,
   query: Item | null,

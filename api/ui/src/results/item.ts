@@ -6,38 +6,38 @@ export interface ComparedItem {
   similarity: number | null;
 }
 
-/** What to call an item: its first name, its SMILES, or its id. */
+/** Return the title of an item: its first name, its SMILES, or its id. */
 export function title(item: Item): string {
   return nameOf(item) ?? item.smiles ?? `item ${item.id}`;
 }
 
-/** Its first name, if it has any. */
+/** Return the first name of an item; null if it has none. */
 export function nameOf(item: Item): string | null {
   return item.names.find((name) => name.trim()) ?? null;
 }
 
-/** All its names, or what else to call it. */
+/** Return all names of an item, or its title if it has none. */
 export function names(item: Item): string {
   return item.names.filter((name) => name.trim()).join(", ") || title(item);
 }
 
-/** Its SMILES, unless that is what it is called. */
+/** Return the SMILES of an item; null if the title is the SMILES. */
 export function structure(item: Item): string | null {
   return item.smiles === title(item) ? null : item.smiles;
 }
 
-/** What a picture of an item shows, for who cannot see it. */
+/** Describe the depiction of an item for screen readers. */
 export function description(item: Item): string {
   if (item.smiles === null) return `Picture of ${title(item)}`;
   return `Structure of ${[title(item), structure(item)].filter(Boolean).join(", ")}`;
 }
 
-/** How the address says an item: by structure, else by name, which may not single it out, else by id. */
+/** Return the query text for an item: its SMILES, else its first name, which may not be unique, else `#id`. */
 export function addressOf(item: Item): string {
   return item.smiles ?? item.names[0] ?? `#${item.id}`;
 }
 
-/** How the address says an item that must be met again: by structure, else by id. */
+/** Return a text that identifies an item in the address: its SMILES, else `#id`. */
 export function exactAddressOf(item: Item): string {
   return item.smiles ?? `#${item.id}`;
 }

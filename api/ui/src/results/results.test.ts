@@ -23,7 +23,7 @@ const storedItem: Interpretation = { matchedBy: "structure", smiles: "item 0", i
 const newStructure: Interpretation = { matchedBy: "structure", smiles: "C", item: null };
 const graph: Interpretation = { matchedBy: "name", smiles: null, item: { ...item(3), smiles: null } };
 
-/** So many items, page by page. */
+/** Fake API client that returns items page by page. */
 class FakeClient {
   constructor(readonly total: number) {}
 
@@ -39,31 +39,31 @@ const fakeClient = (total: number) => new FakeClient(total) as unknown as Client
 const signal = new AbortController().signal;
 
 describe("results", () => {
-  it("come page after page, few at first, with their total", async () => {
+  it("load page after page, the first one shorter, with the total", async () => {
     let pages = await loadFirstPage(fakeClient(2500), {}, signal);
     expect([pages.hits.length, pages.total]).toEqual([100, 2500]);
     while (pages.next) pages = await pages.next(signal);
     expect(pages.hits).toEqual(Array.from({ length: 2500 }, (_, id) => ({ item: item(id), similarity: 0.5 })));
   });
 
-  it("come in as many pages as are asked for, or there are", async () => {
+  it("load the requested number of pages, or all if there are fewer", async () => {
     for (const [pages, hits] of [[1, 100], [2, 1100], [9, 1250]] as const)
       expect((await loadPages(pages, loadFirstPage(fakeClient(1250), {}, signal), signal)).hits.length).toBe(hits);
   });
 });
 
-describe("what is asked", () => {
-  it("of a stored item is its neighbours, or all but itself", () => {
+describe("the request", () => {
+  it("of a stored item selects its neighbors, or all items but itself", () => {
     expect(sourceFor(storedItem, false, 0.5)).toEqual({ neighbors_of: { id: 0, min_similarity: 0.5 } });
     expect(sourceFor(storedItem, true, null)).toEqual({ similar: { smiles: "item 0", min_similarity: null, itself: false } });
     expect(sourceFor(graph, true, null)).toEqual({ neighbors_of: { id: 3, min_similarity: null } });
   });
 
-  it("of a new structure is what is similar among all", () => {
+  it("of a new structure selects similar items of the whole collection", () => {
     expect(sourceFor(newStructure, false, 0.4)).toEqual({ similar: { smiles: "C", min_similarity: 0.4, itself: false } });
   });
 
-  it("is what passes the filter, in the order of a column", () => {
+  it("contains the filters and the order of a column", () => {
     const properties: PropertyKinds = { id: "number", class: "text" };
     const filters = [
       { property: "id", min: 0, max: null, contains: null },

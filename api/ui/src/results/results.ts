@@ -8,20 +8,20 @@ import type { PagedList } from "../paging";
 import { type Column, sortOrder, type PropertyKinds } from "./columns";
 import type { ComparedItem } from "./item";
 
-/** What the API is asked for: which items, which of these pass, and in which order. */
+/** Request for items: which items, which filters they must pass, and their order. */
 export type ItemRequest = components["schemas"]["QueryFields"];
 
-const FIRST_PAGE_SIZE = 100; // is seen at once
-const PAGE_SIZE = 1000; // as many as one reply holds
+const FIRST_PAGE_SIZE = 100; // The first page is short, so that it shows at once.
+const PAGE_SIZE = 1000; // Largest page of the API.
 
-/** What was found so far, in order. */
+/** Hits of the pages loaded so far, in order. */
 export interface ResultPages extends PagedList<ResultPages> {
   hits: ComparedItem[];
-  /** How many there are. */
+  /** Number of all hits. */
   total: number;
 }
 
-/** The first page. */
+/** Load the first page of hits. */
 export function loadFirstPage(client: Client, request: ItemRequest, signal: AbortSignal): Promise<ResultPages> {
   return loadPage(client, request, [], null, signal);
 }
@@ -47,12 +47,12 @@ function toHit({ similarity, ...item }: QueryPage["items"][number]): ComparedIte
   return { item, similarity };
 }
 
-/** Whether a structure is compared with the whole collection, instead of reading the hierarchy. */
+/** Whether the subject is compared with the whole collection instead of reading its stored neighbors. */
 export function searchesCollection(subject: Interpretation, exact: boolean): boolean {
   return subject.smiles !== null && (exact || subject.item === null);
 }
 
-/** What there is to choose from around a subject: its neighbours, or all that it is compared with. */
+/** Return the request for the items around a subject: its neighbors, or the whole collection. */
 export function sourceFor(subject: Interpretation, exact: boolean, minSimilarity: number | null): ItemRequest {
   if (subject.smiles !== null && searchesCollection(subject, exact))
     return { similar: { smiles: subject.smiles, min_similarity: minSimilarity, itself: false } };
@@ -60,14 +60,14 @@ export function sourceFor(subject: Interpretation, exact: boolean, minSimilarity
   return { neighbors_of: { id: subject.item.id, min_similarity: minSimilarity } };
 }
 
-/** Those of a source that pass what the address says, in its order. */
+/** Add the filters and the order of the address to a request. */
 export function withFilters(source: ItemRequest, address: Address, properties: PropertyKinds, columns: Column[]): ItemRequest {
   const filters = toFilters(address.filters, properties);
   const { name, substructure } = address;
   return { ...source, filters, name, substructure, sort: sortOrder(columns, address.sort) };
 }
 
-/** Whether something is asked of items. */
+/** Whether an address has filters. */
 export function isFiltered({ filters, name, substructure }: Address): boolean {
   return filters.length > 0 || name !== null || substructure !== null;
 }

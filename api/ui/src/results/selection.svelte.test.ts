@@ -5,7 +5,7 @@ import { navigation } from "../navigation.svelte";
 import type { ComparedItem } from "./item";
 import { ItemSelection } from "./selection.svelte";
 
-/** As in a browser, which units have none of. */
+/** Unit tests run without a browser, so the navigation is replaced by a plain state. */
 vi.mock("../navigation.svelte", () => {
   class Navigation {
     address: Address = $state.raw(DEFAULT_ADDRESS);
@@ -24,7 +24,7 @@ function hitOf(id: number, smiles: string | null): ComparedItem {
 const ETHANOL = hitOf(1, "CCO");
 const GRAPH = hitOf(2, null);
 
-describe("an item", () => {
+describe("the item selection", () => {
   let selection: ItemSelection;
   let destroy: () => void;
 
@@ -41,7 +41,7 @@ describe("an item", () => {
     vi.useRealTimers();
   });
 
-  it("is chosen by its button, and again it is not", () => {
+  it("is toggled by the item's button", () => {
     selection.buttonProps(ETHANOL).onclick();
     expect([navigation.address.selectedItem, selection.selectedItem, selection.comparedItem]).toEqual(["CCO", ETHANOL, ETHANOL]);
     expect([selection.isSelected(ETHANOL), selection.isSelected(GRAPH), selection.isSelected(null)]).toEqual([true, false, false]);
@@ -51,19 +51,19 @@ describe("an item", () => {
     expect(selection.buttonProps(ETHANOL)["aria-pressed"]).toBe(false);
   });
 
-  it("without a structure is said by id", () => {
+  it("is written as an id for an item without a structure", () => {
     selection.toggle(GRAPH);
     expect([navigation.address.selectedItem, selection.selectedItem]).toEqual(["#2", GRAPH]);
   });
 
-  it("that the address says is chosen once it has been met", () => {
+  it("of the address takes effect once the item is known", () => {
     navigation.go({ selectedItem: "CCO" });
     expect(selection.selectedItem).toBeNull();
     selection.remember(hitOf(1, "CCO"));
     expect(selection.selectedItem).toEqual(ETHANOL);
   });
 
-  it("is compared while the pointer rests on it, then what is chosen again", () => {
+  it("gives way to the item under the resting pointer, and returns after it leaves", () => {
     selection.toggle(ETHANOL);
     selection.hoverHandlers(GRAPH).onpointerenter();
     expect(selection.comparedItem).toEqual(ETHANOL);
@@ -74,7 +74,7 @@ describe("an item", () => {
     expect(selection.comparedItem).toEqual(ETHANOL);
   });
 
-  it("that the pointer only passes is not compared", () => {
+  it("ignores an item that the pointer only passes", () => {
     selection.hoverHandlers(GRAPH).onpointerenter();
     selection.hoverHandlers(GRAPH).onpointerleave();
     selection.hoverHandlers(ETHANOL).onpointerenter();
@@ -82,7 +82,7 @@ describe("an item", () => {
     expect(selection.comparedItem).toEqual(ETHANOL);
   });
 
-  it("is compared while it has the focus", () => {
+  it("compares the focused item", () => {
     selection.buttonProps(ETHANOL).onfocus();
     vi.runAllTimers();
     expect([selection.comparedItem, selection.selectedItem]).toEqual([ETHANOL, null]);
@@ -91,14 +91,14 @@ describe("an item", () => {
     expect(selection.comparedItem).toBeNull();
   });
 
-  it("is none where the query is chosen", () => {
+  it("is cleared by the button of the query", () => {
     selection.toggle(ETHANOL);
     selection.buttonProps(null).onclick();
     expect([navigation.address.selectedItem, selection.comparedItem]).toEqual([null, null]);
     expect(selection.buttonProps(null)["aria-pressed"]).toBeNull();
   });
 
-  it("is where Tab comes to if it was in focus or chosen last; else the first is", () => {
+  it("puts the tab stop on the item that was focused or selected last, else on the first", () => {
     expect([selection.tabStop([]), selection.tabStop([ETHANOL, GRAPH]), selection.tabStop([null, ETHANOL])]).toEqual([0, 0, 0]);
     selection.buttonProps(GRAPH).onfocus();
     expect(selection.tabStop([ETHANOL, hitOf(2, null)])).toBe(1);

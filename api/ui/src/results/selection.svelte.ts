@@ -1,11 +1,13 @@
 import { navigation } from "../navigation.svelte";
 import { type ComparedItem, exactAddressOf } from "./item";
 
-const HOVER_PAUSE = 120; // ms that the pointer rests on an item before it is enlarged
+const HOVER_PAUSE = 120; // milliseconds that the pointer must rest on an item
 
 /**
- * Which item is compared with the query, in all views alike: the one pointed at, else the one that the address says.
- * Where views list the query too, it is null: to choose it is to choose none.
+ * The item compared with the query in all views: the item under the pointer or with the focus, else the selected item
+ * of the address.
+ *
+ * Views that list the query itself pass null for it. Its button clears the selection.
  */
 export class ItemSelection {
   private knownItems: ReadonlyMap<string, ComparedItem> = $state.raw(new Map());
@@ -13,7 +15,7 @@ export class ItemSelection {
   private focusedItem: ComparedItem | null = $state.raw(null);
   private timer = 0;
 
-  /** Null also until what the address says has been met. */
+  /** The selected item; null if there is none, or while only the address knows it. */
   readonly selectedItem: ComparedItem | null = $derived(this.knownItems.get(navigation.address.selectedItem ?? "") ?? null);
   readonly comparedItem: ComparedItem | null = $derived(this.hoveredItem ?? this.selectedItem);
 
@@ -21,18 +23,18 @@ export class ItemSelection {
     return hit !== null && hit.item.id === this.selectedItem?.item.id;
   }
 
-  /** So that the address need say no more of it than its structure. */
+  /** Make an item known, so that the address can refer to it by its structure alone. */
   remember(hit: ComparedItem): void {
     this.knownItems = new Map(this.knownItems).set(exactAddressOf(hit.item), hit);
   }
 
-  /** Null where it is no longer at any. */
+  /** Compare an item while the pointer rests on it. Null ends that. */
   hover(hit: ComparedItem | null): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.hoveredItem = hit), HOVER_PAUSE);
   }
 
-  /** Or, if it is chosen already, none. */
+  /** Select an item, or clear the selection if the item is selected already. */
   toggle(hit: ComparedItem): void {
     const text = exactAddressOf(hit.item);
     this.remember(hit);
@@ -46,12 +48,12 @@ export class ItemSelection {
     navigation.go({ selectedItem: null });
   }
 
-  /** For the row, tile or entry of an item. */
+  /** Return the pointer handlers for the row, tile or entry of an item. */
   hoverHandlers(hit: ComparedItem | null) {
     return { onpointerenter: () => this.hover(hit), onpointerleave: () => this.hover(null) };
   }
 
-  /** For the `<button class="item">` that an item is chosen by. */
+  /** Return the attributes of the `<button class="item">` that selects an item. */
   buttonProps(hit: ComparedItem | null) {
     return {
       "aria-pressed": hit && this.isSelected(hit),
@@ -65,13 +67,16 @@ export class ItemSelection {
     };
   }
 
-  /** The one row of a list that the Tab key comes to: where the focus was last, else the first. Keys go on from it. */
+  /**
+   * Return the index of the one row that the Tab key reaches: the row that had the focus last, else the first. Arrow
+   * keys move on from there.
+   */
   tabStop(hits: (ComparedItem | null)[]): number {
     return Math.max(0, hits.findIndex((hit) => hit?.item.id === this.focusedItem?.item.id));
   }
 }
 
-/** Arrow keys, Home and End go from item to item of a list. */
+/** Move the focus within a list by the arrow keys, Home and End. */
 export function focusByKey(event: KeyboardEvent): void {
   const buttonProps = event.currentTarget as HTMLElement;
   const buttons = [...(buttonProps.closest("ul")?.querySelectorAll<HTMLElement>(".item") ?? [])];
@@ -79,7 +84,7 @@ export function focusByKey(event: KeyboardEvent): void {
   if (target !== null) buttons[target]?.focus();
 }
 
-/** The place of a list, from `here`, that a key goes to, which is then used up; null for other keys. */
+/** Return the index that a key moves to from `current`, and prevent the key's default action; null for other keys. */
 export function indexForKey(event: KeyboardEvent, current: number, length: number): number | null {
   const targets: Record<string, number> = {
     ArrowDown: current + 1,

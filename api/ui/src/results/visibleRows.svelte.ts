@@ -1,15 +1,21 @@
-const STEP = 10; // rows that come and go together: most frames of a scroll change none
-const OVERSCAN = 30; // rows, so that short tables are there whole
+const STEP = 10; // Rows are added and removed in steps, so that most frames of a scroll change none.
+const OVERSCAN = 30; // Rows beyond the viewport are present too, so short tables are complete.
 
-/** Which rows of a long table, all of one height, are there: those in view, and some around them. */
+/**
+ * The range of rows of a long table that are in the document: the visible ones and some around them. All rows have
+ * the same height.
+ */
 export class VisibleRows {
   start = $state(0);
-  /** The one after the last. */
+  /** Index after the last row. */
   end = $state(0);
 
   private scroller: HTMLElement | null = null;
 
-  /** `height`: of each row, in pixels; `count`: of all rows there are. */
+  /**
+   * @param height - of each row, in pixels.
+   * @param count - returns the number of all rows.
+   */
   constructor(
     private readonly height: number,
     private readonly count: () => number,
@@ -17,7 +23,11 @@ export class VisibleRows {
     $effect.pre(() => this.update());
   }
 
-  /** The element that scrolls; what it gives lets go of it. */
+  /**
+   * Follow the scroll position of an element.
+   *
+   * @returns a function that stops following it.
+   */
   attachScroller(scroller: HTMLElement): () => void {
     this.scroller = scroller;
     const update = () => this.update();
@@ -31,7 +41,7 @@ export class VisibleRows {
     };
   }
 
-  /** Has a row there, and those around it: what gets the focus is scrolled to by the browser. */
+  /** Extend the range to a row that is about to receive the focus. The browser then scrolls to it. */
   include(index: number): void {
     if (index < this.start || index >= this.end) this.setRange(index, index);
   }

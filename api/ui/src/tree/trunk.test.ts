@@ -5,7 +5,7 @@ import { climbTree } from "./trunk";
 
 const cluster = (id: number, size: number, similarity: number | null): Component => ({ id, size, medoid: id, similarity });
 
-/** Items 0 to 9: 9, then 8 come off alone, then 4 to 7 as a cluster, then the rest at once. */
+/** Items 0 to 9: item 9 splits off first, then item 8, then items 4 to 7 as a cluster, then all others at once. */
 const CHILDREN: Record<number, Component[]> = {
   0.4: [cluster(0, 9, 0.5), cluster(9, 1, null)],
   0.5: [cluster(0, 8, 0.6), cluster(8, 1, null)],
@@ -22,7 +22,7 @@ const client = {
 const signal = new AbortController().signal;
 
 describe("a trunk", () => {
-  it("goes on with the largest part, and gathers what crumbles off", async () => {
+  it("follows the largest part and merges consecutive splits of single items", async () => {
     const { splits, top, items } = await climbTree(client, cluster(0, 10, 0.4), signal);
     expect(splits.map(({ cluster, lastSimilarity, branches }) => [cluster.size, lastSimilarity, branches.map(({ id }) => id)])).toEqual([
       [10, 0.5, [9, 8]],
@@ -34,7 +34,7 @@ describe("a trunk", () => {
     expect([...items.keys()]).toEqual([0]);
   });
 
-  it("comes a few splits at a time", async () => {
+  it("loads a few splits at a time", async () => {
     const ladder = {
       async component(id: number, similarity: number) {
         const children = [cluster(0, 40, similarity + 0.02), cluster(100 * similarity, 2, 1)];
@@ -49,7 +49,7 @@ describe("a trunk", () => {
     );
   });
 
-  it("of a single item, or past the top, is nothing", async () => {
+  it("is empty for a single item and above the last split", async () => {
     for (const top of [null, cluster(3, 1, null)])
       expect(await climbTree(client, top, signal)).toEqual({ splits: [], top, items: new Map(), next: null });
   });

@@ -2,21 +2,26 @@ import type { Client } from "../api/client";
 import type { Component, Item } from "../api/replies";
 import type { PagedList } from "../paging";
 
-const MAX_STEPS = 24; // asked for at a time, at most
-const SPLITS_PER_PAGE = 8; // wanted at a time
+const MAX_STEPS = 24; // requests for one page of splits
+const SPLITS_PER_PAGE = 8; // splits of one page
 
-/** What comes off a cluster as the threshold rises; the largest part is the trunk, which goes on. */
+/**
+ * Parts that split off a cluster as the threshold rises. The largest remaining part is the trunk, which continues.
+ */
 export interface Split {
   cluster: Component;
-  /** Above this the last of the branches comes off; the first above the cluster's own similarity. */
+  /**
+   * Similarity above which the last of the branches is split off. The first one is split off above the cluster's own
+   * similarity.
+   */
   lastSimilarity: number;
-  /** Largest first. Single items that come off one after another are one split. */
+  /** Branches, the largest first. Single items that split off one after another share one split. */
   branches: Component[];
-  /** Parts that the API leaves out: it names 1,000. */
+  /** Number of parts that the API does not list: it lists 1,000. */
   unlistedCount: number;
 }
 
-/** The splits so far, and where it goes on; null where all came off. */
+/** The splits loaded so far. */
 export interface Trunk extends PagedList<Trunk> {
   splits: Split[];
   top: Component | null;
@@ -24,7 +29,7 @@ export interface Trunk extends PagedList<Trunk> {
   items: ReadonlyMap<number, Item>;
 }
 
-/** The first few steps up from a cluster. */
+/** Load the first splits above a cluster. */
 export function climbTree(client: Client, cluster: Component | null, signal: AbortSignal): Promise<Trunk> {
   return extendTrunk(client, { splits: [], top: cluster, items: new Map(), next: null }, signal);
 }
@@ -49,7 +54,7 @@ async function extendTrunk(client: Client, trunk: Trunk, signal: AbortSignal): P
   return extended;
 }
 
-/** Whether nothing but single items comes off. */
+/** Whether only single items split off. */
 function isSingleItems({ branches }: Split): boolean {
   return branches.every(({ size }) => size === 1);
 }
