@@ -1,4 +1,4 @@
-"""The ASGI application: routes by subject, middleware and error handlers."""
+"""The ASGI application: its routes, middleware and error handlers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ from graphkin.api.http.errors import HANDLERS, UnexpectedErrorMiddleware
 from graphkin.api.http.exchange import ExchangeMiddleware
 from graphkin.api.http.head import HeadMiddleware
 from graphkin.api.http.log import AccessLog
-from graphkin.api.http.metrics import Metrics, SharedFiles
+from graphkin.api.http.metrics import Metrics, SharedMetricsFiles
 from graphkin.api.http.traces import Traces
 from graphkin.api.routes import (
     batch,
@@ -49,7 +49,7 @@ from graphkin.api.state import State, open_state
 from graphkin.api.state_metrics import StateMetrics
 from graphkin.runtime.workers.fork_server import ForkServer
 
-_SUBJECTS = (
+_ROUTE_MODULES = (
     neighbors,
     positives,
     search,
@@ -74,29 +74,29 @@ _SUBJECTS = (
     health,
     page,
 )
-"""Modules of routes, in matching order: the most frequently requested first."""
+"""Modules with routes. Paths are matched in this order, so the most frequently requested routes come first."""
 
 
 _THREADS = 16
-"""Size of the default thread pool. More threads would only wait for each other, and each holds memory."""
+"""Number of threads of the default thread pool. More threads would take memory and only wait for each other."""
 
 
-def create_app(settings: Settings, fork_server: ForkServer | None = None, shared: SharedFiles | None = None) -> FastAPI:
-    """Create the ASGI application.
-
-    Its `State` is opened at startup and closed at shutdown.
+def create_app(
+    settings: Settings, fork_server: ForkServer | None = None, shared_metrics: SharedMetricsFiles | None = None
+) -> FastAPI:
+    """Create the ASGI application. It opens its `State` at startup and closes it at shutdown.
 
     Args:
         settings: Settings of the server.
         fork_server: Fork server to share with other applications. It is not closed at shutdown. By default the
             application starts its own.
-        shared: Metrics files that other processes share.
+        shared_metrics: Metrics files to share with other server processes; None for a single process.
 
     Raises:
         InvalidInput: The access log cannot be written, or the extra `telemetry` is not installed.
     """
 
-    metrics = Metrics(shared)
+    metrics = Metrics(shared_metrics)
     log = None if settings.access_log is None else AccessLog(settings.access_log)
     traces = Traces() if settings.telemetry else None
     listeners = [metrics.observe, *([] if log is None else [log.write])]
@@ -120,11 +120,11 @@ def create_app(settings: Settings, fork_server: ForkServer | None = None, shared
         summary="What is similar to this, and how are they related?",
         version=version("graphkin"),
         lifespan=lifespan,
-        routes=[route for subject in _SUBJECTS for route in subject.router.routes],
+        routes=[route for module in _ROUTE_MODULES for route in module.router.routes],
         redirect_slashes=False,
         # FastAPI's telemetry would record queries, which contain structures.
         telemetry={"tracing": False, "metrics": False, "logs": False},
-        docs_url=None,  # The page has its own documentation. FastAPI's loads scripts from other hosts.
+        docs_url=None,  # The web page serves /docs. FastAPI's documentation page would load scripts from other hosts.
         redoc_url=None,
         middleware=[
             *([] if traces is None else [traces.middleware]),

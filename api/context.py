@@ -29,7 +29,7 @@ from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import IMMUTABLE, JSON, ROWS, SVG, entity_tag, json_object, negotiate
 from graphkin.api.http.security import SVG_HEADERS
 from graphkin.api.state import state_of
-from graphkin.api.work.classes import COMPARED
+from graphkin.api.work.classes import COMPARISON_PARAMETERS
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.structures import add_name_hint, structure_text
 from graphkin.protocol.errors import BadRequest, InvalidInput
@@ -44,7 +44,7 @@ _VERSION = f"{version('graphkin')} {rdBase.rdkitVersion}"
 
 
 class NotModified(Exception):
-    """The client already has the current response."""
+    """Raised if the client already has the current response. The reply is an empty 304 response."""
 
     def __init__(self, headers: dict[str, str]) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class NotModified(Exception):
 
 
 async def on_not_modified(_: Request, error: NotModified) -> Response:
-    """Return the response to `NotModified`: the exception handler of the application."""
+    """Handle `NotModified`: return an empty 304 response with the headers of the current response."""
     return Response(status_code=304, headers=error.headers)
 
 
@@ -72,7 +72,12 @@ def respond_by_content(
 ) -> Response:
     """Return a response whose entity tag is a hash of its body.
 
-    This is for content that depends on the catalog or on other files, and not only on the generation.
+    Use this function for content that does not depend on the generation alone, but for example on the catalog.
+    `RequestContext` serves all other content.
+
+    Raises:
+        NotAcceptable: The media type is not acceptable.
+        NotModified: The client already has the response.
     """
     negotiate((media_type,), request.headers.get("accept", "*/*"))
     tag = entity_tag(media_type, body.decode("utf-8", "replace"))
@@ -84,17 +89,25 @@ def respond_by_content(
 class RequestContext:
     """Context of one request about one generation. It keeps the generation open.
 
-    A generation never changes, so the entity tag follows from the request. A client that already has the response gets
-    `NotModified` before any work is done. If the request names the generation and the response is `immutable`, the
-    client may cache it forever.
+    A generation never changes, so the entity tag is a hash of the request and the generation id. A client that already
+    has the response therefore gets 304 before any work is done. If the request names its generation and the response is
+    `immutable`, the client may cache it forever.
 
     Args:
         request: The request.
         open_generation: Generation that the request refers to.
         media_type: Negotiated media type of the response.
         position: Index of the first row of the page.
-        key: Returns the key of the query, for cursors.
+        key: Returns `query_key` of the query, which cursors contain.
         immutable: Whether the same request always gets the same response.
+
+    Attributes:
+        open_generation: Generation that the request refers to.
+        media_type: Negotiated media type of the response.
+        position: Index of the first row of the page.
+
+    Raises:
+        NotModified: The client already has the response.
     """
 
     def __init__(
@@ -109,8 +122,8 @@ class RequestContext:
     ) -> None:
         self.open_generation = open_generation
         self.media_type = media_type
-        self.position = position  # index of the first row of the page
-        self._key = key  # key of the query, for cursors
+        self.position = position
+        self._key = key
         self._request = request
         caching = IMMUTABLE if immutable and "generation" in request.query_params else "no-cache"
         self._headers = {
@@ -120,24 +133,25 @@ class RequestContext:
         }
         if media_type == SVG:
             self._headers.update(SVG_HEADERS)
-        self._refuses_existing = False  # whether the client sent `If-None-Match: *`
+        self._matches_any_tag = False
         if request.method != "POST":
             self._set_entity_tag(request)
 
     def _set_entity_tag(self, request: Request) -> None:
         query = request.scope["query_string"].decode("latin-1")
         self._headers["ETag"] = entity_tag(_VERSION, self.generation.id, request.scope["path"], query, self.media_type)
-        self._refuses_existing = request.headers.get("if-none-match", "").strip() == "*"
-        if not self._refuses_existing:
+        # `If-None-Match: *` matches any successful response. Whether there is one is known only after the work is done.
+        self._matches_any_tag = request.headers.get("if-none-match", "").strip() == "*"
+        if not self._matches_any_tag:
             require_modified(request, self._headers)
 
     def _reply_headers(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return the headers of a response that is certain to succeed.
+        """Return the headers of a response whose work has succeeded.
 
         Raises:
             NotModified: The client sent `If-None-Match: *`.
         """
-        if self._refuses_existing:
+        if self._matches_any_tag:
             raise NotModified(self._headers)
         return {**self._headers, **(extra or {})}
 
@@ -159,21 +173,22 @@ class RequestContext:
         return self.open_generation.collection
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function in a thread in which the ports of a collection may wait for worker processes.
+        """Call a function in a thread, in which methods of `collection` may wait for worker processes.
 
-        Only routes with a class of work may call this, because the classes bound the number of waiting threads.
+        Only a `QueuedRoute` may call this method, because the limits of the classes of work bound the number of threads
+        that wait.
         """
         threads = state_of(self._request)["threads"]
         try:
             return await to_thread.run_sync(partial(function, *args, **kwargs), limiter=threads)
         except futures.CancelledError:
-            await checkpoint_if_cancelled()  # The request was cancelled while its thread waited for a port.
+            await checkpoint_if_cancelled()  # The request was cancelled while its thread waited for a worker process.
             raise
 
     async def read(self, structure: StructureFields) -> Query:
-        """Read a structure as `OpenCollection.read` does, but on the event loop.
+        """Read a structure as `OpenCollection.read` does, but wait for the result on the event loop.
 
-        This saves two changes of threads, an eighth of the time of a search (`benchmarks.checkouts`).
+        This avoids two thread switches, which take an eighth of the time of a search (`benchmarks.checkouts`).
         """
         try:
             return await state_of(self._request)["structures"].read(self.generation, **structure_text(structure))
@@ -182,13 +197,13 @@ class RequestContext:
             raise
 
     def spend(self, rows: int) -> None:
-        """Count rows of the response against the quota of the request's key."""
+        """Count rows of the response against the quota of the request's key. HEAD requests have no rows."""
         if not self._is_head:
             state_of(self._request)["quotas"].spend(self._request.scope.get(CALLER), rows)
 
-    def json(self, fields: dict[str, Any], **ready: bytes) -> Response:
-        """Return a JSON object with the generation id, `fields`, and members that are encoded already."""
-        return self.respond(json_object({"generation": self.generation.id, **fields}, **ready))
+    def json(self, fields: dict[str, Any], **encoded: bytes) -> Response:
+        """Return a JSON object with the generation id, `fields`, and the members `encoded`, which are JSON already."""
+        return self.respond(json_object({"generation": self.generation.id, **fields}, **encoded))
 
     def respond(self, body: bytes) -> Response:
         """Return a response with a complete body."""
@@ -197,8 +212,9 @@ class RequestContext:
     def stream(self, chunks: Iterator[bytes], headers: dict[str, str] | None = None) -> Response:
         """Return a response that is sent while it is created.
 
-        An error before the second chunk gets an error response. The first chunk may be only a header. A later error
-        cuts the connection. For HEAD, no more than two chunks are created.
+        The first two chunks are created now, so an error in them becomes an error response. One chunk would not be
+        enough, because it may be only the header of a format. A later error cuts the connection. A HEAD request creates
+        no further chunks.
         """
         first_chunks = [*islice(chunks, 2)]
         headers = self._reply_headers(headers)
@@ -206,18 +222,23 @@ class RequestContext:
         return StreamingResponse(body, headers=headers, media_type=self.media_type)
 
     def _keep_open(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the chunks. As a method, it keeps the generation open meanwhile."""
+        """Yield the chunks. The iterator refers to this context, which keeps the generation open."""
         yield from chunks
 
     def file(self, file: ExportFile, headers: dict[str, str], rows: int) -> Response:
-        """Return a file, or the parts of it that the Range header requests.
+        """Return a response with a file, or with the parts of it that the Range header requests.
 
-        The status is 416 if the file has no such part. `rows` is the number of rows of the whole file, for quotas.
+        The status is 416 if the file has no such part.
+
+        Args:
+            file: The file.
+            headers: Additional headers.
+            rows: Number of rows of the whole file. The rows of the parts that are sent count against the quota.
         """
         return _FileResponse(file, self, rows, headers=self._reply_headers(headers), media_type=self.media_type)
 
     async def stream_async(self, chunks: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
-        """Return a response like `stream`, from an asynchronous source."""
+        """Return a response as `stream` does, from an asynchronous iterator."""
         first_chunks = [await anext(chunks, b""), await anext(chunks, b"")]
         try:
             headers = self._reply_headers(headers)
@@ -229,7 +250,7 @@ class RequestContext:
 
 
 class _FileResponse(FileResponse):
-    """Response with a file, or the requested parts of it. It counts rows in proportion to the bytes sent."""
+    """Response with a file, or with the requested parts of it. It spends rows in proportion to the bytes sent."""
 
     def __init__(self, file: ExportFile, context: RequestContext, rows: int, **options: Any) -> None:
         super().__init__(file.path, **options)
@@ -254,7 +275,7 @@ class _FileResponse(FileResponse):
 
 
 class _StreamingResponse(StreamingResponse):
-    """Streaming response that closes its source as soon as it ends or fails."""
+    """Streaming response that closes its source when it ends or fails."""
 
     def __init__(self, body: ContentStream, source: AsyncGenerator[bytes], **options: Any) -> None:
         super().__init__(body, **options)
@@ -280,19 +301,21 @@ async def open_context(
     immutable: bool = True,
     parameters: Mapping[str, str] | None = None,
 ) -> RequestContext:
-    """Negotiate the media type and open the generation: that of the request, of its cursor, or the current one.
+    """Negotiate the media type, open the requested generation, and return the context of a request.
+
+    The generation is the one that the request or its cursor names, or else the current one.
 
     Args:
         request: The request.
         collection: Name of the collection.
         offers: Media types of the response; the last is the default.
         immutable: Whether the same request always gets the same response.
-        parameters: Parameters that identify the query for cursors, with the cursor, if they come from the body and not
-            from the query string.
+        parameters: Parameters that identify the query, and the cursor, if they are in the body; None if they are in the
+            query string.
 
     Raises:
         NotAcceptable: No offered media type is acceptable.
-        BadRequest: The cursor is invalid or of another query.
+        BadRequest: The cursor is invalid, or belongs to another query.
         InvalidInput: The generation id is empty.
         NotFound: There is no such collection or generation.
         Deleted: The generation was deleted.
@@ -311,10 +334,10 @@ async def open_context(
 
 
 def _requested_page(request: Request, text: str | None, key: Callable[[], bytes]) -> tuple[str | None, int]:
-    """Return the requested generation id, None for the current one, and the position of the page.
+    """Return the requested generation id (None for the current generation), and the position of the page.
 
     Raises:
-        BadRequest: The cursor is invalid or of another query.
+        BadRequest: The cursor is invalid, or belongs to another query.
         InvalidInput: The generation id is empty.
     """
     generation = request.query_params.get("generation")
@@ -333,6 +356,8 @@ def _requested_page(request: Request, text: str | None, key: Callable[[], bytes]
 def _dependency(
     *offers: str, immutable: Callable[[Request], bool] = lambda _: True
 ) -> Callable[..., Awaitable[RequestContext]]:
+    """Return a FastAPI dependency that calls `open_context`. `immutable` tells it whether a response may change."""
+
     async def context(request: Request, c: CollectionName) -> RequestContext:
         return await open_context(request, c, offers, immutable=immutable(request))
 
@@ -340,17 +365,20 @@ def _dependency(
 
 
 def _is_reproducible(request: Request) -> bool:
-    """Return whether a sample is reproducible. With other engines it is so only while it is cached."""
+    """Return whether the same request always samples the same positives.
+
+    The engine `gds` promises this only as long as the positives are cached.
+    """
     return state_of(request)["generations"].engine == "snapshot"
 
 
 def _has_no_comparison(request: Request) -> bool:
-    """Return whether the depiction highlights no MCS. The search for it has a time limit, so its result may change."""
-    return not COMPARED & request.query_params.keys()
+    """Return whether a depiction is drawn without a comparison. The time limit of a comparison can change its result."""
+    return not COMPARISON_PARAMETERS & request.query_params.keys()
 
 
 def _never(_: Request) -> bool:
-    """Return False: the MCS of a cluster has a time limit too, so its result may change."""
+    """Return False. The search for the MCS of a cluster has a time limit, which can change its result."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Exports: streamed while they are created, or as whole files for Range requests."""
+"""Exports: streams that are sent while they are created, and complete files for Range requests."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from graphkin.store.base import Generation
 
 @dataclass(frozen=True, eq=False)
 class ExportFile:
-    """A complete export file. It is deleted when the last reference to this object is gone."""
+    """A complete export file. It is deleted when this object is garbage-collected."""
 
     path: Path
     bytes: int
@@ -37,16 +37,17 @@ def _open_private(path: str, flags: int) -> int:
 
 
 class Exports:
-    """Creates exports, and caches the files of those that clients read in parts.
+    """Creates exports in worker processes, and caches complete files for clients that read them in parts.
 
-    A generation never changes, so a file can serve any later request. The files lie in a subfolder of `folder` that no
-    other server process uses, and are deleted at shutdown. They take at most `max_bytes`: one half for the cached
-    files, in LRU order, the other half for the file being created.
+    A generation never changes, so a cached file can serve any later request for the same export. The files lie in a
+    subfolder of `folder` that no other server process uses, and are deleted at shutdown. The cached files take at most
+    half of `max_bytes`, and the least recently used ones are dropped first. The other half is for the file that is being
+    created.
 
     Args:
         exporters: Worker pool.
         location: Location of the store.
-        folder: Folder of the subfolders.
+        folder: Folder in which each server process has its own subfolder.
         max_bytes: Maximum size of all files.
         setting: Name of the setting of `max_bytes`, for error messages.
 
@@ -66,7 +67,7 @@ class Exports:
         self._folder = self._lock_subfolder(folder)
 
     def _lock_subfolder(self, folder: Path) -> Path:
-        """Create or clear a subfolder that only this server uses.
+        """Lock a subfolder that no other server process uses, and delete the files in it.
 
         Raises:
             StoreError: The folder cannot be written.
@@ -81,8 +82,8 @@ class Exports:
                 except Timeout:
                     continue
                 sweep(subfolder)
-                for leftover in subfolder.glob("export-*"):
-                    leftover.unlink()
+                for old_file in subfolder.glob("export-*"):
+                    old_file.unlink()
                 return subfolder
         except OSError as error:
             raise self._write_error(error) from error
@@ -90,54 +91,60 @@ class Exports:
 
     @property
     def size(self) -> int:
-        """Size of the cached files in bytes."""
+        """Total size of the cached files in bytes."""
         return int(self._cache.currsize)
 
     def close(self) -> None:
-        """Drop all files. A file that is being sent is deleted afterwards."""
+        """Delete all files. A file that is being sent is deleted after that."""
         self._cache.clear()
         self._exit_stack.close()
 
-    async def stream(self, generation: Generation, **choice: Any) -> AsyncGenerator[bytes]:
+    async def stream(self, generation: Generation, **options: Any) -> AsyncGenerator[bytes]:
         """Yield the bytes of an export, created in a worker process.
 
-        RDKit draws the molecules of SD files and holds the interpreter while it does.
+        The server process would stall if it created exports itself: RDKit computes the coordinates of SD files and holds
+        the global interpreter lock meanwhile.
+
+        Args:
+            generation: Generation to export.
+            options: Options of `api.work.exporting.export`.
 
         Raises:
-            GraphkinError: As `api.work.exporting.export` raises it.
+            GraphkinError: The errors of `api.work.exporting.export`.
             StoreError: The worker process ended.
         """
         arguments = {"store": self._location, "collection": generation.collection, "generation": generation.id}
         try:
             async with self._pool.worker() as exporter:
-                async for piece in exporter.stream("export", **arguments, **choice):
+                async for piece in exporter.stream("export", **arguments, **options):
                     yield piece
         except (WorkerLost, TaskError) as error:
             raise StoreError(f"the export broke off: {error.detail}") from error
 
-    def get_cached(self, generation: Generation, **choice: Any) -> ExportFile | None:
-        """Return the cached file, None if there is none."""
-        return self._cache.get(_key(generation, choice))
+    def get_cached(self, generation: Generation, **options: Any) -> ExportFile | None:
+        """Return the cached file of an export; None if it is not cached."""
+        return self._cache.get(_key(generation, options))
 
-    async def get(self, generation: Generation, **choice: Any) -> ExportFile:
-        """Return the file, created if it is not cached. One file is created at a time.
+    async def get(self, generation: Generation, **options: Any) -> ExportFile:
+        """Return the file of an export. A file that is not cached is created, one file at a time.
 
         Raises:
-            InvalidInput: The file is too large.
-            StoreError: The file cannot be created. Also the other errors of `stream`.
+            InvalidInput: The file would be too large.
+            StoreError: The file cannot be written.
+            GraphkinError: The errors of `stream`.
         """
-        key = _key(generation, choice)
+        key = _key(generation, options)
         async with self._lock:
             file = self._cache.get(key)
             if file is None:
-                file = self._cache[key] = await self._create(generation, choice)
+                file = self._cache[key] = await self._create(generation, options)
             return file
 
-    async def _create(self, generation: Generation, choice: dict[str, Any]) -> ExportFile:
+    async def _create(self, generation: Generation, options: dict[str, Any]) -> ExportFile:
         path, size = self._folder / f"export-{next(self._numbers)}", 0
         try:
             with whole(path) as temporary_path, open(temporary_path, "wb", opener=_open_private) as target:
-                async for piece in self.stream(generation, **choice):
+                async for piece in self.stream(generation, **options):
                     size += len(piece)
                     self._require_size(size)
                     await asyncio.to_thread(target.write, piece)
@@ -162,5 +169,5 @@ class Exports:
         )
 
 
-def _key(generation: Generation, choice: dict[str, Any]) -> str:
-    return json.dumps([generation.collection, generation.id, choice], sort_keys=True)
+def _key(generation: Generation, options: dict[str, Any]) -> str:
+    return json.dumps([generation.collection, generation.id, options], sort_keys=True)

@@ -35,7 +35,7 @@ class Reports:
 
     folder: Path | None
 
-    def of_generation(self, generation: str) -> list[Report]:
+    def for_generation(self, generation: str) -> list[Report]:
         """Return the reports of a generation by name; of several with the same name, the first by path.
 
         Files that are not reports are ignored.
@@ -56,7 +56,7 @@ class Reports:
         raise NotFound(
             "no such report of this generation",
             given=name,
-            expected=", ".join(each.report for each in self.of_generation(generation))
+            expected=", ".join(each.report for each in self.for_generation(generation))
             or "none: there are no reports of it",
             hint="`python -m studies.report`, in a clone of the repository, makes reports, and "
             "`graphkin serve --reports DIR` shows those in a folder",

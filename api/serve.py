@@ -18,7 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from graphkin.api.app import create_app
-from graphkin.api.http.connection import Bounds, Connection, Reason
+from graphkin.api.http.connection import ConnectionLimits, Connection, CloseReason
 from graphkin.api.settings import Settings
 from graphkin.api.state import open_state
 from graphkin.protocol.errors import InvalidInput
@@ -93,7 +93,7 @@ class Listener(uvicorn.Server):
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         super().__init__(_uvicorn_config(app, settings))
         max_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._bounds = Bounds(
+        self._limits = ConnectionLimits(
             settings.head_seconds,
             settings.body_seconds,
             settings.idle_seconds,
@@ -101,7 +101,7 @@ class Listener(uvicorn.Server):
             min(settings.connections, max_files // 2),  # The store and the worker processes need the other half.
             settings.connections_per_address,
         )
-        self._count_closed: Callable[[Reason], None] = app.state.metrics.count_closed
+        self._count_closed: Callable[[CloseReason], None] = app.state.metrics.count_closed
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application, then listen on the sockets.
@@ -116,9 +116,9 @@ class Listener(uvicorn.Server):
         if self.config.ssl is not None:
             secure = {
                 "ssl": self.config.ssl,
-                "ssl_handshake_timeout": self._bounds.head_seconds,
+                "ssl_handshake_timeout": self._limits.head_seconds,
                 # A slow client may still be receiving the end of its response.
-                "ssl_shutdown_timeout": self._bounds.stalled_seconds,
+                "ssl_shutdown_timeout": self._limits.stalled_seconds,
             }
         loop = asyncio.get_running_loop()
         for sock in sockets or ():
@@ -130,7 +130,7 @@ class Listener(uvicorn.Server):
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
-            bounds=self._bounds,
+            limits=self._limits,
             on_close=self._count_closed,
         )
 

@@ -124,7 +124,7 @@ class _Process:
     def __init__(self, number: int, settings: Settings, folder: Path) -> None:
         self.ready = False
         self._settings_message = {"number": number, "folder": str(folder), "settings": settings.model_dump(mode="json")}
-        self._shared = metrics.SharedFiles(folder, number)
+        self._shared = metrics.SharedMetricsFiles(folder, number)
         self._process: subprocess.Popen[bytes] | None = None
         self._end_time = 0.0
 
@@ -211,8 +211,8 @@ def main() -> None:
         message: dict[str, Any] = json.loads(reading.readline())
     configure_process()
     settings = Settings(**message["settings"])
-    shared = metrics.SharedFiles(Path(message["folder"]), message["number"])
-    server = _ChildServer(create_app(settings, shared=shared), settings, channel)
+    shared = metrics.SharedMetricsFiles(Path(message["folder"]), message["number"])
+    server = _ChildServer(create_app(settings, shared_metrics=shared), settings, channel)
     threading.Thread(target=server.stop_with_parent, name="end", daemon=True).start()
     with bind(settings.host, settings.port) as sock:  # uvicorn listens after the application has started.
         serve(server, sock)

@@ -19,7 +19,7 @@ from graphkin.api.http.quotas import Quotas
 from graphkin.api.ports import PortFactory
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
-from graphkin.api.work.classes import CLASSES, WORKING, Queue
+from graphkin.api.work.classes import CLASSES, MAX_RUNNING, Queue
 from graphkin.api.work.pool import Pool, new_fork_server
 from graphkin.api.work.structures import MEMORY, StructureReader
 from graphkin.api.work.substructures import SubstructureMatcher
@@ -99,7 +99,7 @@ async def open_state(settings: Settings, shared: ForkServer | None = None) -> As
                     exports=exports,
                     quotas=quotas,
                     queues={name: Queue(name) for name in CLASSES},
-                    threads=CapacityLimiter(WORKING + CLASSES["substructure"].waiting),
+                    threads=CapacityLimiter(MAX_RUNNING + CLASSES["substructure"].max_waiting),
                     warmup=Warmup(readers),
                     scrubber=scrubber,
                     reports=Reports(settings.reports),

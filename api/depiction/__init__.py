@@ -1,1 +1,1 @@
-"""Depictions: their scheduling and cache, and the tasks that draw them."""
+"""Depictions of molecules and graphs: `Depictor`, and the tasks of its worker processes."""

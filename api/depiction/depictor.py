@@ -1,4 +1,7 @@
-"""Depictions drawn in worker processes, because RDKit holds the interpreter while it draws, possibly for seconds."""
+"""Depictions, drawn in worker processes.
+
+RDKit holds the global interpreter lock while it draws, possibly for seconds, so the server process must not draw.
+"""
 
 import json
 import zlib
@@ -14,8 +17,9 @@ from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
 from graphkin.similarity.molecules import mcs
 
-_MOLECULE, _KINDS = "molecule", ("molecule", "graph", "node")  # kinds of items
-_SECONDS = 4.0  # seconds of processor time
+_MOLECULE = "molecule"
+_DRAWABLE_KINDS = ("molecule", "graph", "node")
+_SECONDS = 4.0  # seconds of processor time per drawing
 _GRACE = 0.5  # seconds by which RDKit may exceed its own time limit
 _COMPARISON_TIMEOUT = f"comparison took too long (more than {mcs.SECONDS} s): nothing is marked"
 _CACHE_BYTES = 16 * 2**20  # bytes, enough for some seven thousand depictions
@@ -25,9 +29,13 @@ _ENTRY_BYTES = 512  # bytes of overhead per cache entry, approximately
 class Depictor:
     """Draws molecules and graphs in one worker pool, and compares molecules in another.
 
-    Comparing two molecules may take long, so plain depictions never wait for comparisons. A drawing that takes more
-    than `seconds` of processor time, or crashes RDKit, costs only its worker process. Recent results are cached,
-    compressed.
+    Comparing two molecules may take long, so it must not delay plain depictions. A drawing that takes too long or
+    crashes RDKit ends only its worker process. Recent results are compressed and cached.
+
+    Args:
+        drawers: Pool that draws.
+        comparers: Pool that compares molecules.
+        seconds: Limit of processor time per drawing.
     """
 
     def __init__(self, drawers: Pool, comparers: Pool, seconds: float = _SECONDS) -> None:
@@ -45,9 +53,9 @@ class Depictor:
         title: str,
         width: int,
         height: int,
-        like: str | None = None,
+        reference: str | None = None,
         mark: Mark = "nothing",
-        turned: bool = True,
+        align: bool = True,
     ) -> str:
         """Draw a molecule or a graph as SVG.
 
@@ -57,33 +65,33 @@ class Depictor:
             title: Title of the SVG.
             width: Width in pixels.
             height: Height in pixels.
-            like: Molecule (SMILES) to compare with. Comparison takes at most 2 s. After that nothing is highlighted,
-                and the `desc` of the SVG says so.
-            mark: Atoms to highlight: shared, not shared, or none.
-            turned: Whether to align the molecule with `like`.
+            reference: Molecule (SMILES) to compare with; None for no comparison. A comparison takes at most 2 s. If that
+                is not enough, nothing is highlighted, and the `desc` of the SVG says so.
+            mark: Atoms to highlight: `shared` with the reference, `differences` from it, or `nothing`.
+            align: Whether to align the molecule with the reference.
 
         Raises:
-            Conflict: The kind has no depictions, or `like` is set for a graph.
-            InvalidInput: The structure cannot be drawn, or takes too long. Trying again does not help.
+            Conflict: The kind has no depictions, or a graph has a reference.
+            InvalidInput: The structure cannot be drawn, or takes too long. A retry would fail too.
             StoreBusy: Other requests keep the processors too busy.
         """
-        if kind not in _KINDS:
-            raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_KINDS))
-        if kind != _MOLECULE and like is not None:
+        if kind not in _DRAWABLE_KINDS:
+            raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_DRAWABLE_KINDS))
+        if kind != _MOLECULE and reference is not None:
             raise Conflict("only molecules have shared substructures to highlight", given=kind, expected=_MOLECULE)
         size = {"width": width, "height": height}
         try:
             if kind != _MOLECULE:
                 return await self._draw("draw_graph", structure=structure, title=title, **size)
-            if like is None:
+            if reference is None:
                 return await self._draw("draw_molecule", smiles=structure, title=title, note="", **size)
-            pairs = await self._shared_atoms(structure, like)
+            pairs = await self._shared_atoms(structure, reference)
             if pairs is None:
                 return await self._draw(
                     "draw_molecule", smiles=structure, title=title, note=_COMPARISON_TIMEOUT, **size
                 )
-            note = f"{len(pairs)} atoms shared with {like}"
-            comparison = {"like": like if turned else None, "pairs": pairs, "mark": mark}
+            note = f"{len(pairs)} atoms shared with {reference}"
+            comparison = {"reference": reference if align else None, "pairs": pairs, "mark": mark}
             return await self._draw("draw_molecule", smiles=structure, title=title, note=note, **comparison, **size)
         except TaskError as error:
             raise _undrawable(error.detail, structure) from error
@@ -111,11 +119,16 @@ class Depictor:
         return CommonSubstructure(*result)
 
     async def draw_mcs(self, mcs: CommonSubstructure, title: str, width: int, height: int) -> str:
-        """Draw a maximum common substructure, which must not be empty, as SVG. Raises the errors of `draw`."""
+        """Draw a maximum common substructure as SVG. It must not be empty.
+
+        Raises:
+            InvalidInput: The substructure cannot be drawn, or takes too long.
+            StoreBusy: Other requests keep the processors too busy.
+        """
         assert mcs.smiles is not None
-        arguments = {"smiles": mcs.smiles, "title": title, "note": "", "cut": True, "width": width, "height": height}
+        size = {"width": width, "height": height}
         try:
-            return await self._draw("draw_molecule", **arguments)
+            return await self._draw("draw_molecule", smiles=mcs.smiles, title=title, note="", is_fragment=True, **size)
         except (WorkerLost, TaskError) as error:
             raise _undrawable("RDKit breaks, or takes too long", mcs.smiles) from error
 
@@ -127,10 +140,13 @@ class Depictor:
         return svg
 
     async def _shared_atoms(self, smiles: str, other: str) -> list[tuple[int, int]] | None:
-        """Return the pairs of atoms that two molecules share, None if time ran out.
+        """Return the atoms that two molecules share; None if time ran out.
 
-        The molecules are always compared in the same order, so that the depictions of both highlight the same
-        substructure.
+        The molecules are always compared in the same order. Otherwise the depictions of the two molecules could
+        highlight different substructures.
+
+        Returns:
+            One pair of indices per shared atom: the atom in `smiles`, and the atom in `other`.
         """
         first, second = sorted((smiles, other))
         try:
@@ -145,26 +161,32 @@ class Depictor:
             )
         except TimeoutError:
             return None
-        return pairs if pairs is None or first == smiles else [(theirs, own) for own, theirs in pairs]
+        return pairs if pairs is None or first == smiles else [(b, a) for a, b in pairs]
 
     async def _run(
         self,
         pool: Pool,
         task: str,
-        limit: float,
-        processor: float | None,
+        time_limit: float,
+        processor_limit: float | None,
         cacheable: Callable[[Any], bool] = lambda _: True,
         **arguments: Any,
     ) -> Any:
         """Return the result of a task, from the cache if possible.
 
-        Only results that are `cacheable` are cached: running the task again would return the same.
+        Args:
+            pool: Pool that runs the task.
+            task: Name of the task.
+            time_limit: Seconds that the task may take.
+            processor_limit: Seconds of processor time that the task may take; None for no limit.
+            cacheable: Returns whether a result may be cached, because the task would always return the same.
+            arguments: Arguments of the task.
         """
         key = blake2b(json.dumps([task, arguments]).encode(), digest_size=32).digest()
         if (cached := self._cache.get(key)) is not None:
             return json.loads(zlib.decompress(cached))
         async with pool.worker() as worker:
-            result = await worker.ask(task, limit, processor=processor, **arguments)
+            result = await worker.ask(task, time_limit, processor=processor_limit, **arguments)
         if cacheable(result):
             self._cache[key] = zlib.compress(json.dumps(result).encode())
         return result

@@ -1,4 +1,4 @@
-"""Task `draw_graph`: small graphs as a layout, large ones as counts and degrees."""
+"""Task `draw_graph`: a small graph as a layout, a large graph as its counts and a histogram of its degrees."""
 
 import json
 from collections import Counter
@@ -6,18 +6,18 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import networkx as nx
 
-MAX_NODES, MAX_EDGES = 150, 600  # limits of graphs that are drawn as a layout
+MAX_NODES, MAX_EDGES = 150, 600  # limits of a graph that is drawn as a layout
 
-_MARGIN = 0.06  # fraction of the smaller side
+_MARGIN = 0.06  # margin of a layout, relative to the smaller side of the SVG
 _INK, _NODE, _CENTER = "#4a5568", "#2b6cb0", "#c05621"
-_BARS = 12
+_BARS = 12  # maximum number of bars of a histogram
 
 
 def draw_graph(structure: str, title: str, width: int, height: int) -> str:
     """Draw a graph as SVG, with its center highlighted.
 
     Args:
-        structure: Graph as JSON, as the item table stores it.
+        structure: Graph as JSON, as stored in the item table.
         title: Title of the SVG.
         width: Width in pixels.
         height: Height in pixels.
@@ -42,7 +42,7 @@ def draw_graph(structure: str, title: str, width: int, height: int) -> str:
 
 
 def _draw_nodes(svg: Element, graph: nx.Graph, center: int | None, width: int, height: int) -> None:
-    """Draw a Fruchterman-Reingold layout, always the same for the same graph."""
+    """Draw a Fruchterman-Reingold layout. It is deterministic, because its seed is fixed."""
     margin = _MARGIN * min(width, height) + 2
     scale = width / 2 - margin, height / 2 - margin
     position = {

@@ -13,7 +13,7 @@ from graphkin.similarity.molecules.mcs import common_atoms
 
 _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
-_MIN_ALIGNED = 2  # smallest number of shared atoms that aligns a molecule with another
+_MIN_ALIGNED = 2  # minimum number of shared atoms for an alignment
 # RDKit draws fluorine and sulfur too light for a white background.
 _PALETTE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}
 
@@ -24,33 +24,33 @@ def draw_molecule(
     note: str,
     width: int,
     height: int,
-    like: str | None = None,
+    reference: str | None = None,
     pairs: Sequence[tuple[int, int]] = (),
     mark: Mark = "nothing",
     *,
-    cut: bool = False,
+    is_fragment: bool = False,
 ) -> str:
     """Draw a molecule as SVG.
 
     Args:
         smiles: Molecule.
-        title: Title of the SVG. Characters that XML cannot hold are left out.
-        note: Description of the SVG, treated like the title.
+        title: Title of the SVG. Characters that cannot be printed are left out.
+        note: Description of the SVG. Characters that cannot be printed are left out.
         width: Width in pixels.
         height: Height in pixels.
-        like: Molecule (SMILES) to align with, as it lies in its own depiction.
-        pairs: Shared atoms: index in the molecule, index in `like`.
-        mark: Atoms to highlight: shared, not shared, or none.
-        cut: Whether `*` atoms are attachment points, as in a substructure cut out of a molecule.
+        reference: Molecule (SMILES) to align with, as its own depiction shows it; None for no alignment.
+        pairs: Shared atoms, each as its index in the molecule and its index in the reference.
+        mark: Atoms to highlight: `shared` with the reference, `differences` from it, or `nothing`.
+        is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points.
     """
     molecule = _parse(smiles)
-    if like is not None and len(pairs) >= _MIN_ALIGNED:
-        _align(molecule, _parse(like), pairs)
-    atoms, bonds = _highlights(molecule, {own for own, _ in pairs}, mark)
+    if reference is not None and len(pairs) >= _MIN_ALIGNED:
+        _align(molecule, _parse(reference), pairs)
+    atoms, bonds = _highlights(molecule, {atom for atom, _ in pairs}, mark)
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
     canvas.drawOptions().setHighlightColour(_HIGHLIGHT)
     canvas.drawOptions().updateAtomPalette(_PALETTE)
-    canvas.drawOptions().dummiesAreAttachments = cut  # type: ignore[assignment]  # The stub is wrong: it is a bool.
+    canvas.drawOptions().dummiesAreAttachments = is_fragment  # type: ignore[assignment]  # The stub is wrong: it is a bool.
     rdMolDraw2D.PrepareAndDrawMolecule(canvas, molecule, highlightAtoms=atoms, highlightBonds=bonds)
     canvas.FinishDrawing()
     header, _, drawing = canvas.GetDrawingText().partition(_END_OF_HEADER)
@@ -61,21 +61,25 @@ def _highlights(molecule: Chem.Mol, shared: set[int], mark: Mark) -> tuple[list[
     """Return the atoms and bonds to highlight. A bond is shared if both of its atoms are."""
     if mark == "nothing":
         return [], []
-    inside = [{bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= shared for bond in molecule.GetBonds()]
-    is_marked = mark == "shared"
-    atoms = [atom for atom in range(molecule.GetNumAtoms()) if (atom in shared) is is_marked]
-    return atoms, [bond for bond, is_shared in enumerate(inside) if is_shared is is_marked]
+    are_bonds_shared = [{bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= shared for bond in molecule.GetBonds()]
+    marks_shared = mark == "shared"
+    atoms = [atom for atom in range(molecule.GetNumAtoms()) if (atom in shared) is marks_shared]
+    return atoms, [bond for bond, is_shared in enumerate(are_bonds_shared) if is_shared is marks_shared]
 
 
-def _align(molecule: Chem.Mol, other: Chem.Mol, pairs: Sequence[tuple[int, int]]) -> None:
-    """Align the molecule with the other one's depiction by the shared atoms."""
-    template = rdMolDraw2D.PrepareMolForDrawing(other)
-    with suppress(RuntimeError):  # RDKit cannot align these: draw the molecule as if alone.
-        rdDepictor.GenerateDepictionMatching2DStructure(molecule, template, [(theirs, own) for own, theirs in pairs])
+def _align(molecule: Chem.Mol, reference: Chem.Mol, pairs: Sequence[tuple[int, int]]) -> None:
+    """Give the molecule coordinates in which its shared atoms lie as in the depiction of the reference."""
+    template = rdMolDraw2D.PrepareMolForDrawing(reference)
+    with suppress(RuntimeError):  # If RDKit cannot align the molecule, it is drawn as without a reference.
+        rdDepictor.GenerateDepictionMatching2DStructure(molecule, template, [(b, a) for a, b in pairs])
 
 
 def shared_atoms(smiles: str, other: str) -> list[tuple[int, int]] | None:
-    """Return the maximum common substructure of two molecules as pairs of atoms; None if time ran out."""
+    """Return the maximum common substructure of two molecules; None if time ran out.
+
+    Returns:
+        One pair of indices per shared atom: the atom in `smiles`, and the atom in `other`.
+    """
     with rdBase.BlockLogs():
         return common_atoms(_parse(smiles), _parse(other))
 

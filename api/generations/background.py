@@ -1,7 +1,7 @@
-"""Background jobs: results that take longer than a request may wait.
+"""Background jobs for results that take longer than a request may wait.
 
-A request waits briefly for a job, then gets `StoreBusy` with the progress. The client repeats it until the result is
-ready.
+A request waits briefly for a job. If the result is not ready by then, the request fails with `StoreBusy`, which reports
+the progress, and the client repeats the request.
 """
 
 import asyncio
@@ -22,8 +22,17 @@ T = TypeVar("T")
 class Job(Generic[T]):
     """One background computation: its progress, its last request, and its result.
 
-    `start` runs the computation in a thread or task, which reports the number of finished items to a callback. The
-    callback raises `StoreBusy` when the job is stopped, or after `abandoned_after` seconds without a request.
+    Args:
+        name: Name of the result, for error messages.
+        items: Number of items to process.
+        abandoned_after: Seconds without a request after which the job is stopped.
+        start: Starts the computation and returns its future. The computation calls the argument of `start` with the
+            number of items finished since the last call. That call raises `StoreBusy` if the job has to stop.
+
+    Attributes:
+        last_request: Monotonic time of the last request for the result.
+        stop: Set when the job has to stop.
+        future: Result of the computation.
     """
 
     def __init__(
@@ -42,19 +51,22 @@ class Job(Generic[T]):
         if time.monotonic() - self.last_request > self.abandoned_after:
             self.stop.set()
         if self.stop.is_set():
-            raise StoreBusy(f"computing {self._name} was given up: shutting down, or nobody asked for them")
+            raise StoreBusy(f"computing {self._name} was given up: the server stops, or no client repeated the request")
 
     @property
     def progress(self) -> StoreBusy:
-        """Error that reports the progress."""
+        """Error that reports the progress to a client."""
         return StoreBusy(f"computing {self._name}: {min(self._done, self._items)} of {self._items}", retry_after=1)
 
 
 class BackgroundJobs(Generic[T]):
-    """Background jobs by key, in an LRU cache. For use on the event loop only."""
+    """Background jobs by key, in an LRU cache.
+
+    Thread safety: instances may be used only on the event loop.
+    """
 
     patience: ClassVar[float] = 0.5
-    """Seconds that a request waits for a job. Many jobs need no more."""
+    """Seconds that a request waits for a job. Most jobs for small collections end within this time."""
     abandoned_after: ClassVar[float] = 60
     """Seconds without a request after which a job is stopped."""
 
@@ -63,12 +75,12 @@ class BackgroundJobs(Generic[T]):
         self._jobs: LRUCache[Hashable, Job[T]] = LRUCache(cache_size)
 
     def job(self, key: Hashable) -> Job[T] | None:
-        """Return the cached job, None if there is none or it was stopped."""
+        """Return the cached job; None if there is none, or if it was stopped."""
         job = self._jobs.get(key)
         return None if job is None or job.stop.is_set() else job
 
     def start(self, key: Hashable, items: int, start: Callable[[Advance], Future[T] | asyncio.Future[T]]) -> Job[T]:
-        """Start a job. The arguments are those of `Job`."""
+        """Start a job and cache it. `items` and `start` are arguments of `Job`."""
         job = self._jobs[key] = Job(self._name, items, self.abandoned_after, start)
         return job
 
@@ -77,8 +89,8 @@ class BackgroundJobs(Generic[T]):
 
         Raises:
             StoreBusy: The job is still running. The error reports its progress.
-            Exception: The job failed. An `InvalidInput` stays cached for later requests; after any other error, the
-                next request starts a new job.
+            Exception: The job failed. `InvalidInput` stays cached, so later requests get it too. After any other error,
+                the next request starts a new job.
         """
         job.last_request = time.monotonic()
         if not job.future.done():

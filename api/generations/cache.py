@@ -1,20 +1,20 @@
-"""Cache of open generations and of the store's catalog."""
+"""Cache of open generations, manifests and catalog entries."""
 
 import threading
 from contextlib import suppress
 
 from cachetools import LRUCache, TTLCache
 
-from graphkin.api.generations.damage import Damages
+from graphkin.api.generations.damage import DamageRegistry
 from graphkin.api.generations.open_generation import OpenGeneration, OpenPorts
 from graphkin.protocol.errors import Damage, NotFound, StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Generation, Store
 from graphkin.store.sampling.base import Engine
 
-_MAX_OPEN = 8  # open generations
+_MAX_OPEN = 8
 _MAX_MANIFESTS = 1024
-_FRESH_SECONDS = 0.4  # seconds for which a catalog entry is current; a publish is visible within a second
+_FRESH_SECONDS = 0.4  # lifetime of a cached catalog entry; a new generation must be visible within a second
 
 
 class GenerationCache:
@@ -28,10 +28,10 @@ class GenerationCache:
         self._catalog: TTLCache[str, Collection] = TTLCache(1024, _FRESH_SECONDS)
         self._open_generations: LRUCache[tuple[str, str], OpenGeneration] = LRUCache(_MAX_OPEN)
         self._manifests: LRUCache[tuple[str, str], Manifest] = LRUCache(_MAX_MANIFESTS)
-        self._damages = Damages(store)
+        self._damage_registry = DamageRegistry(store)
 
     def get_cached(self, collection: str, generation: str | None) -> OpenGeneration | None:
-        """Return a cached generation without waiting or asking the store, None where that is not possible."""
+        """Return a cached generation; None if that would require to wait for a lock or to read the store."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
@@ -46,7 +46,7 @@ class GenerationCache:
     def get(self, collection: str, generation: str | None = None) -> OpenGeneration:
         """Return a generation of a collection, opened if it is not cached.
 
-        The store is read without holding the lock, so a slow store does not block requests for cached generations.
+        The lock is not held while the store is read, so a slow store does not block requests for cached generations.
 
         Args:
             collection: Name of the collection.
@@ -74,11 +74,11 @@ class GenerationCache:
             return self.store.open(collection, generation)
         except StoreDamaged as error:
             if error.damage.generation is not None:  # Otherwise the catalog is damaged.
-                self._damages.add(collection, self.store.manifest(collection, generation), error.damage)
+                self._damage_registry.add(collection, self.store.manifest(collection, generation), error.damage)
             raise
 
     def damage(self, collection: str, generation: str) -> Damage | None:
-        """Return the known damage of a generation, None if none is known.
+        """Return the known damage of a generation; None if there is none.
 
         Raises:
             NotFound: The damaged generation no longer exists.
@@ -88,16 +88,19 @@ class GenerationCache:
             damage = open_generation.generation.damage
             if damage is not None:
                 self._drop_damaged(open_generation, damage)
-        return self._damages.get(collection, generation)
+        return self._damage_registry.get(collection, generation)
 
     def _drop_damaged(self, open_generation: OpenGeneration, damage: Damage) -> None:
-        """Remove a damaged generation from the cache and record its damage. It closes when the last request is done."""
+        """Remove a damaged generation from the cache, and record its damage.
+
+        The generation is closed after the last request that uses it.
+        """
         generation = open_generation.generation
         manifest, key = generation.manifest, (generation.collection, generation.id)
         with self._lock:
             dropped = self._open_generations.pop(key, None)
         if dropped is not None:
-            self._damages.add(key[0], manifest, damage)
+            self._damage_registry.add(key[0], manifest, damage)
 
     def open_generations(self) -> list[OpenGeneration]:
         """Return the generations that are open now."""
@@ -109,7 +112,8 @@ class GenerationCache:
 
         Args:
             collection: Name of the collection.
-            generation: Id used only to distinguish `Deleted` from `NotFound` if the collection no longer exists.
+            generation: Requested generation. If the collection no longer exists, the id decides between `Deleted` and
+                `NotFound`.
 
         Raises:
             NotFound: There is no such collection.
@@ -140,7 +144,7 @@ class GenerationCache:
         damages = []
         for entry in self.store.collections():
             for generation in entry.generations:
-                with suppress(NotFound):  # It was deleted meanwhile.
+                with suppress(NotFound):  # The generation was deleted meanwhile.
                     damages.append(self.damage(entry.name, generation))
         return [damage for damage in damages if damage is not None]
 
@@ -149,7 +153,7 @@ class GenerationCache:
         rows = []
         for entry in self.store.collections():
             self._drop_missing(entry.name, entry.generations)
-            with suppress(NotFound):  # It was deleted meanwhile.
+            with suppress(NotFound):  # The collection was deleted meanwhile.
                 manifest = self._manifest(entry.name, entry.current)
                 rows.append((entry, manifest, self.damage(entry.name, entry.current)))
         return rows
@@ -178,7 +182,7 @@ class GenerationCache:
         return manifest
 
     def _refresh(self, collection: str, generation: str | None) -> Collection:
-        """Read the catalog entry again, and drop everything cached for generations that it no longer lists."""
+        """Read a catalog entry, and drop everything cached for generations that it no longer lists."""
         try:
             entry = self.store.collection(collection)
         except NotFound:
@@ -192,14 +196,14 @@ class GenerationCache:
         return entry
 
     def _drop_missing(self, collection: str, ids: tuple[str, ...]) -> None:
-        self._damages.forget(collection, lambda generation: generation not in ids)
+        self._damage_registry.forget(collection, lambda generation: generation not in ids)
         with self._lock:
             for cached in (self._open_generations, self._manifests):
                 for key in [key for key in cached if key[0] == collection and key[1] not in ids]:
                     del cached[key]
 
     def close(self) -> None:
-        """Drop all generations. Those that requests still use close when the requests end."""
+        """Drop all generations. A generation that requests still use is closed when these requests end."""
         with self._lock:
             self._open_generations.clear()
 

@@ -8,8 +8,8 @@ from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.values import ClusterMethod
 from graphkin.store.base import Generation
 
-_CACHED = 32  # clusterings; their arrays are memory-mapped files
-_MAX_PAIRS = 50_000_000  # similar pairs that Butina clustering accepts, 16 bytes each
+_CACHE_SIZE = 32  # clusterings, whose arrays are memory-mapped files
+_MAX_PAIRS = 50_000_000  # maximum number of similar pairs for Butina clustering, 16 bytes each
 _THREADS = max(1, (os.cpu_count() or 1) // 2)  # The other cores serve requests.
 
 
@@ -20,7 +20,7 @@ class Clusterings(ThreadedJobs[Clusters]):
     """
 
     def __init__(self) -> None:
-        super().__init__("clusters", threads=2, cache_size=_CACHED)
+        super().__init__("clusters", threads=2, cache_size=_CACHE_SIZE)
         self._long_job: Job[Clusters] | None = None
 
     async def get(self, generation: Generation, method: ClusterMethod, threshold: float | None) -> Clusters:
@@ -29,11 +29,11 @@ class Clusterings(ThreadedJobs[Clusters]):
         Args:
             generation: Generation to cluster.
             method: Clustering method.
-            threshold: Threshold, as `resolve_threshold` returns it.
+            threshold: Similarity threshold, as returned by `resolve_threshold`.
 
         Raises:
-            StoreBusy: The clusters are not ready. The job has been started, unless another long one is running. The
-                error reports the progress of the running job.
+            StoreBusy: The clusters are not ready. Their job has been started, unless another Butina or scaffold job is
+                running. The error reports the progress of the running job.
             InvalidInput: Too many pairs are similar.
         """
         key = (generation.collection, generation.id, method, threshold)

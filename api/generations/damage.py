@@ -10,16 +10,16 @@ from graphkin.protocol.errors import Damage, StoreError
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Store
 
-_INTERVAL = 0.5  # seconds between checks for due generations
+_INTERVAL = 0.5  # seconds between looks for generations whose check is due
 
 _log = logging.getLogger(__name__)
 
 
-class Damages:
+class DamageRegistry:
     """Known damage by collection and generation. Thread-safe.
 
-    An entry is valid only for the manifest that was published when the damage was detected. A generation that was
-    deleted and ingested again is considered intact.
+    An entry is valid only as long as the manifest stays the same. A generation that was deleted and ingested again is
+    considered intact.
     """
 
     def __init__(self, store: Store) -> None:
@@ -35,7 +35,7 @@ class Damages:
             self._entries[collection, manifest.generation] = (manifest, damage)
 
     def get(self, collection: str, generation: str) -> Damage | None:
-        """Return the damage of a generation, None if none is known.
+        """Return the damage of a generation; None if there is no known damage.
 
         Raises:
             NotFound: The damaged generation no longer exists.
@@ -59,9 +59,10 @@ class Damages:
 
 
 class Scrubber:
-    """Checks every file of the open generations: soon after they are opened, then every `period` seconds.
+    """Background thread that checks the files of open generations.
 
-    One thread reads one file at a time, and pauses after each for as long as the file took.
+    A generation is checked soon after it is opened, and then every `period` seconds. The thread reads one file at a time
+    and pauses after each file for as long as the check took.
     """
 
     def __init__(self, open_generations: Callable[[], Sequence[OpenGeneration]], period: float) -> None:
@@ -74,7 +75,7 @@ class Scrubber:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop after the current file."""
+        """Stop after the current file, and wait for the thread to end."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -82,17 +83,18 @@ class Scrubber:
     def _run(self) -> None:
         while not self._stop.wait(_INTERVAL):
             for open_generation in self._open_generations():
-                due = open_generation.scrubbed is None or monotonic() - open_generation.scrubbed >= self._period
-                if due and not self._stop.is_set():
+                last = open_generation.last_scrub
+                is_due = last is None or monotonic() - last >= self._period
+                if is_due and not self._stop.is_set():
                     self._check(open_generation)
 
     def _check(self, open_generation: OpenGeneration) -> None:
-        before = monotonic()
+        begin = monotonic()
         try:
-            for _ in open_generation.generation.scrub(again=open_generation.scrubbed is not None):
-                if self._stop.wait(monotonic() - before):
+            for _ in open_generation.generation.scrub(again=open_generation.last_scrub is not None):
+                if self._stop.wait(monotonic() - begin):
                     return
-                before = monotonic()
-        except StoreError as error:  # The error is not about this file, but for example about too many open files.
+                begin = monotonic()
+        except StoreError as error:  # This is no damage. For example, too many files are open.
             _log.warning("checking a generation failed: %s", error)
-        open_generation.scrubbed = monotonic()
+        open_generation.last_scrub = monotonic()

@@ -6,14 +6,14 @@ from graphkin.api.generations.background import ThreadedJobs
 from graphkin.collection.layout import Layout, cached_layout
 from graphkin.store.base import Generation
 
-_CACHED = 8  # maps; their arrays are memory-mapped files
+_CACHE_SIZE = 8  # maps, whose arrays are memory-mapped files
 
 
 class Layouts(ThreadedJobs[Layout]):
     """Background jobs of recently requested maps. One runs at a time."""
 
     def __init__(self) -> None:
-        super().__init__("a map", threads=1, cache_size=_CACHED)
+        super().__init__("a map", threads=1, cache_size=_CACHE_SIZE)
 
     async def get(self, generation: Generation) -> Layout:
         """Return the map of a generation.

@@ -1,4 +1,4 @@
-"""An open generation with everything that the server computes once for it."""
+"""An open generation with its sampler, its operations, and its items as cached JSON."""
 
 import threading
 import weakref
@@ -13,19 +13,19 @@ from graphkin.collection.selection import Selector
 from graphkin.store.base import Generation
 from graphkin.store.sampling.base import Engine, Sampler
 
-_MAX_TEXT_BYTES = 32 * 2**20  # bytes of a generation's items that are cached as JSON
+_MAX_CACHED_BYTES = 32 * 2**20  # maximum size of the cached JSON of a generation's items
 
 OpenPorts = Callable[[Callable[[], Sampler], Generation, Selector], Ports]
 """Type of `PortFactory.ports`, which opens the ports of a collection."""
 
 
 class OpenGeneration:
-    """One open generation. It closes when the last reference to this object is gone.
+    """One open generation. It is closed when this object is garbage-collected.
 
     Attributes:
         generation: The generation.
         collection: Operations on the generation.
-        scrubbed: Monotonic time of the last complete check of its files; None before the first one.
+        last_scrub: Monotonic time of the last complete check of the generation's files; None before the first check.
     """
 
     def __init__(self, generation: Generation, engine: Engine, open_ports: OpenPorts) -> None:
@@ -33,22 +33,23 @@ class OpenGeneration:
         self._preparation = SamplerPreparation(generation, engine)
         sampler = self._preparation.sampler
         self.collection = OpenCollection(generation, lambda *arguments: open_ports(sampler, *arguments))
-        self.scrubbed: float | None = None
+        self.last_scrub: float | None = None
         self._lock = threading.Lock()
         self._cached_texts: dict[int, bytes] = {}
         self._cached_bytes = 0
         weakref.finalize(self, generation.close)
 
     def require_ready(self) -> None:
-        """Check that the sampler, if one was opened, is ready; prepare it in the background otherwise.
+        """Check that the sampler is ready, if one is open. Otherwise prepare it in the background.
 
         Raises:
             StoreBusy: The sampler is not ready.
+            GraphkinError: The last preparation of the sampler failed.
         """
         self._preparation.require()
 
-    def item_texts(self, ids: Iterable[int]) -> list[bytes]:
-        """Return items as JSON, in the order of `ids`.
+    def encode_items(self, ids: Iterable[int]) -> list[bytes]:
+        """Return items as JSON objects, in the order of `ids`.
 
         Raises:
             NotFound: An id does not exist.
@@ -68,5 +69,5 @@ class OpenGeneration:
             new = {id: text for id, text in texts.items() if id not in self._cached_texts}
             self._cached_texts.update(new)
             self._cached_bytes += sum(map(len, new.values()))
-            while self._cached_bytes > _MAX_TEXT_BYTES:
+            while self._cached_bytes > _MAX_CACHED_BYTES:
                 self._cached_bytes -= len(self._cached_texts.pop(next(iter(self._cached_texts))))

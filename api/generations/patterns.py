@@ -15,13 +15,13 @@ from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32
 
-_MAX_JOBS = 16  # unfinished jobs; each holds 6 bytes per item
+_MAX_JOBS = 16  # maximum number of unfinished jobs, each of which takes 6 bytes per item
 
 
 class PatternMatches(BackgroundJobs[SubstructureMatches]):
-    """Background jobs of substructure searches, which share the matching worker processes.
+    """Background jobs of substructure searches, which share one pool of worker processes.
 
-    Matches found before a job is stopped are kept, so an abandoned job is stopped soon.
+    An abandoned job is stopped soon, because its matches up to then are kept.
     """
 
     patience = 2.0
@@ -34,7 +34,7 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
     async def get(
         self, generation: Generation, selector: Selector, text: str, writing: str, ids: Int32
     ) -> SubstructureMatches:
-        """Return which of the items match a pattern.
+        """Return the matches of a pattern, which are complete for `ids`.
 
         Args:
             generation: Generation of the items.
@@ -44,9 +44,9 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
             ids: Items to match.
 
         Raises:
-            StoreBusy: The matches are not complete, or too many jobs are running. In the first case the job has been
-                started, and the error reports its progress.
-            GraphkinError: As `SubstructureMatcher.read` raises it.
+            StoreBusy: The matches are not complete. Their job has been started, and the error reports its progress.
+                Or too many other jobs are running, and none has been started.
+            GraphkinError: The errors of `SubstructureMatcher.read` and `SubstructureMatcher.match`.
         """
         pattern = await self._substructures.read(generation, text, writing)
         digest = await run_in_threadpool(lambda: blake2b(ids.tobytes(), digest_size=32).digest())
@@ -59,15 +59,16 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
                 return matches
             job = self.job(key)  # Another request may have started the job meanwhile.
         if job is None:
-            self._require_room()
+            self._require_capacity()
             job = self.start(key, len(ids), partial(self._start, generation, matches, len(ids), unknown))
         try:
             return await self.result(key, job)
         finally:
             if job.future.done() and self._jobs.get(key) is job:
-                del self._jobs[key]  # Matches are recorded in `matches`, and a failed job may succeed the next time.
+                del self._jobs[key]  # `matches` keeps the results, and a failed job may succeed next time.
 
-    def _require_room(self) -> None:
+    def _require_capacity(self) -> None:
+        """Raise `StoreBusy` if the number of unfinished jobs has reached its limit."""
         if sum(not job.future.done() for job in self._jobs.values()) >= _MAX_JOBS:
             raise StoreBusy(
                 "too many substructures are being looked for", expected=f"{_MAX_JOBS} at once", retry_after=5
@@ -87,7 +88,7 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
 
         advance(items - sum(len(part) for parts in unknown.values() for part in parts))
         task = asyncio.create_task(match())
-        task.add_done_callback(has_failed)  # This retrieves the exception, if no request does.
+        task.add_done_callback(has_failed)  # asyncio would warn if no request retrieved the exception.
         return task
 
     async def aclose(self) -> None:

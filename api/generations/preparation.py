@@ -1,4 +1,8 @@
-"""Background preparation of a generation's sampler. /readyz reports the server as not ready meanwhile."""
+"""Background preparation of a generation's sampler.
+
+A sampler of the `gds` engine has a projection of the graph in the memory of the Neo4j server. A restart of that server
+loses the projection, and the sampler has to project the graph again. Until then, /readyz reports the server as not ready.
+"""
 
 import threading
 
@@ -8,7 +12,7 @@ from graphkin.store.sampling.base import Engine, Sampler
 
 
 class SamplerPreparation:
-    """Opens one sampler, and prepares it again whenever it is no longer ready. Thread-safe."""
+    """Opens the sampler of a generation, and prepares it again whenever it is no longer ready. Thread-safe."""
 
     def __init__(self, generation: Generation, engine: Engine) -> None:
         self._generation = generation
@@ -19,18 +23,18 @@ class SamplerPreparation:
         self._failure: GraphkinError | None = None
 
     def sampler(self) -> Sampler:
-        """Return the sampler, opened by the first call."""
+        """Return the sampler. The first call opens it."""
         with self._lock:
             if self._sampler is None:
                 self._sampler = self._generation.sampler(self._engine)
             return self._sampler
 
     def require(self) -> None:
-        """Check that the sampler, if open, is ready; start its preparation otherwise.
+        """Check that the sampler is ready, if it is open. Otherwise start its preparation.
 
         Raises:
             StoreBusy: The sampler is being prepared.
-            GraphkinError: The last preparation failed. The error is raised once; the next call starts another
+            GraphkinError: The last preparation failed. The error is raised once, and the next call starts another
                 preparation.
         """
         sampler = self._sampler

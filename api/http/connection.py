@@ -36,11 +36,11 @@ _MAX_PIPELINED = 100
 _IDLE, _HEAD, _BODY = range(3)
 """Part of a request that the parser reads. In `_IDLE`, the next byte begins a new request."""
 
-Reason = Literal["head", "body", "reply", "limit"]
-"""Reason why the server closed a connection: the deadline that expired, or the limit on open connections."""
+CloseReason = Literal["head", "body", "reply", "limit"]
+"""CloseReason why the server closed a connection: the deadline that expired, or the limit on open connections."""
 
 
-class Bounds(NamedTuple):
+class ConnectionLimits(NamedTuple):
     """Limits of every connection.
 
     Attributes:
@@ -50,7 +50,7 @@ class Bounds(NamedTuple):
         idle_seconds: Time between a reply and the next request.
         stalled_seconds: Time during which a client may read nothing of a reply.
         connections: Open connections of this process.
-        per_address: Open connections of one client address; None for no limit.
+        connections_per_address: Open connections of one client address; None for no limit.
     """
 
     head_seconds: float
@@ -58,21 +58,23 @@ class Bounds(NamedTuple):
     idle_seconds: float
     stalled_seconds: float
     connections: int
-    per_address: int | None
+    connections_per_address: int | None
 
 
 class Connection(HttpToolsProtocol):
     """One HTTP/1.1 connection of a client.
 
     Args:
-        bounds: Limits of the connection.
+        limits: Limits of the connection.
         on_close: Called with the reason when the server closes a connection that exceeds a limit.
     """
 
-    def __init__(self, *args: Any, bounds: Bounds, on_close: Callable[[Reason], None], **options: Any) -> None:
+    def __init__(
+        self, *args: Any, limits: ConnectionLimits, on_close: Callable[[CloseReason], None], **options: Any
+    ) -> None:
         super().__init__(*args, **options)
-        self.timeout_keep_alive = bounds.idle_seconds  # type: ignore[assignment]
-        self._bounds = bounds
+        self.timeout_keep_alive = limits.idle_seconds  # type: ignore[assignment]
+        self._limits = limits
         self._on_close = on_close
         self._stage = _IDLE
         self._pending_size = 0  # bytes since the last complete head or the last piece of a body
@@ -85,13 +87,13 @@ class Connection(HttpToolsProtocol):
         # When the client last sent bytes, and last read bytes of a reply.
         self._last_received = self._last_progress = 0.0
         self._unsent_size = 0  # reply bytes that the client had not read at the last check
-        self._check_interval = min(bounds.head_seconds, bounds.body_seconds, bounds.stalled_seconds)
+        self._check_interval = min(limits.head_seconds, limits.body_seconds, limits.stalled_seconds)
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._last_received = self._last_progress = self.loop.time()
-        self._deadline = self._last_received + self._bounds.head_seconds
+        self._deadline = self._last_received + self._limits.head_seconds
         self._timer = self.loop.call_later(self._check_interval, self._check_deadlines)
         self._make_room()
 
@@ -256,10 +258,10 @@ class Connection(HttpToolsProtocol):
     def _set_deadline(self) -> None:
         """Set the deadline for the rest of a head or body that has started."""
         if self._stage == _BODY:
-            self._deadline = self._last_received + self._bounds.body_seconds
+            self._deadline = self._last_received + self._limits.body_seconds
             self.cycle.transport = _Lingering(self)
         elif self._pending_size or self._stage == _HEAD or self._ignores_input:
-            self._deadline = self._last_received + self._bounds.head_seconds
+            self._deadline = self._last_received + self._limits.head_seconds
 
     def finish(self) -> None:
         """End the reply. The connection closes when the client closes it, or at the deadline of the request.
@@ -278,7 +280,7 @@ class Connection(HttpToolsProtocol):
         if not unsent or unsent != self._unsent_size:
             self._last_progress = now
         self._unsent_size = unsent
-        if now - self._last_progress >= self._bounds.stalled_seconds:
+        if now - self._last_progress >= self._limits.stalled_seconds:
             self._on_close("reply")
             self.transport.abort()
             return
@@ -308,25 +310,25 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
         elif self._stage == _BODY:
             self._on_close("body")
-            self._refuse(_too_slow("body", self._bounds.body_seconds))
+            self._refuse(_too_slow("body", self._limits.body_seconds))
         else:
             self._on_close("head")
             if self._pending_size or self._stage == _HEAD:
-                self._refuse(_too_slow("head", self._bounds.head_seconds))
+                self._refuse(_too_slow("head", self._limits.head_seconds))
             else:
                 self.transport.close()
 
     def _make_room(self) -> None:
         """Close the connection that has been idle longest if there are too many."""
-        limit, per_address = self._bounds.connections, self._bounds.per_address
+        limit, connections_per_address = self._limits.connections, self._limits.connections_per_address
         connections: Collection[Any] = self.connections
         if len(connections) > limit:
             expected = f"at most {limit} open connections"
             self._close_idle(connections, Unavailable("too many connections", expected=expected, retry_after=1))
-        if per_address is not None and self.client is not None:
+        if connections_per_address is not None and self.client is not None:
             peers = [each for each in connections if each.client and each.client[0] == self.client[0]]
-            if len(peers) > per_address:
-                expected = f"at most {per_address} open connections from one address"
+            if len(peers) > connections_per_address:
+                expected = f"at most {connections_per_address} open connections from one address"
                 error = TooManyRequests("too many connections from this address", expected=expected, retry_after=1)
                 self._close_idle(peers, error)
 

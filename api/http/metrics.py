@@ -12,7 +12,7 @@ from prometheus_client.core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
-from graphkin.api.http.connection import Reason
+from graphkin.api.http.connection import CloseReason
 from graphkin.api.http.exchange import Exchange
 
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
@@ -22,7 +22,7 @@ _UPDATE_INTERVAL = 1.0  # seconds between updates of gauges, if other processes 
 
 
 @dataclass(frozen=True)
-class SharedFiles:
+class SharedMetricsFiles:
     """Metrics files that several processes of one server share.
 
     Each process writes the files of its number. A new process with the same number continues them.
@@ -64,7 +64,7 @@ class SharedFiles:
 class Metrics:
     """Metrics registry of one application. With `shared`, it is combined with those of other processes."""
 
-    def __init__(self, shared: SharedFiles | None = None) -> None:
+    def __init__(self, shared: SharedMetricsFiles | None = None) -> None:
         if shared is not None:
             shared.use()
         self._shared = shared
@@ -109,7 +109,7 @@ class Metrics:
         """
         self._updaters.append(updater)
 
-    def count_closed(self, reason: Reason) -> None:
+    def count_closed(self, reason: CloseReason) -> None:
         """Count a connection that the server closed."""
         self._closed.labels(reason).inc()
 

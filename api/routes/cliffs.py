@@ -60,5 +60,5 @@ def _page(context: RequestContext, query: CliffsQuery) -> Response:
             b'{"a":%d,"b":%d,"similarity":%b,"difference":%b,"sali":%b}' % (*pair, *texts)
             for pair, texts in zip(ends, values, strict=True)
         ),
-        items=json_array(context.open_generation.item_texts(ids)),
+        items=json_array(context.open_generation.encode_items(ids)),
     )

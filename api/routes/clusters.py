@@ -65,7 +65,7 @@ def _page(context: RequestContext, query: ClustersQuery) -> Response:
             "sizes": _histogram(partition.sizes),
             "next_cursor": context.cursor_at(end) if end < len(partition.centre) else None,
         },
-        items=json_array(context.open_generation.item_texts(np.sort(partition.centre[begin:end]).tolist())),
+        items=json_array(context.open_generation.encode_items(np.sort(partition.centre[begin:end]).tolist())),
     )
 
 
@@ -80,7 +80,7 @@ def _members(context: RequestContext, number: int, query: ClusterQuery) -> Respo
             "cluster": summary,
             "next_cursor": context.cursor_at(end) if end < len(members) else None,
         },
-        items=json_array(context.open_generation.item_texts(members[begin:end].tolist())),
+        items=json_array(context.open_generation.encode_items(members[begin:end].tolist())),
     )
 
 

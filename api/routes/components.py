@@ -68,7 +68,7 @@ def component(context: JsonContext, id: ComponentId, query: Annotated[ComponentQ
     end = begin + query.limit
     parent, page = np.array([id], np.int32), ids[:_MAX_CHILDREN]
     medoid, medoids = partition.medoids(parent), parts.medoids(page)
-    texts = context.open_generation.item_texts(members[begin:end].tolist())
+    texts = context.open_generation.encode_items(members[begin:end].tolist())
     return context.json(
         {"children_total": len(ids), "next_cursor": context.cursor_at(end) if end < len(members) else None},
         component=b"".join(_texts(partition, parent, medoid)),
@@ -79,7 +79,7 @@ def component(context: JsonContext, id: ComponentId, query: Annotated[ComponentQ
 
 
 def _named(context: RequestContext, *ids: Int32) -> bytes:
-    return json_array(context.open_generation.item_texts(np.unique(np.concatenate(ids)).tolist()))
+    return json_array(context.open_generation.encode_items(np.unique(np.concatenate(ids)).tolist()))
 
 
 def _texts(partition: Components, ids: Int32, medoids: Int32) -> list[bytes]:

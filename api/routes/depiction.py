@@ -32,8 +32,8 @@ async def depiction(
     """A depiction of an item as SVG: a molecule, a small graph, or a summary of a large graph.
 
     `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
-    substructure. `turned` aligns the depiction with that of the other molecule; `mark` selects which part is
-    highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted and the `desc` of the
+    substructure. `turned` aligns the depiction with that of the other molecule. `mark` selects the part that is
+    highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted, and the `desc` of the
     depiction says so.
     """
     item = await run_in_threadpool(_row, context.generation, id)
@@ -46,7 +46,7 @@ async def depiction(
 async def structure_depiction(
     request: Request, context: SvgContext, query: Annotated[StructureDepictionQuery, Query()]
 ) -> Response:
-    """A depiction of any structure, read by the collection's recipe and compared in the same way as an item."""
+    """A depiction of any structure as SVG, standardized as in the collection. It can be compared as an item can."""
     smiles = await _canonical(context, StructureFields(smiles=query.smiles, inchi=query.inchi))
     return await _draw(request, context, query, smiles, smiles)
 
@@ -59,20 +59,20 @@ async def _draw(
     title: str,
 ) -> Response:
     manifest = context.generation.manifest
-    like: str | None = None
+    reference: str | None = None
     if query.highlight is not None:
-        like = (await run_in_threadpool(_row, context.generation, query.highlight))[manifest.structure]
+        reference = (await run_in_threadpool(_row, context.generation, query.highlight))[manifest.structure]
     if query.highlight_smiles is not None:
-        like = await _canonical(context, StructureFields(smiles=query.highlight_smiles))
+        reference = await _canonical(context, StructureFields(smiles=query.highlight_smiles))
     svg = await state_of(request)["depictor"].draw(
         kind=manifest.kind,
         structure=structure,
         title=title,
         width=query.width,
         height=query.height,
-        like=like,
+        reference=reference,
         mark=query.mark,
-        turned=query.turned,
+        align=query.turned,
     )
     return context.respond(svg.encode("latin-1"))
 

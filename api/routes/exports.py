@@ -32,15 +32,15 @@ router = APIRouter(
 async def export(request: Request, c: CollectionName, query: Annotated[ExportQuery, Query()]) -> Response:
     """All items, edges, links or fingerprints, or a range of them.
 
-    `columns` selects columns of items, `min_similarity` selects edges. An export of edges has the header
-    `Graphkin-Pairs`: the numbers of similar pairs that were found, stored, and truncated by the top-k limit (`?`: not
-    counted).
+    `columns` selects columns of items, and `min_similarity` selects edges. An export of edges has the header
+    `Graphkin-Pairs` with three numbers of similar pairs: found, stored, and truncated by the top-k limit. `?` stands for
+    a number that was not counted.
 
-    A file is sent while it is written. For a request with `Range` the server first writes the whole file and keeps it
-    for the following parts.
+    An export is sent while it is created. For a request with the header `Range`, the server first creates the whole file
+    and keeps it for requests for other parts.
     """
     context = await open_context(request, c, (media_type(query.what, query.format),))
-    choice = {
+    options = {
         "what": query.what,
         "format": query.format,
         "columns": query.columns,
@@ -49,14 +49,14 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
         "min_similarity": _threshold(context, query.min_similarity),
     }
     rows = _rows(context.generation, query)
-    exports, headers = state_of(request)["exports"], {"Accept-Ranges": "bytes", **_headers(context, choice)}
+    exports, headers = state_of(request)["exports"], {"Accept-Ranges": "bytes", **_headers(context, options)}
     if "range" in request.headers:
-        return context.file(await exports.get(context.generation, **choice), headers, rows)
-    cached = exports.get_cached(context.generation, **choice)
+        return context.file(await exports.get(context.generation, **options), headers, rows)
+    cached = exports.get_cached(context.generation, **options)
     if cached is not None:
         return context.file(cached, headers, rows)
     context.spend(rows)
-    return await context.stream_async(exports.stream(context.generation, **choice), headers)
+    return await context.stream_async(exports.stream(context.generation, **options), headers)
 
 
 @router.post(
@@ -74,7 +74,7 @@ async def export_selection(
     """Selected items, their fingerprints, or the edges or links between them.
 
     The selection is a list of ids, the items that pass a query, or both. Items keep the order of the selection. With
-    `query_smiles` each item has its exact similarity to that molecule, and GraphML contains the molecule.
+    `query_smiles`, each item has its exact similarity to that molecule, and GraphML files contain the molecule.
     """
     context = await open_context(request, c, (media_type(body.what, body.format),))
     packed_query = None
@@ -94,7 +94,11 @@ async def export_selection(
 
 
 async def _ids(context: RequestContext, body: ExportBody) -> list[int]:
-    """Return the ids of the exported items. Raises the errors of `items/query`."""
+    """Return the ids of the selected items.
+
+    Raises:
+        GraphkinError: The errors of `OpenCollection.query`.
+    """
     ids, query = body.ids or [], body.query
     if query is None:
         return ids
@@ -106,7 +110,7 @@ def _threshold(context: RequestContext, min_similarity: float | None) -> float |
     """Return the threshold of exported edges.
 
     Raises:
-        InvalidInput: The threshold is below the stored one.
+        InvalidInput: The threshold is lower than the threshold of the generation.
     """
     require_stored_threshold(context.generation, min_similarity)
     return min_similarity
@@ -115,21 +119,21 @@ def _threshold(context: RequestContext, min_similarity: float | None) -> float |
 def _rows(generation: Generation, query: ExportQuery) -> int:
     """Return the number of rows of an export.
 
-    For edges it is an estimate: the average number of such a range of ids.
+    The number of edges is estimated as the average of all ranges of ids of this length.
     """
     ids = len(id_range(generation, query.start, query.stop))
     return ceil(generation.manifest.edges * ids / generation.size) if query.what in ("edges", "links") else ids
 
 
-async def _stream_export(request: Request, context: RequestContext, **choice: Any) -> Response:
-    chunks = state_of(request)["exports"].stream(context.generation, **choice)
-    return await context.stream_async(chunks, _headers(context, choice))
+async def _stream_export(request: Request, context: RequestContext, **options: Any) -> Response:
+    chunks = state_of(request)["exports"].stream(context.generation, **options)
+    return await context.stream_async(chunks, _headers(context, options))
 
 
-def _headers(context: RequestContext, choice: dict[str, Any]) -> dict[str, str]:
-    name = f"{context.generation.collection}-{context.generation.id[:12]}-{choice['what']}.{choice['format']}"
+def _headers(context: RequestContext, options: dict[str, Any]) -> dict[str, str]:
+    name = f"{context.generation.collection}-{context.generation.id[:12]}-{options['what']}.{options['format']}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    if choice["what"] == "edges":
+    if options["what"] == "edges":
         pairs = context.generation.manifest.pairs.items()
         headers["Graphkin-Pairs"] = ", ".join(f"{key}={'?' if count is None else count}" for key, count in pairs)
     return headers

@@ -27,7 +27,7 @@ router = APIRouter(
 def subgraph(context: JsonContext, id: ItemId, query: Annotated[SubgraphQuery, Query()]) -> Response:
     """The neighborhood of an item: its nodes by hop, similarity and id, and their edges, most similar first."""
     result = context.collection.subgraph(id, query)
-    texts = context.open_generation.item_texts(result.nodes.tolist())
+    texts = context.open_generation.encode_items(result.nodes.tolist())
     nodes = zip(texts, result.hop.tolist(), result.hidden.tolist(), strict=True)
     ends = zip(result.edges.source.tolist(), result.edges.target.tolist(), strict=True)
     edges = zip(ends, similarity_texts(result.edges.similarity), strict=True)

@@ -43,4 +43,4 @@ def _page(context: RequestContext, query: ItemsQuery) -> Response:
     page, rest = ids[: query.limit], ids[query.limit :]
     context.spend(len(page))
     next_cursor = context.cursor_at(rest[0]) if rest else None
-    return context.json({"next_cursor": next_cursor}, items=json_array(context.open_generation.item_texts(page)))
+    return context.json({"next_cursor": next_cursor}, items=json_array(context.open_generation.encode_items(page)))

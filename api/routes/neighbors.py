@@ -48,7 +48,7 @@ def _page(context: RequestContext, id: int, query: NeighborsQuery) -> Response:
     selection = query.filters or (), query.substructure
     hits = context.collection.neighbors(id, query.min_similarity, *selection, begin, query.limit)
     end = begin + len(hits.ids)
-    item, *texts = context.open_generation.item_texts([id, *hits.ids.tolist()])
+    item, *texts = context.open_generation.encode_items([id, *hits.ids.tolist()])
     dropped = from_json(item)["dropped"]
     return context.json(
         {

@@ -32,7 +32,7 @@ def positives(context: SampleContext, id: ItemId, query: Annotated[PositivesQuer
     """The positives of one anchor, each with its reason: its similarity, visits and path."""
     policy = query.to_policy()
     sample = context.collection.explain_positives(id, policy, query.seed, query.epoch)
-    texts = context.open_generation.item_texts([positive.id for positive in sample])
+    texts = context.open_generation.encode_items([positive.id for positive in sample])
     return context.json(
         {
             "anchor": id,

@@ -86,7 +86,7 @@ def _properties(generation: Generation, columns: list[str]) -> set[str]:
 def _texts(context: RequestContext, ids: list[int], properties: set[str] | None) -> list[bytes]:
     """Return the items as JSON with the given properties, or with all if `properties` is None."""
     if properties is None:
-        return context.open_generation.item_texts(ids)
+        return context.open_generation.encode_items(ids)
     return [
         to_json(
             {**item, "properties": {name: value for name, value in item["properties"].items() if name in properties}}

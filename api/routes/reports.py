@@ -28,7 +28,7 @@ router = APIRouter(
 def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
     """The reports of a generation, by name. The list is empty if the server has no folder of reports."""
     id = _generation_id(request, c, query)
-    listed = [each.summary() for each in state_of(request)["reports"].of_generation(id)]
+    listed = [each.summary() for each in state_of(request)["reports"].for_generation(id)]
     return respond_by_content(request, to_json({"generation": id, "reports": listed}), headers=_headers(id))
 
 

@@ -53,5 +53,5 @@ def _reply(context: RequestContext, search: SearchBody, query: Query, metrics: M
     hits = result.hits
     return context.json(
         {"query": {"smiles": result.query.smiles, "id": result.id}, "total": hits.total},
-        hits=similar_items(context.open_generation.item_texts(hits.ids.tolist()), hits.similarity),
+        hits=similar_items(context.open_generation.encode_items(hits.ids.tolist()), hits.similarity),
     )

@@ -1,8 +1,8 @@
 """Classes of work, so that a request that takes a millisecond never waits for one that takes seconds.
 
-Requests that are answered at once have no class. Each other class has its own queue with a limit on running and on
-waiting requests. Requests beyond these limits get a 503 response with Retry-After. A request whose client has
-disconnected is dropped from the queue, and its work is stopped where possible.
+Quick requests have no class. Every other request belongs to one class, and each class has its own queue with a limit on
+running and on waiting requests. Requests beyond these limits get a 503 response with Retry-After. A request whose
+client has disconnected is dropped from the queue, and its work is stopped where possible.
 """
 
 import asyncio
@@ -29,74 +29,86 @@ class Limits:
     """Limits of one class of work.
 
     Attributes:
-        at_once: Requests that may run at the same time.
-        waiting: Requests that may wait for a slot.
+        max_running: Maximum number of requests that run at the same time. Each holds one slot of the class.
+        max_waiting: Maximum number of requests that wait for a slot.
         retry_after: Seconds after which refused clients should retry.
         patience: Seconds that a request may wait for a slot.
-        stoppable: Whether running work can be stopped midway, not only while it waits.
-        seconds: Time after which stoppable work is stopped, unless its reply has started.
+        is_stoppable: Whether running work can be stopped. Work that cannot is stopped only while it waits for a slot.
+        max_seconds: Seconds after which stoppable work is stopped, unless its reply has started.
     """
 
-    at_once: int
-    waiting: int
+    max_running: int
+    max_waiting: int
     retry_after: int
     patience: float = 3
-    stoppable: bool = True
-    seconds: float = math.inf
+    is_stoppable: bool = True
+    max_seconds: float = math.inf
 
 
 CLASSES = {
-    "search": Limits(at_once=4, waiting=256, retry_after=1, stoppable=False),
-    "query": Limits(at_once=2, waiting=64, retry_after=2, patience=30, stoppable=False),
-    "substructure": Limits(at_once=16, waiting=64, retry_after=5, patience=30),
-    "batch": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
-    "pick": Limits(at_once=1, waiting=8, retry_after=5, patience=30, seconds=300),
-    "drawing": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
-    "comparison": Limits(at_once=2, waiting=512, retry_after=2, seconds=4.5),
-    "feed": Limits(at_once=4, waiting=32, retry_after=2, patience=30),
-    "export": Limits(at_once=2, waiting=8, retry_after=5, patience=30),
-    "part": Limits(at_once=32, waiting=256, retry_after=5, patience=30),
+    "search": Limits(max_running=4, max_waiting=256, retry_after=1, is_stoppable=False),
+    "query": Limits(max_running=2, max_waiting=64, retry_after=2, patience=30, is_stoppable=False),
+    "substructure": Limits(max_running=16, max_waiting=64, retry_after=5, patience=30),
+    "batch": Limits(max_running=1, max_waiting=8, retry_after=5, patience=30, max_seconds=300),
+    "pick": Limits(max_running=1, max_waiting=8, retry_after=5, patience=30, max_seconds=300),
+    "drawing": Limits(max_running=2, max_waiting=512, retry_after=2, max_seconds=4.5),
+    "comparison": Limits(max_running=2, max_waiting=512, retry_after=2, max_seconds=4.5),
+    "feed": Limits(max_running=4, max_waiting=32, retry_after=2, patience=30),
+    "export": Limits(max_running=2, max_waiting=8, retry_after=5, patience=30),
+    "part": Limits(max_running=32, max_waiting=256, retry_after=5, patience=30),
 }
 """Limits by class of work.
 
-search: search for one structure, or a query of the similarity graph. query: columns or edges of a whole collection.
-substructure: any request while it waits for a pattern to be read and matched. batch: search for many structures. pick:
-a diverse subset. drawing: a depiction. comparison: a depiction compared with another molecule, or the MCS of a cluster.
-feed: positives of all anchors, negatives. export: a whole collection as a file. part: a part of such a file, after the
-first request for a part has created it.
+- search: a search for one structure, or a query of the similarity graph.
+- query: a query that reads columns or edges of a whole collection.
+- substructure: any request, while it waits for a substructure pattern to be read and matched.
+- batch: a search for many structures.
+- pick: the selection of a diverse subset.
+- drawing: a depiction.
+- comparison: a depiction compared with another molecule, or the MCS of a cluster.
+- feed: the positives of all anchors, or negatives.
+- export: a whole collection as a file.
+- part: a part of such a file. The first request for a part creates the file.
 """
 
 
-WORKING = sum(limits.at_once for limits in CLASSES.values())
-"""Number of requests that all classes run at once."""
+MAX_RUNNING = sum(limits.max_running for limits in CLASSES.values())
+"""Maximum number of requests of all classes that run at the same time."""
 
-COMPARED = frozenset({"highlight", "highlight_smiles"})
-"""Parameters of a depiction that is compared with another."""
+COMPARISON_PARAMETERS = frozenset({"highlight", "highlight_smiles"})
+"""Query parameters that compare a depiction with another molecule."""
 
 
 class Queue:
-    """Queue of one class of work."""
+    """Queue of one class of work.
+
+    Attributes:
+        limits: Limits of the class.
+        working: Number of requests that hold a slot.
+        waiting: Number of requests that wait for a slot.
+        refused: Number of requests refused since the start.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.limits = CLASSES[name]
-        self._free = asyncio.Semaphore(self.limits.at_once)
-        self.working = self.waiting = self.refused = 0  # requests
+        self._free = asyncio.Semaphore(self.limits.max_running)
+        self.working = self.waiting = self.refused = 0
 
     @property
     def is_full(self) -> bool:
-        """Whether the next request must wait."""
+        """Whether all slots are taken, so the next request must wait."""
         return self._free.locked()
 
     def busy_error(self) -> StoreBusy:
         """Return the error for a request that cannot be served now, and count it as refused."""
         limits = self.limits
-        expected = f"{limits.at_once} at once, and {limits.waiting} that wait {limits.patience:g} s at most"
+        expected = f"{limits.max_running} at once, and {limits.max_waiting} that wait {limits.patience:g} s at most"
         return self._refuse(f"too many requests for {self._name} work", expected)
 
     def timeout_error(self) -> StoreBusy:
         """Return the error for a request that was stopped at its time limit, and count it as refused."""
-        expected = f"{self.limits.seconds:g} s at most, waiting for its turn included"
+        expected = f"{self.limits.max_seconds:g} s at most, waiting for its turn included"
         return self._refuse(f"this {self._name} work was not done in time", expected)
 
     def _refuse(self, detail: str, expected: str) -> StoreBusy:
@@ -109,7 +121,7 @@ class Queue:
         Raises:
             StoreBusy: Too many requests wait already, or no slot became free in time.
         """
-        if self.waiting >= self.limits.waiting:
+        if self.waiting >= self.limits.max_waiting:
             raise self.busy_error()
         self.waiting += 1
         try:
@@ -127,8 +139,13 @@ class Queue:
         self._free.release()
 
 
-class Slot:
-    """Slot of one request. It holds a slot in at most one class of work at a time."""
+class Admission:
+    """Admission of one request to classes of work. It holds a slot in at most one class at a time.
+
+    Attributes:
+        work: Current class of work, or None.
+        cancel_scope: Cancel scope of the request's work.
+    """
 
     def __init__(self, scope: Scope) -> None:
         self.work: str | None = None
@@ -149,8 +166,8 @@ class Slot:
         if work is None:
             return
         queue = self._queues[work]
-        if queue.is_full or queue.limits.stoppable:
-            self.cancel_scope.deadline = anyio.current_time() + queue.limits.seconds
+        if queue.is_full or queue.limits.is_stoppable:
+            self.cancel_scope.deadline = anyio.current_time() + queue.limits.max_seconds
             if self._watcher is None:
                 self._watcher = asyncio.create_task(_cancel_on_disconnect(self._receive, self.cancel_scope))
         await queue.acquire()
@@ -174,15 +191,15 @@ class Slot:
         Raises:
             StoreBusy: The time limit was exceeded.
         """
-        has_left = self._watcher is None or self._watcher.done()
-        if self.cancel_scope.cancelled_caught and not has_left and self.cancel_scope.deadline < math.inf:
-            assert self.work is not None  # only a class of work sets a deadline
+        is_connected = self._watcher is not None and not self._watcher.done()
+        if self.cancel_scope.cancelled_caught and is_connected and self.cancel_scope.deadline < math.inf:
+            assert self.work is not None, "only a class of work sets a deadline"
             raise self._queues[self.work].timeout_error()
 
     def wrap_send(self, send: Send) -> Send:
-        """Wrap `send` so that the work stops for a client that stops reading.
+        """Wrap `send` to stop the work if the client does not read its reply.
 
-        A reply that has started has no time limit.
+        The time limit of the class ends when the reply starts.
         """
 
         async def send_in_time(message: Message) -> None:
@@ -190,16 +207,16 @@ class Slot:
                 await send(message)
                 return
             self.cancel_scope.deadline = math.inf
-            with anyio.move_on_after(_STALL_SECONDS) as patience:
+            with anyio.move_on_after(_STALL_SECONDS) as stall:
                 await send(message)
-            if patience.cancelled_caught:
+            if stall.cancelled_caught:
                 self.cancel_scope.cancel()
 
         return send_in_time
 
 
-_SLOT: ContextVar[Slot] = ContextVar("slot")
-"""Slot of the current request. Threads that work for the request inherit the variable."""
+_ADMISSION: ContextVar[Admission] = ContextVar("admission")
+"""Admission of the current request. Threads that work for the request inherit the variable."""
 
 
 @asynccontextmanager
@@ -209,41 +226,45 @@ async def in_work_class(work: str) -> AsyncIterator[None]:
     Raises:
         StoreBusy: The class has no free slot in time.
     """
-    slot = _SLOT.get()
-    previous = slot.work
-    await slot.acquire(work)
+    admission = _ADMISSION.get()
+    previous = admission.work
+    await admission.acquire(work)
     yield
-    await slot.acquire(previous)
+    await admission.acquire(previous)
 
 
 class QueuedRoute(Route):
-    """Route whose requests have a class of work. None means no class, unless a handler moves the request into one."""
+    """Route whose requests have a class of work, and count as heavy requests in the quotas of a key."""
 
     heavy = True
     work: ClassVar[str | None]
+    """Class of work; None for no class until a handler moves the request into one (`in_work_class`)."""
 
     def work_of(self, scope: Scope) -> str | None:  # noqa: ARG002 - subclasses depend on the request
+        """Return the class of work of a request."""
         return self.work
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        slot = Slot(scope)
-        _SLOT.set(slot)
-        with slot.cancel_scope:
+        admission = Admission(scope)
+        _ADMISSION.set(admission)
+        with admission.cancel_scope:
             try:
-                await slot.acquire(self.work_of(scope))
-                await super().answer(scope, receive, slot.wrap_send(send))
+                await admission.acquire(self.work_of(scope))
+                await super().answer(scope, receive, admission.wrap_send(send))
             finally:
-                slot.end()
-        slot.require_time()
+                admission.end()
+        admission.require_time()
 
 
 class UnqueuedRoute(QueuedRoute):
+    """Route of quick requests, which have no class of work until a handler moves them into one."""
+
     heavy = False
     work = None
 
 
 class ItemsRoute(UnqueuedRoute):
-    """Route of items: queries by structure belong to the class "search", all others have no class."""
+    """Route of items. Requests for the item with a SMILES belong to the class "search", all others have no class."""
 
     def work_of(self, scope: Scope) -> str | None:
         return "search" if "smiles" in QueryParams(scope["query_string"]) else None
@@ -269,7 +290,7 @@ class DepictionRoute(QueuedRoute):
     work = "drawing"
 
     def work_of(self, scope: Scope) -> str:
-        return "comparison" if COMPARED & QueryParams(scope["query_string"]).keys() else self.work
+        return "comparison" if COMPARISON_PARAMETERS & QueryParams(scope["query_string"]).keys() else self.work
 
 
 class ComparisonRoute(QueuedRoute):

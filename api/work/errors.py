@@ -1,4 +1,4 @@
-"""Serialization of errors between processes."""
+"""Serialization of `GraphkinError` for transfer from worker processes to the server."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from graphkin.protocol.errors import Damage, GraphkinError, StoreDamaged
 def pack_error(error: Exception) -> dict[str, Any] | None:
     """Return a `GraphkinError` as a JSON-serializable dict, None for any other error.
 
-    This is the `PackError` of worker processes.
+    Worker processes call this function on errors of their tasks (`PackError` of `runtime.workers`).
     """
     return pack(error) if isinstance(error, GraphkinError) else None
 

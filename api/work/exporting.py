@@ -47,13 +47,13 @@ def export(
         format: File format.
         min_similarity: Lowest similarity of exported edges.
         ids: Ids of the exported items, in order; None for all.
-        compared_with: Packed query whose similarity to each item is exported too.
+        compared_with: Query packed by `pack_query`, whose similarity to each item is exported too; None for no query.
         columns: Exported columns; None for all.
         start: First id.
-        stop: Id after the last one.
+        stop: Id after the last one; None for the end.
 
     Raises:
-        GraphkinError: As `graphkin.export` raises it, before the first bytes.
+        GraphkinError: The errors of `graphkin.export`, before the first bytes.
     """
     source = open_cached(store, collection, generation)
     comparison = None if compared_with is None else _comparison(source, compared_with)

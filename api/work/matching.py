@@ -1,4 +1,7 @@
-"""Tasks `read_pattern`, `describe` and `match`: substructure search in worker processes."""
+"""Tasks `read_pattern`, `describe` and `match`: substructure search in worker processes.
+
+Describing a block of items means to compute what matching needs and to cache it on this machine (`Substructures`).
+"""
 
 from base64 import b64decode
 from collections.abc import Generator
@@ -14,7 +17,17 @@ from graphkin.store import open_cached
 
 
 def read_pattern(kind: str, recipe: dict[str, Any], text: str, writing: str) -> dict[str, str]:
-    """Return a packed pattern. Raises the errors of `Kind.pattern`."""
+    """Read a substructure pattern and return it packed.
+
+    Args:
+        kind: Kind of the items.
+        recipe: Recipe of the generation, as JSON.
+        text: Pattern.
+        writing: Notation of the pattern.
+
+    Raises:
+        GraphkinError: The errors of `Kind.pattern`.
+    """
     item_kind = kind_named(kind)
     return pack_pattern(item_kind.pattern(item_kind.recipe(recipe), text, writing))
 
@@ -30,7 +43,7 @@ def unpack_pattern(message: dict[str, str]) -> Pattern:
 
 
 def describe(store: str, collection: str, generation: str, block: int) -> None:
-    """Describe a block of items, unless this machine has cached it."""
+    """Describe a block of items, unless its description is cached on this machine."""
     _substructures(store, collection, generation).prepare(block)
 
 
@@ -49,13 +62,14 @@ def match(
         store: Location of the store.
         collection: Name of the collection.
         generation: Id of the generation.
-        pattern: Packed pattern.
+        pattern: Pattern packed by `pack_pattern`.
         block: Number of the block.
-        parts: Ids of the items in parts, each as base64 of an int32 array.
-        seconds: Processor time limit of each part. Exceeding it ends this process.
+        parts: Ids of the items in parts. Each part is an int32 array in base64.
+        seconds: Limit of processor time per part. A part that exceeds it ends this process.
 
     Yields:
-        An empty piece once the block is open, which may take a while. Then for each part, one bool byte per item.
+        First an empty piece, once the block is described, which may take seconds. Then one piece per part, with one
+        byte per item: 1 if the item matches, else 0.
     """
     substructures = _substructures(store, collection, generation)
     substructures.prepare(block)

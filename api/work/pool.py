@@ -1,4 +1,4 @@
-"""Worker pools of the API: their tasks, and the translation of their errors."""
+"""Worker pools of the server: their tasks, and the translation of their errors into `GraphkinError`."""
 
 from graphkin.api.work.errors import unpack
 from graphkin.protocol.errors import StoreBusy, StoreError
@@ -6,7 +6,7 @@ from graphkin.runtime.workers.fork_server import CannotStart, ForkServer
 from graphkin.runtime.workers.pool import PoolFull, TaskFailed, WorkerEnded, WorkerPool
 
 PATIENCE = 10.0
-"""Seconds after which a request gets `StoreBusy` because the processors were too busy for it."""
+"""Seconds that a request waits for a busy processor before it gets `StoreBusy`."""
 
 TASKS = {
     "read_query": "graphkin.api.work.queries",
@@ -20,7 +20,7 @@ TASKS = {
     "describe": "graphkin.api.work.matching",
     "match": "graphkin.api.work.matching",
 }
-"""Module of each task. The task is the function of that name in it."""
+"""Module of each task. The task is the function of that name in the module."""
 
 
 def new_fork_server() -> ForkServer:
@@ -37,12 +37,12 @@ class TaskError(StoreError):
 
 
 def processors_busy(problem: str) -> StoreBusy:
-    """Return the error for a request that the processors have no time for."""
+    """Return the error for a request that ran out of time because the processors are busy."""
     return StoreBusy(f"{problem}: the processors are busy", retry_after=2)
 
 
 class Pool(WorkerPool):
-    """Worker pool that raises `StoreBusy`, `StoreError`, and the `GraphkinError` of a task."""
+    """Worker pool whose errors are instances of `GraphkinError`, including the errors that a task raises."""
 
     def translate(self, error: Exception) -> Exception:
         match error:

@@ -16,16 +16,29 @@ from graphkin.similarity.kinds import kind_named
 
 
 def read_query(kind: str, recipe: dict[str, Any], **structure: str | None) -> dict[str, Any]:
-    """Return the packed query of a structure. Raises the errors of `read_structure`."""
+    """Read a query structure and return the query packed.
+
+    Args:
+        kind: Kind of the items.
+        recipe: Recipe of the generation, as JSON.
+        structure: One text, by the name of its notation.
+
+    Raises:
+        GraphkinError: The errors of `read_structure`.
+    """
     return pack_query(read_structure(kind_named(kind).recipe(recipe), **structure))
 
 
 def read_queries(
     kind: str, recipe: dict[str, Any], structures: list[dict[str, str]], seconds: float
 ) -> Generator[bytes, None, None]:
-    """Yield the packed query of each structure as it is read, or its packed error.
+    """Yield, for each structure, a JSON object with the packed query or the packed error.
 
-    A structure that takes more than `seconds` of processor time ends the process.
+    Args:
+        kind: Kind of the items.
+        recipe: Recipe of the generation, as JSON.
+        structures: Structures, each as one text by the name of its notation.
+        seconds: Limit of processor time per structure. A structure that exceeds it ends this process.
     """
     typed_recipe = kind_named(kind).recipe(recipe)
     for structure in structures:

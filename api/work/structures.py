@@ -18,10 +18,10 @@ from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
 
 MEMORY = 250 * 2**20
-"""Bytes of memory that reading one structure may use."""
+"""Maximum memory of a worker process that reads, draws or compares structures, in bytes."""
 
 _SECONDS = 2.0  # seconds of processor time per structure
-_BATCH_SIZE = 100  # structures of a batch that a process reads before other requests get a turn
+_BATCH_SIZE = 100  # structures that one task reads, before tasks of other requests get their turn
 _CACHE_BYTES = 16 * 2**20  # bytes, enough for some ten thousand molecules
 _ENTRY_BYTES = 1024  # bytes of overhead per cache entry, approximately
 
@@ -29,7 +29,7 @@ _ENTRY_BYTES = 1024  # bytes of overhead per cache entry, approximately
 class StructureReader:
     """Reads SMILES, InChIs, molblocks and graphs in a worker pool, each in at most `seconds` of processor time.
 
-    The last queries are cached, so the lists and depictions of one query read it once.
+    Recent queries are cached. A search and the depictions that compare its hits with the query then read the query once.
     """
 
     def __init__(self, readers: Pool, seconds: float = _SECONDS) -> None:
@@ -41,11 +41,11 @@ class StructureReader:
         """Read a structure with the recipe of a generation.
 
         Raises:
-            InvalidInput: The structure is invalid, or needs too much time or memory. Also the other errors of
-                `collection.structures.read_structure`.
+            InvalidInput: The structure is invalid, or needs too much time or memory.
+            GraphkinError: Other errors of `collection.structures.read_structure`.
             StoreBusy: Other requests keep the processors too busy.
         """
-        texts = {writing: text for writing, text in structure.items() if text is not None}
+        texts = {notation: text for notation, text in structure.items() if text is not None}
         key = blake2b(json.dumps([generation.id, texts]).encode(), digest_size=16).digest()
         query = self._cache.get(key)
         if query is None:
@@ -55,20 +55,21 @@ class StructureReader:
     async def read_each(
         self, generation: Generation, structures: Sequence[StructureText | Unreadable]
     ) -> list[Query | Unreadable]:
-        """Read many structures, and return the query or the error of each. Entries that are errors already are kept.
+        """Read many structures, and return the query or the error of each.
 
-        A worker process reads only a few of them at a time, so that other requests get their turn.
+        Entries of `structures` that are errors are returned unchanged. The structures are read in small batches, so
+        that other requests get their turn.
         """
-        unread = [each for each in structures if isinstance(each, dict)]
-        read = list[Query | Unreadable]()
-        while len(read) < len(unread):
-            read += await self._read_some(generation, unread[len(read) : len(read) + _BATCH_SIZE])
-        rest = iter(read)
-        return [next(rest) if isinstance(each, dict) else each for each in structures]
+        texts = [each for each in structures if isinstance(each, dict)]
+        results = list[Query | Unreadable]()
+        while len(results) < len(texts):
+            results += await self._read_batch(generation, texts[len(results) : len(results) + _BATCH_SIZE])
+        remaining = iter(results)
+        return [next(remaining) if isinstance(each, dict) else each for each in structures]
 
-    async def _read_some(self, generation: Generation, structures: list[StructureText]) -> list[Query | Unreadable]:
-        """Read the leading structures, at least one. It stops after a structure that ended the process."""
-        manifest, read = generation.manifest, list[Query | Unreadable]()
+    async def _read_batch(self, generation: Generation, structures: list[StructureText]) -> list[Query | Unreadable]:
+        """Return the results of the structures up to the first one that ended the worker process, or of all."""
+        manifest, results = generation.manifest, list[Query | Unreadable]()
         async with self._readers.worker() as reader:
             pieces = reader.stream(
                 "read_queries", kind=manifest.kind, recipe=manifest.recipe, structures=structures, seconds=self._seconds
@@ -78,11 +79,11 @@ class StructureReader:
                     try:
                         with self._translate_errors(structure):
                             async with timeout(PATIENCE):
-                                read.append(_unpack_result(json.loads(await anext(pieces))))
+                                results.append(_unpack_result(json.loads(await anext(pieces))))
                     except InvalidInput as error:
-                        return [*read, error]
+                        return [*results, error]
                 await anext(pieces, None)  # Wait for the end of the task.
-        return read
+        return results
 
     async def _run(self, generation: Generation, task: str, **structure: str) -> Any:
         manifest = generation.manifest

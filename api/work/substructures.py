@@ -20,22 +20,30 @@ from graphkin.store.records import Int32
 _READ_SECONDS = 5.0  # seconds of processor time per pattern
 _MATCH_SECONDS = 2.0  # seconds of processor time per part of the items
 _WAIT_SECONDS = 60.0  # seconds per part, if other requests keep the processors busy
-_CACHED_PATTERNS = 256  # cached patterns, of 10 kB at most
-_CACHED_BLOCKS = 4096  # blocks that are remembered as described on this machine
+_CACHED_PATTERNS = 256  # patterns in the cache, each of 10 kB at most
+_CACHED_BLOCKS = 4096  # blocks that the cache lists as described
 
 
 class SubstructureMatcher:
-    """Reads patterns in one worker pool, and matches items of the store at `location` in another.
+    """Reads patterns in one worker pool, and matches items with them in another.
 
-    Describing a block of items takes long, so readers and matchers are separate pools. A pattern on which RDKit takes
-    longer than `_MATCH_SECONDS` for a thousand items, uses too much memory or crashes, costs only its worker process.
+    Before the items of a block can be matched, the block is described: the matching process computes what matching
+    needs and caches it on this machine. This takes seconds, so patterns are read in a separate pool. A pattern that
+    takes RDKit more than `_MATCH_SECONDS` for a thousand items, needs too much memory or crashes RDKit ends only its
+    worker process.
+
+    Args:
+        readers: Pool that reads patterns.
+        matchers: Pool that describes blocks and matches items.
+        location: Location of the store.
+        concurrency: Number of blocks of one request that are matched at the same time.
     """
 
-    def __init__(self, readers: Pool, matchers: Pool, location: str, at_once: int) -> None:
+    def __init__(self, readers: Pool, matchers: Pool, location: str, concurrency: int) -> None:
         self._readers = readers
         self._matchers = matchers
         self._location = location
-        self._at_once = at_once
+        self._concurrency = concurrency
         self._patterns: LRUCache[tuple[str, str, str], Pattern] = LRUCache(_CACHED_PATTERNS)
         self._descriptions: LRUCache[tuple[str, int], asyncio.Task[None]] = LRUCache(_CACHED_BLOCKS)
 
@@ -43,7 +51,8 @@ class SubstructureMatcher:
         """Read a pattern.
 
         Raises:
-            InvalidInput: The pattern needs too much time or memory. Also the other errors of `Kind.pattern`.
+            InvalidInput: The pattern is invalid, or needs too much time or memory.
+            GraphkinError: Other errors of `Kind.pattern`.
             StoreBusy: Other requests keep the processors too busy.
         """
         manifest = generation.manifest
@@ -69,15 +78,17 @@ class SubstructureMatcher:
             generation: Generation of the items.
             matches: Matches of the pattern that are known so far.
             unknown: Items by block, as `SubstructureMatches.unknown` returns them.
-            advance: Called with the number of items matched since the last call. May raise to stop the work.
+            advance: Called with the number of items matched since the last call. It may raise an error to stop the work.
 
         Raises:
-            GraphkinError: As `read` raises it, or as `advance` does.
+            InvalidInput: Matching needs too much time or memory.
+            StoreBusy: Other requests keep the processors too busy.
+            GraphkinError: Errors of the store, and of `advance`.
         """
         blocks = iter(unknown.items())
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(self._at_once):
+                for _ in range(self._concurrency):
                     group.create_task(self._match_blocks(generation, matches, blocks, advance))
         except ExceptionGroup as raised:
             raise raised.exceptions[0] from None
@@ -89,19 +100,19 @@ class SubstructureMatcher:
         blocks: Iterator[tuple[int, list[Int32]]],
         advance: Advance,
     ) -> None:
-        """Match the blocks that no other worker has taken, one after the other."""
+        """Match blocks one after the other. `blocks` is shared with the other calls for the same request."""
         for block, parts in blocks:
             await self._ensure_described(generation, block)
-            advance(0)  # No item is matched yet, but this call stops the work if no client waits for it.
+            advance(0)  # No item is matched yet, but this call stops the work if no client waits for the result.
             await self._match(generation, matches, block, parts, advance)
 
     async def _ensure_described(self, generation: Generation, block: int) -> None:
-        """Describe a block once and to the end, even if the request is cancelled, so that a later request finds it."""
+        """Wait until a block is described. If the request is cancelled, the description is still completed."""
         key = generation.id, block
         description = self._descriptions.get(key)
         if description is None or has_failed(description):
             description = self._descriptions[key] = asyncio.create_task(self._describe(generation, block))
-            description.add_done_callback(has_failed)  # This retrieves the exception, if no request does.
+            description.add_done_callback(has_failed)  # asyncio would warn if no request retrieved the exception.
         await asyncio.shield(description)
 
     async def _describe(self, generation: Generation, block: int) -> None:

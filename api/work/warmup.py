@@ -1,4 +1,7 @@
-"""Compilation of the kernels before the first request: seconds on the very first start, nothing afterwards."""
+"""Compilation of the numerical kernels before the first request.
+
+Compiled kernels are cached on disk, so only the first start on a machine compiles them, which takes seconds.
+"""
 
 import asyncio
 import logging
@@ -17,31 +20,31 @@ _log = logging.getLogger(__name__)
 
 
 class Warmup:
-    """Compiles the kernels once in the background, and starts the worker processes of `pools` meanwhile."""
+    """Compiles the kernels in a background thread, and starts the worker processes of `pools` at the same time."""
 
     def __init__(self, *pools: Pool) -> None:
         self._pools = pools
-        self._compiling = threading.Thread(target=self._compile, name="warmup", daemon=True)
+        self._compilation = threading.Thread(target=self._compile, name="warmup", daemon=True)
         self._failure: Exception | None = None
-        self._starting: asyncio.Future[Any] | None = None
+        self._pool_start: asyncio.Future[Any] | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Start the warm-up; at the end of the block, stop waiting for worker processes."""
-        self._compiling.start()
-        self._starting = asyncio.gather(*(pool.start() for pool in self._pools))
+        """Start the warm-up, and stop waiting for worker processes at the end of the block."""
+        self._compilation.start()
+        self._pool_start = asyncio.gather(*(pool.start() for pool in self._pools))
         try:
             yield
         finally:
-            self._starting.cancel()
+            self._pool_start.cancel()
             with suppress(asyncio.CancelledError, StoreError):
-                await self._starting
+                await self._pool_start
 
     def _compile(self) -> None:
         try:
             compile_kernels()
-            # A worker that reads a graph is killed after 2 s, before it could compile and cache the kernel that
-            # describes it.
+            # The worker processes that read graphs need this kernel. They could not compile it themselves, because they
+            # are killed after 2 s.
             GraphKind().warmup_descriptors(resolve_graphs())
         except Exception as error:
             _log.exception("a kernel cannot be compiled or run")
@@ -55,11 +58,11 @@ class Warmup:
             ServerFault: A kernel cannot be compiled or run.
             StoreError: Worker processes cannot be started.
         """
-        if self._starting is None or not self._starting.done() or self._compiling.is_alive():
+        if self._pool_start is None or not self._pool_start.done() or self._compilation.is_alive():
             raise StoreBusy("still compiling", hint="seconds, and only on the first start")
         if self._failure is not None:
             raise ServerFault(
                 "compiled code cannot be run",
                 hint="the server's log says why; empty the folder of compiled kernels (NUMBA_CACHE_DIR), start again",
             ) from self._failure
-        self._starting.result()
+        self._pool_start.result()

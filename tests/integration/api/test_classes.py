@@ -144,7 +144,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_so_many_are_worked_on_at_once(url: str, work: Work, name: str) -> None:
-    at_once = CLASSES[name].at_once
+    at_once = CLASSES[name].max_running
     asked = {"part": "/export/{}", "comparison": "/drawing/{}?highlight=1"}.get(name, f"/{name}/{{}}")
     headers = {"Range": "bytes=0-9"} if name == "part" else {}
     with asking(url, [asked.format(number) for number in range(at_once + 3)], headers) as replies:
@@ -155,8 +155,8 @@ def test_so_many_are_worked_on_at_once(url: str, work: Work, name: str) -> None:
 
 
 def test_other_classes_do_not_wait(url: str, work: Work) -> None:
-    exports = [f"/export/{number}" for number in range(CLASSES["export"].at_once + 2)]
-    comparisons = [f"/drawing/{number}?highlight=1" for number in range(CLASSES["comparison"].at_once + 2)]
+    exports = [f"/export/{number}" for number in range(CLASSES["export"].max_running + 2)]
+    comparisons = [f"/drawing/{number}?highlight=1" for number in range(CLASSES["comparison"].max_running + 2)]
     with asking(url, [*exports, *comparisons]):
         until(lambda: work.queues["export"].waiting == work.queues["comparison"].waiting == 2)
         with asking(url, ["/search/a", "/drawing/b", "/feed/c", "/none/d", "/query/e"]):
@@ -165,11 +165,11 @@ def test_other_classes_do_not_wait(url: str, work: Work) -> None:
 
 
 def test_who_turns_out_to_be_of_another_class_keeps_nobody_of_the_first_waiting(url: str, work: Work) -> None:
-    at_once = CLASSES["substructure"].at_once
-    with asking(url, [f"/query/turns/out/{number}" for number in range(at_once + CLASSES["query"].at_once)]):
-        until(lambda: work.queues["substructure"].waiting == CLASSES["query"].at_once)
+    at_once = CLASSES["substructure"].max_running
+    with asking(url, [f"/query/turns/out/{number}" for number in range(at_once + CLASSES["query"].max_running)]):
+        until(lambda: work.queues["substructure"].waiting == CLASSES["query"].max_running)
         with asking(url, ["/query/a", "/substructure/b"]):
-            until(lambda: work.queues["substructure"].waiting == CLASSES["query"].at_once + 1)
+            until(lambda: work.queues["substructure"].waiting == CLASSES["query"].max_running + 1)
             until(lambda: "a" in work.begun)
             assert "b" not in work.begun
             work.go.set()
@@ -178,18 +178,18 @@ def test_who_turns_out_to_be_of_another_class_keeps_nobody_of_the_first_waiting(
 
 def test_beyond_what_may_wait_one_is_told_to_come_back(url: str, work: Work) -> None:
     limits = CLASSES["export"]
-    with asking(url, [f"/export/{number}" for number in range(limits.at_once + limits.waiting)]) as replies:
-        until(lambda: work.queues["export"].waiting == limits.waiting)
+    with asking(url, [f"/export/{number}" for number in range(limits.max_running + limits.max_waiting)]) as replies:
+        until(lambda: work.queues["export"].waiting == limits.max_waiting)
         refused = httpx.get(f"{url}/export/more")
         work.go.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, str(limits.retry_after))
     assert refused.headers["content-type"] == "application/problem+json"
-    assert [reply.status_code for reply in replies] == [200] * (limits.at_once + limits.waiting)
+    assert [reply.status_code for reply in replies] == [200] * (limits.max_running + limits.max_waiting)
     assert httpx.get(f"{url}/export/more").status_code == 200
 
 
 def test_who_goes_away_is_no_longer_waited_for(url: str, work: Work) -> None:
-    at_once = CLASSES["drawing"].at_once
+    at_once = CLASSES["drawing"].max_running
     with asking(url, [f"/drawing/{number}" for number in range(at_once)]):
         until(lambda: len(work.begun) == at_once)
         with pytest.raises(httpx.ReadTimeout):
@@ -215,7 +215,7 @@ def test_what_is_not_there_in_time_is_told_to_come_back(url: str, work: Work) ->
 
 
 def test_who_has_waited_long_enough_is_told_to_come_back(url: str, work: Work) -> None:
-    at_once = CLASSES["feed"].at_once
+    at_once = CLASSES["feed"].max_running
     work.queues["feed"].limits = replace(CLASSES["feed"], patience=0.2)
     with asking(url, [f"/feed/{number}" for number in range(at_once)]):
         until(lambda: len(work.begun) == at_once)
@@ -225,7 +225,7 @@ def test_who_has_waited_long_enough_is_told_to_come_back(url: str, work: Work) -
 
 
 def test_a_stream_ends_with_who_reads_it(url: str, work: Work) -> None:
-    for number in range(2 * CLASSES["export"].at_once):
+    for number in range(2 * CLASSES["export"].max_running):
         with httpx.stream("GET", f"{url}/stream/{number}") as reply:
             next(reply.iter_raw())
     until(lambda: sorted(work.stopped) == sorted(work.begun))

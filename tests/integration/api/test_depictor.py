@@ -142,7 +142,7 @@ def test_pictures_of_both_sides_are_compared_once(fork_server: ForkServer) -> No
             with closing(new_fork_server()) as own:
                 async with Pool(own, 1) as comparers:
                     depictor = Depictor(drawers, comparers)
-                    svg = await depictor.draw("molecule", "CC(Cl)CO", "", 250, 250, "CCCO", "differences", turned=False)
+                    svg = await depictor.draw("molecule", "CC(Cl)CO", "", 250, 250, "CCCO", "differences", align=False)
             other = await depictor.draw("molecule", "CCCO", "", 250, 250, "CC(Cl)CO", "differences")
         return [_highlighted(each) for each in (svg, other)]
 

@@ -235,8 +235,8 @@ def test_what_is_computed_for_a_generation_is_computed_once(
     assert opened.collection.sampler is opened.collection.sampler
     assert opened.collection.components(0.5) is opened.collection.components(0.5)
     assert opened.collection.components(0.5) is not opened.collection.components(0.6)
-    texts = opened.item_texts([3, 0, 3])
+    texts = opened.encode_items([3, 0, 3])
     assert [text.count(b"CCO") for text in texts] == [0, 1, 0]
-    assert texts == opened.item_texts([3, 0, 3])
+    assert texts == opened.encode_items([3, 0, 3])
     with pytest.raises(NotFound, match="10"):
-        opened.item_texts([0, 10])
+        opened.encode_items([0, 10])
