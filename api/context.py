@@ -373,7 +373,7 @@ def _is_reproducible(request: Request) -> bool:
 
 
 def _has_no_comparison(request: Request) -> bool:
-    """Return whether a depiction is drawn without a comparison. The time limit of a comparison can change its result."""
+    """Return whether a depiction is drawn without a comparison, whose time limit could change the result."""
     return not COMPARISON_PARAMETERS & request.query_params.keys()
 
 

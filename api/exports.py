@@ -41,8 +41,8 @@ class Exports:
 
     A generation never changes, so a cached file can serve any later request for the same export. The files lie in a
     subfolder of `folder` that no other server process uses, and are deleted at shutdown. The cached files take at most
-    half of `max_bytes`, and the least recently used ones are dropped first. The other half is for the file that is being
-    created.
+    half of `max_bytes`, and the least recently used ones are dropped first. The other half is for the file that is
+    being created.
 
     Args:
         exporters: Worker pool.
@@ -102,8 +102,8 @@ class Exports:
     async def stream(self, generation: Generation, **options: Any) -> AsyncGenerator[bytes]:
         """Yield the bytes of an export, created in a worker process.
 
-        The server process would stall if it created exports itself: RDKit computes the coordinates of SD files and holds
-        the global interpreter lock meanwhile.
+        The server process would stall if it created exports itself: RDKit computes the coordinates of SD files and
+        holds the global interpreter lock meanwhile.
 
         Args:
             generation: Generation to export.

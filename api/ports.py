@@ -1,4 +1,4 @@
-"""Ports of `OpenCollection`, implemented with the server's worker processes and background jobs."""
+"""Implementation of the ports of `OpenCollection` by the server's worker processes and background jobs."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,9 +32,11 @@ _MAX_THREADS = max(1, (cpu_count() or 1) // 2)  # The other cores serve other re
 
 
 class PortFactory:
-    """Creates the ports of collections. Ports block, so they may be used only in the threads of `RequestContext.run`.
+    """Creates the ports of open generations.
 
-    A port runs its coroutine on the event loop within the cancel scope of the request, so it stops with the request.
+    A port runs a coroutine on the event loop and blocks its thread until the result is ready. So it may be called only
+    in the threads of `RequestContext.run`. The coroutine belongs to the cancel scope of the request, and is stopped
+    with it.
     """
 
     def __init__(
@@ -52,7 +54,13 @@ class PortFactory:
         self._depictor = depictor
 
     def ports(self, sampler: Callable[[], Sampler], generation: Generation, selector: Selector) -> Ports:
-        """Return the ports of one open generation."""
+        """Return the ports of one open generation.
+
+        Args:
+            sampler: Returns the sampler of the generation.
+            generation: The generation.
+            selector: Cache of substructure matches of the generation.
+        """
         return Ports(
             _StructurePort(self._structures, generation),
             _SubstructurePort(self._patterns, generation, selector),
@@ -65,6 +73,8 @@ class PortFactory:
 
 
 class _StructurePort:
+    """Reader of query structures."""
+
     def __init__(self, structures: StructureReader, generation: Generation) -> None:
         self._structures = structures
         self._generation = generation
@@ -77,6 +87,8 @@ class _StructurePort:
 
 
 class _SubstructurePort:
+    """Matcher of substructure patterns."""
+
     def __init__(self, patterns: PatternMatches, generation: Generation, selector: Selector) -> None:
         self._patterns = patterns
         self._generation = generation
@@ -91,6 +103,8 @@ class _SubstructurePort:
 
 
 class _JobPort:
+    """Background jobs: clusters, maps, and maximum common substructures."""
+
     def __init__(self, clusterings: Clusterings, layouts: Layouts, depictor: Depictor, generation: Generation) -> None:
         self._clusterings = clusterings
         self._layouts = layouts
@@ -109,5 +123,5 @@ class _JobPort:
 
 @contextmanager
 def _cancellable(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
-    """Report no progress, but stop the work of a request at its next step if its client has left or its time is up."""
+    """Yield a function that stops the work if the request was cancelled, and that ignores the progress."""
     yield lambda _: from_thread.check_cancelled()

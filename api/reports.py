@@ -1,4 +1,4 @@
-"""Reports of `python -m studies.report`, read from the folder that the settings name."""
+"""Reports of `python -m studies.report`, read from the folder in the settings."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ _MAX_BYTES = 8 * 2**20  # bytes; larger files are ignored
 
 
 class Report(BaseModel):
-    """Fields of NAME.json of the report NAME. Its measurements are not read."""
+    """Fields of the file NAME.json of a report, except its measurements."""
 
     report: Annotated[str, Field(pattern="^[a-z0-9-]{1,50}$")]
     title: str
@@ -22,29 +22,33 @@ class Report(BaseModel):
     notes: list[str]
 
     def summary(self) -> dict[str, Any]:
-        """Return the fields of `protocol.replies.ReportSummary`."""
+        """Return the fields of a `protocol.replies.ReportSummary`."""
         return {"name": self.report, **self.model_dump(exclude={"report", "generation"})}
 
 
 @dataclass(frozen=True)
 class Reports:
-    """Reports in a folder and its direct subfolders; none without a folder.
+    """Reports in a folder and its direct subfolders.
 
-    The folder is read at every call, so reports written while the server runs are visible.
+    Every call reads the folder, so reports that are written while the server runs become visible.
+
+    Attributes:
+        folder: The folder; None for no reports.
     """
 
     folder: Path | None
 
     def for_generation(self, generation: str) -> list[Report]:
-        """Return the reports of a generation by name; of several with the same name, the first by path.
+        """Return the reports of a generation, sorted by name.
 
-        Files that are not reports are ignored.
+        If several reports have the same name, only the first by path is returned. Files that are not reports are
+        ignored.
         """
         reports = {each.report: each for _, each in reversed(self._read_all()) if each.generation == generation}
         return sorted(reports.values(), key=lambda each: each.report)
 
-    def svg(self, generation: str, name: str) -> bytes:
-        """Return the SVG of a report.
+    def read_svg(self, generation: str, name: str) -> bytes:
+        """Return the charts of a report as SVG.
 
         Raises:
             NotFound: The generation has no such report.
@@ -66,7 +70,7 @@ class Reports:
         if self.folder is None:
             return []
         paths = sorted(path for pattern in ("*.json", "*/*.json") for path in self.folder.glob(pattern))
-        return [(path, read) for path in paths if (read := _read_report(path)) is not None]
+        return [(path, report) for path in paths if (report := _read_report(path)) is not None]
 
 
 def _read_report(path: Path) -> Report | None:

@@ -1,4 +1,4 @@
-"""HTTP server that runs in the foreground until a signal, or in a background thread during a `with` block."""
+"""HTTP server of one process, in the foreground until a signal, or in a background thread during a `with` block."""
 
 import asyncio
 import ctypes
@@ -18,28 +18,29 @@ import uvicorn
 from fastapi import FastAPI
 
 from graphkin.api.app import create_app
-from graphkin.api.http.connection import ConnectionLimits, Connection, CloseReason
+from graphkin.api.http.connection import CloseReason, Connection, ConnectionLimits
 from graphkin.api.settings import Settings
 from graphkin.api.state import open_state
 from graphkin.protocol.errors import InvalidInput
 from graphkin.runtime.workers.fork_server import ForkServer
 
 PATIENCE = 10
-"""Seconds that responses in progress may take after a stop signal."""
+"""Seconds after a stop signal in which responses in progress may end."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that stop a server."""
 
-_MALLOPT = {  # values of glibc's mallopt options, by option number
-    -8: 2,  # M_ARENA_MAX, the number of arenas. Each keeps freed memory. The default is eight per core.
-    -3: 2**20,  # M_MMAP_THRESHOLD. Blocks of this size or more are returned when freed. The default threshold grows.
-    -1: 2**22,  # M_TRIM_THRESHOLD, the bytes that may stay free at the top of the heap.
+_MALLOPT = {
+    -8: 2,  # M_ARENA_MAX: maximum number of arenas, which all keep freed memory. The default is eight per core.
+    -3: 2**20,  # M_MMAP_THRESHOLD: minimum size of blocks that are returned to the system when freed.
+    -1: 2**22,  # M_TRIM_THRESHOLD: maximum number of free bytes at the top of the heap.
 }
+"""Values of the options of glibc's `mallopt`, by option number."""
 
 _SWITCH_INTERVAL = 0.0005
-"""Seconds that a computing thread holds the global interpreter lock (GIL) while other threads wait for it.
+"""Seconds for which a computing thread may hold the global interpreter lock (GIL) while other threads wait for it.
 
-The event loop releases the GIL when it waits for the network. It may then wait this long to acquire the GIL again.
+The event loop releases the GIL when it waits for the network, and may have to wait this long to acquire it again.
 """
 
 
@@ -50,8 +51,7 @@ class Server:
 
     Args:
         settings: Settings of the server.
-        fork_server: Fork server of worker processes that other servers of this process share. By default, a new one is
-            started.
+        fork_server: Fork server to share with other servers in this process. By default, the server starts its own.
 
     Raises:
         InvalidInput: The address or the certificate cannot be used.
@@ -88,7 +88,7 @@ class Server:
 
 
 class Listener(uvicorn.Server):
-    """uvicorn server whose connections are instances of `Connection`, with the limits of the settings."""
+    """uvicorn server that uses `Connection` with the limits of the settings."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         super().__init__(_uvicorn_config(app, settings))
@@ -98,16 +98,16 @@ class Listener(uvicorn.Server):
             settings.body_seconds,
             settings.idle_seconds,
             settings.stalled_seconds,
-            min(settings.connections, max_files // 2),  # The store and the worker processes need the other half.
+            min(settings.connections, max_files // 2),  # The store and the worker processes need open files too.
             settings.connections_per_address,
         )
         self._count_closed: Callable[[CloseReason], None] = app.state.metrics.count_closed
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start the application, then listen on the sockets.
+        """Start the application, and then listen on the sockets.
 
-        uvicorn would accept the connections itself, with asyncio's limit of one minute for a TLS handshake. This method
-        sets the limits of the settings instead.
+        uvicorn's own method would limit TLS handshakes to asyncio's default of one minute. This method sets the limits
+        of the settings.
         """
         await super().startup([])
         if not self.started:
@@ -151,14 +151,14 @@ def _uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 def serve(server: uvicorn.Server, sock: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM, then wait up to `PATIENCE` seconds for responses in progress."""
-    gc.freeze()  # Garbage collection would scan the imported modules during requests.
+    gc.freeze()  # Without this call, garbage collections during requests would scan all imported modules.
     with handle_signals(signal.SIG_IGN):  # uvicorn raises a signal again after handling it.
         server.run(sockets=[sock])
 
 
 @contextmanager
 def handle_signals(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> Iterator[None]:
-    """Set `handler` as the handler of the signals that stop a server, while the block runs."""
+    """Handle the signals that stop a server by `handler` while the block runs."""
     former_handlers = [signal.signal(number, handler) for number in SIGNALS]
     try:
         yield
@@ -170,9 +170,9 @@ def handle_signals(handler: Callable[[int, FrameType | None], object] | signal.H
 def configure_process() -> None:
     """Configure this process for serving.
 
-    - Threads that compute release the GIL more often (`_SWITCH_INTERVAL`).
-    - The limit on open files, often 1,024 in shells, is raised to the maximum.
-    - glibc returns freed memory to the system at once, so the memory of a large response does not stay allocated.
+    - Computing threads release the GIL more often (`_SWITCH_INTERVAL`).
+    - The limit on open files, in shells often 1,024, is raised to the maximum.
+    - glibc returns freed memory to the system at once. Otherwise the process would keep the memory of large responses.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL)
     _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -184,9 +184,9 @@ def configure_process() -> None:
 
 
 def require_servable(settings: Settings) -> None:
-    """Check that the server can start: open and close the certificate, the store and the caches once.
+    """Check that the server can start, by opening and closing the certificate, the store and the caches once.
 
-    Without this check, uvicorn would log errors at the start of the application as tracebacks.
+    Without this check, uvicorn would log these errors with tracebacks when the application starts.
 
     Raises:
         InvalidInput: The certificate or its key cannot be used.
@@ -229,7 +229,7 @@ def listen(host: str, port: int) -> socket.socket:
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket bound with SO_REUSEPORT, so that other processes of this user can bind the same address.
 
-    The kernel distributes new connections among the processes that listen.
+    The kernel distributes new connections among the processes that listen at the address.
 
     Raises:
         InvalidInput: The address cannot be used.
@@ -247,7 +247,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def url_of(sock: socket.socket, settings: Settings) -> str:
-    """Return the URL at which a server on a bound socket is reached."""
+    """Return the URL of a server on a bound socket."""
     host, port = sock.getsockname()[:2]
     scheme = "http" if settings.tls_cert is None else "https"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

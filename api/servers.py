@@ -1,14 +1,14 @@
 """Several server processes for one store at one address.
 
-Each process has its own application, queues and worker processes. They share memory-mapped files, the positive-set
-cache, quotas and metrics.
+Each process has its own application, queues and worker processes. The processes share memory-mapped files, the
+positive-set cache, quotas and metrics.
 
-Each process has its own listening socket at the address (SO_REUSEPORT), so the kernel distributes connections evenly,
-including those that clients keep open. uvicorn's workers accept from one shared socket instead. There, the process that
-wakes first takes all waiting connections. uvicorn also kills a worker that does not respond for seconds, for example
-during its imports on a busy machine.
+Each process has its own listening socket at the address (SO_REUSEPORT), so the kernel distributes connections evenly.
+uvicorn's own workers are not used, for two reasons. They accept connections from one shared socket, so the worker that
+wakes first takes all waiting connections. And uvicorn kills a worker that does not respond for some seconds, for
+example while it imports modules on a busy machine.
 
-    python -m graphkin.api.servers
+`python -m graphkin.api.servers` runs one server process. `Servers` starts it.
 """
 
 import json
@@ -44,38 +44,46 @@ from graphkin.api.settings import Settings
 from graphkin.protocol.errors import StoreError
 
 _READY_MESSAGE = b"r"
-_RESTART_DELAY = 1.0  # seconds before an ended process is restarted
-_KILL_DELAY = 10  # seconds beyond `PATIENCE` after which a stopping process is killed
+_RESTART_DELAY = 1.0  # seconds between the end of a process and its restart
+_KILL_DELAY = 10  # seconds after `PATIENCE` until a process that does not stop is killed
 
 
 class Servers:
-    """A fixed number of server processes, at least one, which stop together with this process.
+    """A fixed number of server processes, which stop together with this process.
 
-    The address is reserved when the object is created. The constructor raises the errors of `Server`.
+    The constructor reserves the address, so `url` is known before the processes run.
+
+    Args:
+        settings: Settings of the servers.
+        count: Number of processes, 1 or more.
+
+    Raises:
+        InvalidInput: The address or the certificate cannot be used.
+        StoreError: The store or a cache cannot be opened.
     """
 
-    def __init__(self, settings: Settings, number: int) -> None:
+    def __init__(self, settings: Settings, count: int) -> None:
         require_servable(settings)
-        # Fails if another process listens there, even with SO_REUSEPORT.
+        # With SO_REUSEPORT alone, the address could be shared with a foreign process. This call fails in that case.
         with listen(settings.host, settings.port) as probe:
             port = probe.getsockname()[1]
         self._settings = settings.model_copy(update={"port": port})
-        self._count = number
-        self._reserved = bind(settings.host, port)  # It never listens, so connections go to the server processes.
-        self.url = url_of(self._reserved, settings)
+        self._count = count
+        self._socket = bind(settings.host, port)  # It never listens, so connections go to the server processes.
+        self.url = url_of(self._socket, settings)
 
     def run(self, on_ready: Callable[[], object]) -> None:
-        """Serve until SIGINT or SIGTERM, then let running responses end for a while.
+        """Serve until SIGINT or SIGTERM, then wait up to `PATIENCE` seconds for responses in progress.
 
-        A process that ends meanwhile is restarted.
+        A process that ends before that is restarted.
 
         Args:
-            on_ready: Called once all processes listen.
+            on_ready: Called when all processes listen.
 
         Raises:
             StoreError: A process ended before all of them listened.
         """
-        with self._reserved, TemporaryDirectory(prefix="graphkin-") as folder, _stop_signals() as stop_channel:
+        with self._socket, TemporaryDirectory(prefix="graphkin-") as folder, _stop_signals() as stop_channel:
             processes = [_Process(number, self._settings, Path(folder)) for number in range(self._count)]
             try:
                 for process in processes:
@@ -105,7 +113,7 @@ class Servers:
                             raise StoreError("a process ended before it listened", hint="what it wrote says why")
                         selector.unregister(sender)
                         sender.end()
-                if not is_ready and all(process.ready for process in processes):
+                if not is_ready and all(process.is_ready for process in processes):
                     is_ready = True
                     on_ready()
                 for process in processes:
@@ -117,12 +125,15 @@ class Servers:
 class _Process:
     """One server process, which can be restarted.
 
-    Its standard input is a socket. The process receives its settings there, and reports when it listens. Each side sees
-    there when the other has ended.
+    The standard input of the process is a socket. The process receives its settings from it, and sends a message when
+    it listens. Either side notices the end of the other, because that closes the socket.
+
+    Attributes:
+        is_ready: Whether the process has ever listened.
     """
 
     def __init__(self, number: int, settings: Settings, folder: Path) -> None:
-        self.ready = False
+        self.is_ready = False
         self._settings_message = {"number": number, "folder": str(folder), "settings": settings.model_dump(mode="json")}
         self._shared = metrics.SharedMetricsFiles(folder, number)
         self._process: subprocess.Popen[bytes] | None = None
@@ -137,23 +148,23 @@ class _Process:
                 env={**os.environ, **self._shared.environment},
                 start_new_session=True,  # Ctrl-C in a terminal reaches only the parent process.
             )
-        self._shared.begin(self._process.pid)
+        self._shared.record_start(self._process.pid)
         self._channel.sendall(json.dumps(self._settings_message).encode() + b"\n")
 
     def fileno(self) -> int:
         return self._channel.fileno()
 
     def read_message(self) -> bool:
-        """Read a message of the process, and return whether the process is still running."""
+        """Read a message from the process, and return whether the process is still running."""
         try:
             message = self._channel.recv(16)
         except OSError:
             message = b""
-        self.ready = self.ready or message == _READY_MESSAGE
+        self.is_ready = self.is_ready or message == _READY_MESSAGE
         return bool(message)
 
     def is_due(self) -> bool:
-        """Return whether the process has ended long enough ago to be restarted."""
+        """Return whether the process has ended and its restart is due."""
         return self._process is None and time.monotonic() >= self._end_time + _RESTART_DELAY
 
     def terminate_gracefully(self) -> None:
@@ -164,7 +175,7 @@ class _Process:
                 self._channel.shutdown(socket.SHUT_WR)  # The process may be unable to handle signals yet.
 
     def end(self) -> None:
-        """Wait until the process has ended, and kill it if that takes too long."""
+        """Wait for the end of the process. Kill it if that takes too long."""
         if self._process is None:
             return
         try:
@@ -174,19 +185,19 @@ class _Process:
             self._process.wait()
         self._channel.close()
         self._process, self._end_time = None, time.monotonic()
-        self._shared.end()
+        self._shared.record_end()
 
 
 @contextmanager
 def _stop_signals() -> Iterator[socket.socket]:
-    """Yield a socket that becomes readable when a signal stops the server."""
+    """Yield a socket that becomes readable when a stop signal arrives."""
     own_end, child_end = socket.socketpair()
     with own_end, child_end, handle_signals(lambda *_: child_end.send(b"s")):
         yield own_end
 
 
 class _ChildServer(Listener):
-    """Listener that notifies the parent process when it listens."""
+    """Server of a child process. It notifies the parent process when it listens."""
 
     def __init__(self, app: FastAPI, settings: Settings, channel: socket.socket) -> None:
         super().__init__(app, settings)
@@ -198,13 +209,14 @@ class _ChildServer(Listener):
             self._channel.send(_READY_MESSAGE)
 
     def stop_with_parent(self) -> None:
-        """Stop when the parent process ends."""
+        """Block until the parent process ends or closes its end of the socket, and then stop the server."""
         while self._channel.recv(16):
             pass
         self.should_exit = True
 
 
 def main() -> None:
+    """Run one server process, with the settings from standard input."""
     channel = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     with channel.makefile("r") as reading:

@@ -11,7 +11,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.store.sampling.base import Engine
 
 Origin = Annotated[str, Field(pattern=r"^(\*|https?://[a-z0-9.\-\[\]:]+)$")]
-"""Value of an Origin header: scheme, host, and the port unless it is the scheme's default."""
+"""Value of an Origin header, such as `https://example.org`, or `*` for any origin."""
 
 
 class Settings(BaseSettings):
@@ -20,27 +20,28 @@ class Settings(BaseSettings):
     Attributes:
         store: Folder of the store, or neo4j:// or bolt:// URL of a Neo4j server.
         host: Address to listen on.
-        port: Port to listen on; 0 takes any free one.
+        port: Port to listen on; 0 for any free port.
         allowed_hosts: Accepted values of the Host header without port, separated by commas; `*` accepts any.
-        cors_origins: Origins whose pages may send requests from a browser, separated by commas; none by default, `*`
-            allows any.
-        sampler: Engine that samples positives: `snapshot` in this process, `gds` on the Neo4j server.
+        cors_origins: Origins whose pages may send requests from a browser, separated by commas; `*` allows any, and
+            none is allowed by default.
+        sampler: Engine that samples positives: `snapshot` in this process, or `gds` on the Neo4j server.
         cache_dir: Folder of the positive-set cache, quotas and exports. It may be deleted while no server runs.
-        cache_bytes: Maximum size of the positive-set cache.
-        export_bytes: Maximum size of export files for Range requests. One file may take half of it.
-        access_log: File with one line of JSON per request, `-` for standard output; none by default.
-        telemetry: Whether to export OpenTelemetry spans. The OTEL_… variables say where to.
-        scrub_hours: Interval in hours at which the files of open generations are checked.
-        tls_cert: PEM file with a certificate and its chain, for HTTPS; plain HTTP by default.
-        tls_key: PEM file with the private key; by default `tls_cert` contains it too.
-        head_seconds: Time limit for the head of a request.
-        body_seconds: Time limit for the body of a request.
-        idle_seconds: Time that a connection stays open between a response and the next request.
-        stalled_seconds: Time that a client may read nothing of a response.
-        connections: Maximum number of open connections per process. The longest idle one is closed first.
-        connections_per_address: Maximum number of open connections per client address; unlimited by default, because
-            the clients of a proxy share one address.
-        reports: Folder with reports of `python -m studies.report` to show; none by default.
+        cache_bytes: Maximum size of the positive-set cache in bytes.
+        export_bytes: Maximum size of export files for Range requests in bytes. One file may take half of it.
+        access_log: File for the access log, which has one line of JSON per request; `-` for standard output. There is
+            no log by default.
+        telemetry: Whether to export OpenTelemetry spans, as configured by the environment variables OTEL_….
+        scrub_hours: Hours between two checks of the files of an open generation.
+        tls_cert: PEM file with a certificate and its chain, for HTTPS. The default is plain HTTP.
+        tls_key: PEM file with the private key. By default, `tls_cert` contains it too.
+        head_seconds: Maximum time for the head of a request, in seconds.
+        body_seconds: Maximum time for the body of a request, in seconds.
+        idle_seconds: Maximum time between a response and the next request on a connection, in seconds.
+        stalled_seconds: Maximum time during which a client reads nothing of a response, in seconds.
+        connections: Maximum number of open connections per process. If there are more, the longest idle one is closed.
+        connections_per_address: Maximum number of open connections per client address. There is no limit by default,
+            because the clients of a proxy share one address.
+        reports: Folder with reports of `python -m studies.report`. There are none by default.
 
     Raises:
         InvalidInput: A setting is invalid. The error names it.
@@ -76,15 +77,16 @@ class Settings(BaseSettings):
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
-            missing = first["type"] == "missing"
+            is_missing = first["type"] == "missing"
             raise InvalidInput(
                 f"setting {name}: {first['msg']}",
-                given=None if missing else str(first["input"]),
+                given=None if is_missing else str(first["input"]),
                 hint=f"GRAPHKIN_{name.upper()} in the environment sets it",
             ) from error
 
     @field_validator("allowed_hosts", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
+        """Return the parts of a comma-separated text, stripped and in lower case."""
         parts = value.split(",") if isinstance(value, str) else value
         return tuple(part.strip().lower() for part in parts if part.strip())

@@ -28,12 +28,12 @@ from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
 
-_MATCHING = 2  # processes
-_IDLE = 20.0  # seconds after which an idle worker for exports or patterns is stopped, because these are rare
+_MATCHERS = 2  # worker processes that match substructures
+_IDLE_SECONDS = 20.0  # time after which idle workers for exports and patterns are stopped, because they are rarely used
 
 
 class State(TypedDict):
-    """Objects that all requests share. `open_state` creates it."""
+    """Objects that all requests share. They are created by `open_state`."""
 
     access_control: AccessControl
     generations: GenerationCache
@@ -50,25 +50,25 @@ class State(TypedDict):
 
 
 @asynccontextmanager
-async def open_state(settings: Settings, shared: ForkServer | None = None) -> AsyncIterator[State]:
-    """Open the store, the caches and the worker pools.
+async def open_state(settings: Settings, shared_fork_server: ForkServer | None = None) -> AsyncIterator[State]:
+    """Open the store, the caches and the worker pools while the block runs.
 
     Args:
         settings: Settings of the server.
-        shared: Fork server of worker processes, which stays open afterwards. By default a new one is started.
+        shared_fork_server: Fork server to use, which stays open afterwards. By default, a new one is started.
 
     Raises:
         StoreError: The store or a cache cannot be opened, or its server lacks the sampling engine.
         InvalidInput: The store does not support the sampling engine.
     """
-    folder, room = settings.cache_dir / "positives", settings.cache_bytes
+    folder, max_bytes = settings.cache_dir / "positives", settings.cache_bytes
     with (
         open_store(settings.store) as store,
-        closing(PositiveCache(folder, room, setting="GRAPHKIN_CACHE_BYTES")) as positives,
+        closing(PositiveCache(folder, max_bytes, setting="GRAPHKIN_CACHE_BYTES")) as positives,
         closing(Quotas(settings.cache_dir / "quotas")) as quotas,
         closing(Clusterings()) as clusterings,
         closing(Layouts()) as layouts,
-        closing(new_fork_server()) if shared is None else nullcontext(shared) as fork_server,
+        closing(new_fork_server()) if shared_fork_server is None else nullcontext(shared_fork_server) as fork_server,
     ):
         store.require_engine(settings.sampler)
         location, files = str(settings.store), settings.cache_dir / "exports"
@@ -76,10 +76,10 @@ async def open_state(settings: Settings, shared: ForkServer | None = None) -> As
             Pool(fork_server, 2, niceness=2, memory=MEMORY) as readers,
             Pool(fork_server, 2, niceness=5, memory=MEMORY) as drawers,
             Pool(fork_server, 2, niceness=10, memory=MEMORY) as comparers,
-            Pool(fork_server, 2, niceness=10, memory=MEMORY, idle=_IDLE) as pattern_readers,
-            Pool(fork_server, _MATCHING, niceness=10, memory=MEMORY) as matchers,
-            Pool(fork_server, 2, niceness=10, idle=_IDLE) as exporters,
-            aclosing(PatternMatches(SubstructureMatcher(pattern_readers, matchers, location, _MATCHING))) as patterns,
+            Pool(fork_server, 2, niceness=10, memory=MEMORY, idle=_IDLE_SECONDS) as pattern_readers,
+            Pool(fork_server, _MATCHERS, niceness=10, memory=MEMORY) as matchers,
+            Pool(fork_server, 2, niceness=10, idle=_IDLE_SECONDS) as exporters,
+            aclosing(PatternMatches(SubstructureMatcher(pattern_readers, matchers, location, _MATCHERS))) as patterns,
         ):
             structures, depictor = StructureReader(readers), Depictor(drawers, comparers)
             port_factory = PortFactory(structures, patterns, clusterings, layouts, depictor)
@@ -107,4 +107,5 @@ async def open_state(settings: Settings, shared: ForkServer | None = None) -> As
 
 
 def state_of(request: Request) -> State:
+    """Return the state of the application that serves a request."""
     return cast(State, request.scope["state"])

@@ -65,8 +65,8 @@ class Depictor:
             title: Title of the SVG.
             width: Width in pixels.
             height: Height in pixels.
-            reference: Molecule (SMILES) to compare with; None for no comparison. A comparison takes at most 2 s. If that
-                is not enough, nothing is highlighted, and the `desc` of the SVG says so.
+            reference: Molecule (SMILES) to compare with; None for no comparison. A comparison takes at most 2 s. If
+                that is not enough, nothing is highlighted, and the `desc` of the SVG says so.
             mark: Atoms to highlight: `shared` with the reference, `differences` from it, or `nothing`.
             align: Whether to align the molecule with the reference.
 

@@ -61,8 +61,8 @@ class DamageRegistry:
 class Scrubber:
     """Background thread that checks the files of open generations.
 
-    A generation is checked soon after it is opened, and then every `period` seconds. The thread reads one file at a time
-    and pauses after each file for as long as the check took.
+    A generation is checked soon after it is opened, and then every `period` seconds. The thread reads one file at a
+    time and pauses after each file for as long as the check took.
     """
 
     def __init__(self, open_generations: Callable[[], Sequence[OpenGeneration]], period: float) -> None:

@@ -1,8 +1,8 @@
 """Authentication and authorization of requests by API key.
 
-A store without any key is open to every client. After the first key is created, every request needs a key, even if all
-keys have been revoked since. A reverse proxy that signs users in has a key of its own. Only with such a key does the
-server accept the `X-Forwarded-User` header.
+A store that never had a key is open to every client. Once its first key has been created, every request needs a key,
+even after all keys have been revoked. A reverse proxy that signs users in has a key of its own, and names the user of
+each request in the header `X-Forwarded-User`. The server accepts this header only with the key of a proxy.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from graphkin.protocol.values import Access
 from graphkin.store.keys import Keys
 
 CALLER = "graphkin.caller"
-"""Key of the ASGI scope: the `Caller` of the request, if the store has keys."""
+"""Key in the ASGI scope. Its value is the `Caller` of the request, if the store has keys."""
 
 USER_HEADER = "X-Forwarded-User"
 MAX_USER = 256
 """Maximum length of a user name, in characters."""
 
-_REFRESH_SECONDS = 1.0  # seconds for which the keys read from a store are considered current
+_REFRESH_SECONDS = 1.0  # seconds after which the keys are read from the store again
 
 _HINT = "`graphkin keys create` makes one; the client and commands send what GRAPHKIN_API_KEY holds"
 
@@ -37,7 +37,7 @@ _USER_HINT = "a reverse proxy sets it to the user that it has let in, and lets n
 class Caller(NamedTuple):
     """Identity of a client: its key and, for a reverse proxy's key, the user it acts for.
 
-    Revoked and expired keys also make a `Caller`, always without a user.
+    A request with a revoked or expired key also has a `Caller`, but no user.
     """
 
     key: Key
@@ -52,8 +52,8 @@ class Caller(NamedTuple):
 class AccessControl:
     """Checks the keys of requests to one application.
 
-    The store's keys are read when the application starts, then at most once a second. For that long, a new key may be
-    unknown and a revoked one may still be accepted. While the keys cannot be read, every request is refused.
+    The keys are read from the store when the application starts, and then at most once a second. So a new key may be
+    unknown, and a revoked key may be accepted, for one second. While the keys cannot be read, every request is refused.
 
     Raises:
         StoreError: The keys cannot be read at the start.
@@ -65,26 +65,28 @@ class AccessControl:
         self._version = 0
         self._has_keys = False
         self._failure: StoreError | None = None
-        self._failures = 0  # failed reads
+        self._failure_count = 0
         self._refresh_lock = asyncio.Lock()
-        self._limiter = anyio.CapacityLimiter(1)  # Reading keys must never wait for threads that serve other requests.
+        # Reading keys has a thread of its own, because it must never wait for threads that serve other requests.
+        self._limiter = anyio.CapacityLimiter(1)
         self._fresh_until = -inf
         self._read_keys()
 
-    async def authorize(self, scope: Scope, needs: Access) -> Caller | None:
+    async def authorize(self, scope: Scope, required: Access) -> Caller | None:
         """Check the key of a request and return its caller.
 
         Args:
             scope: ASGI scope of the request. The caller is stored in it under `CALLER`.
-            needs: Access that the operation requires.
+            required: Access that the key must grant.
 
         Returns:
-            The caller, or None if the store has no keys.
+            The caller, or None if the store never had a key.
 
         Raises:
-            Unauthorized: The key is missing, unknown, revoked or expired, or a proxy's request names no valid user.
-            Forbidden: The key does not grant this access, or not to the collection in the path.
-            StoreError: The store's keys cannot be read.
+            Unauthorized: The key is missing, unknown, revoked or expired, or the request of a proxy names no valid
+                user.
+            Forbidden: The key does not grant this access, or does not grant it to the collection in the path.
+            StoreError: The keys cannot be read.
         """
         if monotonic() >= self._fresh_until:
             await self._refresh()
@@ -97,24 +99,24 @@ class AccessControl:
         _require_valid(key)
         if key.for_proxy:
             caller = scope[CALLER] = Caller(key, _user(scope))
-        _require_access(key, needs, scope.get("path_params", {}).get("c"))
+        _require_access(key, required, scope.get("path_params", {}).get("c"))
         return caller
 
     def _key(self, scope: Scope) -> Key:
         secret = _secret(scope)
         if secret is None:
             raise Unauthorized("this server asks for a key", expected="Authorization: Bearer KEY", hint=_HINT)
-        # The time of this lookup depends on digests, which reveal nothing about a secret.
+        # The duration of this lookup depends only on digests, so it reveals nothing about the secret of a key.
         key = self._keys_by_digest.get(digest_of(secret))
         if key is None:
             raise Unauthorized("there is no such key", expected="one that was made for this store", hint=_HINT)
         return key
 
     async def _refresh(self) -> None:
-        failed = self._failures
+        failure_count = self._failure_count
         async with self._refresh_lock:
-            # Requests that waited for a failed read do not read again.
-            if monotonic() < self._fresh_until or self._failures != failed:
+            # If the read for which this request waited has failed, the request does not read again.
+            if monotonic() < self._fresh_until or self._failure_count != failure_count:
                 return
             until = monotonic() + _REFRESH_SECONDS
             try:
@@ -122,7 +124,7 @@ class AccessControl:
                 self._failure = None
             except StoreError as error:
                 self._failure = error
-                self._failures += 1
+                self._failure_count += 1
             self._fresh_until = until
 
     def _read_keys(self) -> None:
@@ -133,6 +135,7 @@ class AccessControl:
 
 
 def _secret(scope: Scope) -> str | None:
+    """Return the secret in `Authorization: Bearer SECRET`; None if the header is missing, repeated or different."""
     values = [value for name, value in scope["headers"] if name == b"authorization"]
     scheme, _, secret = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
     return secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else None
@@ -142,7 +145,7 @@ def _user(scope: Scope) -> str:
     """Return the user that a proxy acts for.
 
     Raises:
-        Unauthorized: The header is missing, repeated or invalid. The error does not repeat its content.
+        Unauthorized: The header is missing, repeated or invalid. The error does not quote its value.
     """
     values = [value for name, value in scope["headers"] if name == USER_HEADER.lower().encode()]
     if len(values) != 1:
@@ -175,9 +178,9 @@ def _require_valid(key: Key) -> None:
         raise Unauthorized(f"this key is {state}", given=key.id, hint=_HINT)
 
 
-def _require_access(key: Key, needs: Access, collection: str | None) -> None:
-    if not key.allows(needs):
-        raise Forbidden("this key is not for that", given=", ".join(key.access), expected=needs)
+def _require_access(key: Key, required: Access, collection: str | None) -> None:
+    if not key.allows(required):
+        raise Forbidden("this key is not for that", given=", ".join(key.access), expected=required)
     if collection is not None and not key.reaches(collection):
         raise Forbidden(
             "this key is not for this collection", given=collection, expected=f"of {', '.join(key.collections)}"

@@ -1,4 +1,4 @@
-"""Request bodies: their description in the OpenAPI document, and how they are received."""
+"""Reception of request bodies, and their description in the OpenAPI document."""
 
 import email.message
 from collections.abc import Awaitable, Callable
@@ -27,12 +27,12 @@ def require_size(size: int) -> None:
 
 
 async def buffer_body(scope: Scope, receive: Receive) -> Receive:
-    """Receive a whole body, and return a `Receive` that replays it as one message and then continues with `receive`.
+    """Receive a whole body, and return a `Receive` that first yields the body as one message, then the later messages.
 
     Raises:
-        TooLarge: The body exceeds `MAX_BODY`. Raised as soon as that many bytes have arrived.
+        TooLarge: The body exceeds `MAX_BODY`. The error is raised as soon as too many bytes have arrived.
         BadRequest: The client disconnected before the end of the body.
-        GraphkinError: The connection refuses the rest of the body.
+        GraphkinError: The connection refused the rest of the body (`connection.REFUSAL`).
     """
     body = bytearray()
     more = True
@@ -45,11 +45,11 @@ async def buffer_body(scope: Scope, receive: Receive) -> Receive:
         body += message.get("body", b"")
         more = message.get("more_body", False)
         require_size(len(body))
-    return _replaying({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
+    return _prepend({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
 
 
-def _replaying(message: Message, receive: Receive) -> Receive:
-    """Return a `Receive` that gives `message` first, then the messages of `receive`."""
+def _prepend(message: Message, receive: Receive) -> Receive:
+    """Return a `Receive` that yields `message` first, then the messages of `receive`."""
     messages = [message]
 
     async def next_message() -> Message:
@@ -59,13 +59,19 @@ def _replaying(message: Message, receive: Receive) -> Receive:
 
 
 def json_body(model: type[BaseModel]) -> dict[str, Any]:
-    """Describe a JSON body of this model, for `openapi_extra=` of a route. `api.http.openapi` adds the schema."""
+    """Return the description of a JSON body, for `openapi_extra=` of a route.
+
+    The description refers to the schema of `model`, which `api.http.openapi` adds to the document.
+    """
     content = {JSON: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def body_dependency(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
-    """Return a dependency that reads the body as this model. Raises as `receive_body` and `parse_body` do."""
+    """Return a FastAPI dependency that parses the body as a model.
+
+    The dependency raises the errors of `receive_body` and `parse_body`.
+    """
 
     async def body(request: Request) -> Model:
         return parse_body(model, await receive_body(request))
@@ -74,7 +80,7 @@ def body_dependency(model: type[Model]) -> Callable[[Request], Awaitable[Model]]
 
 
 async def receive_body(request: Request) -> bytes:
-    """Return the body.
+    """Return the body of a JSON request.
 
     Raises:
         UnsupportedMediaType: The Content-Type is not JSON, or the body is compressed.

@@ -9,19 +9,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphkin.api.http.reply import ARROW
 
-_VARIES = b"Accept-Encoding"
+_ACCEPT_ENCODING = b"Accept-Encoding"
 _MIN_SIZE = 500  # bytes; smaller bodies are not compressed
-_THREAD_SIZE = 128 * 1024  # bytes; larger pieces are compressed in a thread, not on the event loop
-_LEVELS = {"zstd": 3, "gzip": 4}  # Beyond gzip level 4, JSON gets hardly smaller and compression gets slower.
+_THREAD_SIZE = 128 * 1024  # bytes; larger pieces are compressed in a thread, because they would block the event loop
+_LEVELS = {"zstd": 3, "gzip": 4}  # Higher levels of gzip are slower and make JSON hardly smaller.
 _INCOMPRESSIBLE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, ARROW, "application/vnd.apache.parquet")
-"""Media types that are compressed already, or hold numbers that compression makes hardly smaller."""
+"""Media types whose content is compressed already, or consists of numbers that hardly compress."""
 
 
 class _ZstdResponder(IdentityResponder):
     """Counterpart of Starlette's `GZipResponder` for zstd.
 
-    Small, complete bodies share `compressor`, because creating one takes longer than compressing with it. It is used
-    only on the event loop, so never concurrently.
+    Args:
+        app: Wrapped application.
+        compressor: Compressor of small, complete bodies. All responses share it, because its creation takes longer than
+            the compression of such a body. It is used only on the event loop, so never concurrently.
     """
 
     content_encoding = "zstd"
@@ -33,12 +35,12 @@ class _ZstdResponder(IdentityResponder):
 
     async def apply_compression(self, body: bytes, *, more_body: bool) -> bytes:
         if len(body) >= _THREAD_SIZE:
-            return await asyncio.to_thread(self._piece, body, more_body)
+            return await asyncio.to_thread(self._compress_piece, body, more_body)
         if self._stream is None and not more_body:
             return self._compressor.compress(body)
-        return self._piece(body, more_body)
+        return self._compress_piece(body, more_body)
 
-    def _piece(self, body: bytes, more_body: bool) -> bytes:
+    def _compress_piece(self, body: bytes, more_body: bool) -> bytes:
         if self._stream is None:
             self._stream = zstandard.ZstdCompressor(_LEVELS["zstd"]).compressobj()
         end = zstandard.COMPRESSOBJ_FLUSH_BLOCK if more_body else zstandard.COMPRESSOBJ_FLUSH_FINISH
@@ -48,8 +50,8 @@ class _ZstdResponder(IdentityResponder):
 class CompressionMiddleware:
     """ASGI middleware that compresses responses.
 
-    An entity tag identifies the uncompressed bytes, so a compressed response carries it as a weak tag. Responses to
-    HEAD describe the uncompressed response: Range requests refer to its length and tag.
+    An entity tag identifies the uncompressed bytes, so a compressed response has a weak tag. The response to HEAD
+    describes the uncompressed response, because Range requests refer to its length and tag.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -88,24 +90,30 @@ def _adapt_headers(headers: list[tuple[bytes, bytes]], if_none_match: bytes) -> 
 
     The tag is weak if the response is compressed, or if the client already has the compressed response.
     """
-    others, varies, tag, compressed = [], b"", None, False
+    adapted, vary, tag, is_compressed = [], b"", None, False
     for name, value in headers:
         if name == b"vary":
-            varies = value
+            vary = value
         elif name == b"etag":
             tag = value
         else:
-            compressed |= name == b"content-encoding"
-            others.append((name, value))
-    others.append((b"vary", varies if _VARIES in varies else b"%b, %b" % (varies, _VARIES) if varies else _VARIES))
+            is_compressed |= name == b"content-encoding"
+            adapted.append((name, value))
+    if _ACCEPT_ENCODING not in vary:
+        vary = b"%b, %b" % (vary, _ACCEPT_ENCODING) if vary else _ACCEPT_ENCODING
+    adapted.append((b"vary", vary))
     if tag is not None:
-        others.append((b"etag", b"W/" + tag if compressed or (if_none_match and b"W/" + tag in if_none_match) else tag))
-    return others
+        weak_tag = b"W/" + tag
+        adapted.append((b"etag", weak_tag if is_compressed or weak_tag in if_none_match else tag))
+    return adapted
 
 
 @lru_cache(maxsize=256)
 def preferred_coding(accepted: str) -> str | None:
-    """Return the coding that an Accept-Encoding header prefers; zstd among equals, None for no compression."""
+    """Return the content coding (`zstd` or `gzip`) that an Accept-Encoding header prefers; None for no compression.
+
+    If the header prefers neither, the result is `zstd`.
+    """
     weights = dict(map(_parse_weight, accepted.split(",")))
     best = max(_LEVELS, key=lambda coding: weights.get(coding, weights.get("*", 0.0)))
     return best if weights.get(best, weights.get("*", 0.0)) > 0 else None
@@ -113,8 +121,8 @@ def preferred_coding(accepted: str) -> str | None:
 
 def _parse_weight(element: str) -> tuple[str, float]:
     coding, _, weight = element.partition(";")
-    name, _, value = weight.partition("=")
+    parameter, _, value = weight.partition("=")
     try:
-        return coding.strip().lower(), float(value) if name.strip().lower() == "q" else 1.0
+        return coding.strip().lower(), float(value) if parameter.strip().lower() == "q" else 1.0
     except ValueError:
         return coding.strip().lower(), 0.0

@@ -1,7 +1,7 @@
-"""HTTP/1.1 connections: uvicorn's httptools protocol with limits on the size and speed of what clients send.
+"""HTTP/1.1 connections: uvicorn's httptools protocol with limits on the size of requests and on the speed of clients.
 
-Bytes are counted before they reach the parser, so no head over its limit is kept. A refused request still passes
-through the application, so its reply is a problem document, and it is counted and logged.
+Bytes are counted before they reach the parser, which keeps the whole head of a request in memory. A refused request
+still passes through the application. So its reply is a problem document, and the request is counted and logged.
 """
 
 import asyncio
@@ -28,29 +28,29 @@ from graphkin.protocol.errors import (
 from graphkin.protocol.values import MAX_FIELD, MAX_HEAD, MAX_REQUEST_LINE
 
 REFUSAL = "graphkin.refusal"
-"""Key of the ASGI scope: the `GraphkinError` that refuses a request whose head or body is not acceptable as HTTP."""
+"""Key in the ASGI scope of a refused request. Its value is the `GraphkinError` to reply with."""
 
 _MAX_PIPELINED = 100
-"""Maximum number of pipelined requests that wait on one connection for the reply to an earlier one."""
+"""Maximum number of requests on one connection that wait for the replies to earlier requests (pipelining)."""
 
 _IDLE, _HEAD, _BODY = range(3)
-"""Part of a request that the parser reads. In `_IDLE`, the next byte begins a new request."""
+"""Stages of a connection: between two requests, in the head of a request, in the body of a request."""
 
 CloseReason = Literal["head", "body", "reply", "limit"]
 """CloseReason why the server closed a connection: the deadline that expired, or the limit on open connections."""
 
 
 class ConnectionLimits(NamedTuple):
-    """Limits of every connection.
+    """Limits of connections.
 
     Attributes:
-        head_seconds: Time from the first byte of a request, or from the start of the connection, to the end of the
-            head.
-        body_seconds: Time from the end of the head to the end of the body.
-        idle_seconds: Time between a reply and the next request.
-        stalled_seconds: Time during which a client may read nothing of a reply.
-        connections: Open connections of this process.
-        connections_per_address: Open connections of one client address; None for no limit.
+        head_seconds: Maximum time from the start of a connection, or from the first byte of a later request, to the end
+            of the request's head.
+        body_seconds: Maximum time from the end of the head to the end of the body.
+        idle_seconds: Maximum time between a reply and the next request.
+        stalled_seconds: Maximum time during which a client reads nothing of a reply.
+        connections: Maximum number of open connections of this process.
+        connections_per_address: Maximum number of open connections of one client address; None for no limit.
     """
 
     head_seconds: float
@@ -80,11 +80,11 @@ class Connection(HttpToolsProtocol):
         self._pending_size = 0  # bytes since the last complete head or the last piece of a body
         self._line_size = 0  # bytes of the current line
         self._has_request_line = False
-        self._ignores_input = False  # further bytes from the client are dropped
+        self._ignores_input = False  # whether further bytes of the client are dropped
         self._limit_error: GraphkinError | None = None
         self._earlier_cycles: list[RequestResponseCycle] = []  # unanswered requests before the newest one
         self._deadline = inf  # deadline for the end of the head or body that is being received
-        # When the client last sent bytes, and last read bytes of a reply.
+        # Times at which the client last sent bytes, and last read bytes of a reply.
         self._last_received = self._last_progress = 0.0
         self._unsent_size = 0  # reply bytes that the client had not read at the last check
         self._check_interval = min(limits.head_seconds, limits.body_seconds, limits.stalled_seconds)
@@ -115,7 +115,7 @@ class Connection(HttpToolsProtocol):
                 self._pending_size += len(data)
                 self._feed(data)
                 if self._pending_size:
-                    self._note_line(data)
+                    self._record_line(data)
             else:
                 self._feed_lines(data)
         except httptools.HttpParserError as error:
@@ -124,31 +124,31 @@ class Connection(HttpToolsProtocol):
             self._set_deadline()
 
     def _feed(self, data: bytes) -> None:
-        """Parse bytes. A request to change the protocol is handled as if it did not ask for one (RFC 9110, 7.8)."""
+        """Parse bytes. The Upgrade header of a request is ignored, as RFC 9110 (section 7.8) allows."""
         while data and not self._ignores_input:
             try:
                 self.parser.feed_data(data)
                 return
-            except httptools.HttpParserUpgrade as stop:
-                rest = data[stop.args[0] :]
+            except httptools.HttpParserUpgrade as upgrade:
+                rest = data[upgrade.args[0] :]
             if self.parser.get_method() == b"CONNECT":
                 self._refuse(BadRequest("this server is not a proxy", given="CONNECT"))
                 return
-            data = self._without_upgrade() + rest
+            data = self._head_without_upgrade() + rest
             self.parser = httptools.HttpRequestParser(self)
             self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # uvicorn sets this too.
 
-    def _without_upgrade(self) -> bytes:
+    def _head_without_upgrade(self) -> bytes:
         """Return the head that was just parsed, without its Upgrade header.
 
-        The parser skips the body of such a head.
+        A second parser reads this head, because the first one does not read the body of a request with that header.
         """
         version = self.parser.get_http_version().encode()
         lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
         lines += [b"%b: %b" % (name, value) for name, value in self.headers if name != b"upgrade"]
         return b"\r\n".join([*lines, b"", b""])
 
-    def _note_line(self, data: bytes) -> None:
+    def _record_line(self, data: bytes) -> None:
         """Record how many bytes of the current line of an incomplete head have arrived."""
         newline = data.rfind(b"\n")
         if newline >= 0:
@@ -157,7 +157,7 @@ class Connection(HttpToolsProtocol):
         self._line_size += len(data) - 1 - newline
 
     def _feed_lines(self, data: bytes) -> None:
-        """Parse heads line by line and bodies piece by piece, and stop at the first byte over a limit."""
+        """Parse heads line by line and bodies piece by piece. Stop at the first line or head over its limit."""
         position = 0
         while position < len(data) and not self._ignores_input:
             end = position + MAX_FIELD if self._stage == _BODY else data.find(b"\n", position) + 1 or len(data)
@@ -173,9 +173,9 @@ class Connection(HttpToolsProtocol):
                 self._has_request_line = self._stage == _HEAD
 
     def _size_error(self) -> GraphkinError | None:
-        """Return the error for a line or a head over its limit, else None."""
+        """Return the error for a line or a head over its limit; None if none is."""
         in_request_line = not self._has_request_line and self._stage != _BODY
-        # The last line of a body may be a chunk size. The chunk's content then counts as the rest of that line.
+        # The last line in a body may be the size of a chunk. The bytes of the chunk then count as part of that line.
         if self._line_size > (MAX_FIELD if self._has_request_line and self._stage != _BODY else MAX_REQUEST_LINE):
             if not in_request_line:
                 return HeadersTooLarge("a header is too large", expected=f"at most {MAX_FIELD} bytes")
@@ -198,7 +198,7 @@ class Connection(HttpToolsProtocol):
             return
         if len(self.pipeline) >= _MAX_PIPELINED:
             self._ignores_input = True
-            self.cycle.keep_alive = False  # The client repeats pipelined requests that got no reply.
+            self.cycle.keep_alive = False  # The client has to repeat the requests that got no reply.
             return
         self._admit()
         self._stage = _BODY
@@ -206,14 +206,14 @@ class Connection(HttpToolsProtocol):
             self._end_with_reply(self._limit_error)
 
     def _admit(self) -> None:
-        """Start the request whose head is complete, after the replies to earlier requests."""
+        """Start the request whose head is complete. It is processed after the replies to earlier requests."""
         previous = self.cycle
         super().on_headers_complete()
         if previous is None or previous.response_complete:
             self._earlier_cycles.clear()
         else:
             self._earlier_cycles.append(previous)
-        self.headers = []  # A trailer is not a header of the request.
+        self.headers = []  # Trailers must not be added to the headers of the request.
         self._pending_size = self._line_size = 0
         self._deadline = inf
 
@@ -226,14 +226,14 @@ class Connection(HttpToolsProtocol):
         if self._stage == _BODY:
             super().on_message_complete()
             self._stage, self._pending_size, self._deadline = _IDLE, 0, inf
-            # The request was refused before the end of its body.
+            # The reply was complete before the body. The rest of the body has stopped uvicorn's keep-alive timer.
             if self.cycle.response_complete and not self._ignores_input:
                 self.timeout_keep_alive_task = self.loop.call_later(
                     self.timeout_keep_alive, self.timeout_keep_alive_handler
                 )
 
     def _refuse(self, error: GraphkinError) -> None:
-        """Reply with an error, after the replies to earlier requests, and close the connection."""
+        """Reply to the current request with an error, after the replies to earlier requests, and then close."""
         if self._stage != _BODY:
             has_url = self._stage == _HEAD and self.url
             super().on_message_begin()
@@ -248,18 +248,19 @@ class Connection(HttpToolsProtocol):
         self._end_with_reply(error)
 
     def _end_with_reply(self, error: GraphkinError) -> None:
+        """Let the application reply with an error, and close the connection after that."""
         self._ignores_input = True
         scope: Any = self.cycle.scope
         scope[REFUSAL] = error
-        self.cycle.message_event.set()  # Wakes the application if it waits for the rest of the body.
+        self.cycle.message_event.set()  # The application may be waiting for the rest of the body.
         self.cycle.keep_alive = False
-        self.cycle.transport = _Lingering(self)
+        self.cycle.transport = _LingeringTransport(self)
 
     def _set_deadline(self) -> None:
         """Set the deadline for the rest of a head or body that has started."""
         if self._stage == _BODY:
             self._deadline = self._last_received + self._limits.body_seconds
-            self.cycle.transport = _Lingering(self)
+            self.cycle.transport = _LingeringTransport(self)
         elif self._pending_size or self._stage == _HEAD or self._ignores_input:
             self._deadline = self._last_received + self._limits.head_seconds
 
@@ -284,7 +285,8 @@ class Connection(HttpToolsProtocol):
             self._on_close("reply")
             self.transport.abort()
             return
-        if now >= self._deadline and self.flow.read_paused:  # The rest is not read until earlier requests are answered.
+        if now >= self._deadline and self.flow.read_paused:
+            # Reading is paused until earlier requests have their replies, so the client is not late.
             self._deadline = now + self._check_interval
         elif now >= self._deadline:
             self._deadline = inf
@@ -294,14 +296,14 @@ class Connection(HttpToolsProtocol):
     def _unsent_bytes(self) -> int:
         """Return the number of reply bytes that the client has not read, in this process and in the kernel's queue.
 
-        The kernel asks for more only after it has sent a good part of its queue. So the bytes left in this process
-        alone do not identify a slow client.
+        The kernel accepts more bytes only after it has sent a large part of its queue. For a slow client, the number of
+        bytes in this process alone may therefore stay the same although the client reads.
         """
         in_kernel = array("i", [0])
-        connected = self.transport.get_extra_info("socket")
-        if connected is not None:
+        sock = self.transport.get_extra_info("socket")
+        if sock is not None:
             with suppress(OSError):
-                fcntl.ioctl(connected.fileno(), termios.TIOCOUTQ, in_kernel)
+                fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, in_kernel)
         return self.transport.get_write_buffer_size() + in_kernel[0]
 
     def _handle_timeout(self) -> None:
@@ -319,7 +321,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
 
     def _make_room(self) -> None:
-        """Close the connection that has been idle longest if there are too many."""
+        """If there are too many connections, close the one that has been idle longest."""
         limit, connections_per_address = self._limits.connections, self._limits.connections_per_address
         connections: Collection[Any] = self.connections
         if len(connections) > limit:
@@ -333,7 +335,7 @@ class Connection(HttpToolsProtocol):
                 self._close_idle(peers, error)
 
     def _close_idle(self, candidates: Collection[Any], error: GraphkinError) -> None:
-        """Close the longest idle of these connections. If none is idle, refuse the request of this connection."""
+        """Close the connection that has been idle longest. If none is idle, refuse the request of this connection."""
         idle = [each for each in candidates if each is not self and each.is_idle]
         if idle:
             min(idle, key=lambda each: each._last_received).transport.close()
@@ -343,16 +345,16 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether the connection is open without a request to answer.
+        """Whether the connection is open and all its requests have replies.
 
-        A head, or the rest of a refused body, may still be arriving.
+        The head of the next request, or the rest of a refused body, may still be arriving.
         """
-        answered = self.cycle is None or self.cycle.response_complete
-        return answered and not self.transport.is_closing()
+        has_replied = self.cycle is None or self.cycle.response_complete
+        return has_replied and not self.transport.is_closing()
 
 
-class _Lingering(asyncio.Transport):
-    """Transport of a reply that may end before its request does."""
+class _LingeringTransport(asyncio.Transport):
+    """Transport of a reply that may end before the client has sent the whole request."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Cross-origin requests from browsers (CORS). No other origin is allowed unless the settings list it."""
+"""Cross-origin requests from browsers (CORS). Only the origins that the settings list are allowed."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 _REQUEST_HEADERS = ("Authorization", "Content-Type", "If-None-Match", "Range", "X-Request-ID")
-"""Allowed request headers, besides those that CORS always allows."""
+"""Request headers that pages of other origins may send, in addition to those that CORS always allows."""
 
 _EXPOSED_HEADERS = (
     "Accept-Ranges",
@@ -21,14 +21,14 @@ _EXPOSED_HEADERS = (
     "WWW-Authenticate",
     "X-Request-ID",
 )
-"""Exposed response headers, besides those that CORS always exposes."""
+"""Response headers that pages of other origins may read, in addition to those that CORS always exposes."""
 
 
 def cors_middleware(origins: Sequence[str]) -> list[Middleware]:
-    """Return the CORS middleware for these origins; none if there are no origins.
+    """Return the CORS middleware for these origins; an empty list if there are no origins.
 
-    Browser credentials (cookies) are never allowed, so `*` gives a page no more rights than any other client has. An
-    API key must be given to the page explicitly.
+    Browser credentials such as cookies are never allowed. So a page has no more rights than any other client, even if
+    the origin `*` is allowed, and it needs an API key of its own.
     """
     if not origins:
         return []

@@ -1,4 +1,4 @@
-"""Page cursors: opaque text that a client sends back to get the next page of a query on one generation."""
+"""Page cursors: opaque texts that clients send back to get the next page of a query."""
 
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -42,7 +42,7 @@ class Cursor:
         except (ValueError, struct.error) as error:
             raise _invalid_cursor(text) from error
         cursor = cls(generation.hex(), query, position)
-        if cursor.encode() != text:  # The base64 decoder skips invalid characters, so it also accepts altered text.
+        if cursor.encode() != text:  # The base64 decoder skips invalid characters, so it accepts altered texts.
             raise _invalid_cursor(text)
         return cursor
 
@@ -52,10 +52,10 @@ def _invalid_cursor(text: str) -> BadRequest:
 
 
 def query_key(path: str, parameters: Iterable[tuple[str, str]]) -> bytes:
-    """Return a hash that identifies a query, 8 bytes.
+    """Return a hash of 8 bytes that identifies a query.
 
-    It covers the path and all parameters except limit, cursor and generation, which may differ between the pages of one
-    query. `Cursor` holds the generation separately.
+    The hash covers the path and all parameters except `limit`, `cursor` and `generation`, which may differ between the
+    pages of one query. `Cursor` holds the generation separately.
     """
     pairs = sorted((name, value) for name, value in parameters if name not in {"limit", "cursor", "generation"})
     return blake2b(repr((path, pairs)).encode(), digest_size=8).digest()

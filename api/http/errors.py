@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json` (RFC 9457). `protocol.problems` maps errors to statuses."""
+"""Error responses in `application/problem+json` (RFC 9457). `protocol.problems` has the status of each error."""
 
 import logging
 import uuid
@@ -32,7 +32,7 @@ from graphkin.protocol.problems import MEDIA_TYPE, ProblemType, problem_type_of
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _NO_METHOD = ProblemType(HTTPStatus.METHOD_NOT_ALLOWED, "Method not allowed")
-_RETRY_AFTER = 5  # seconds, if the error names no other time
+_RETRY_AFTER = 5  # seconds; default of the header Retry-After
 _MAX_DETAIL = 500  # maximum length of a detail, in characters
 _CHALLENGE = 'Bearer realm="graphkin"'
 
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 def problem_response(error: GraphkinError, scope: Scope) -> Response:
-    """Return the problem response of an error. It has no Retry-After where a retry cannot help."""
+    """Return the response to an error. It has the header Retry-After only if a retry may succeed."""
     headers = {}
     if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
         _log.error("%s: %s", scope["path"], error)
@@ -53,16 +53,16 @@ def problem_response(error: GraphkinError, scope: Scope) -> Response:
 
 def _problem(
     scope: Scope,
-    kind: ProblemType,
+    problem_type: ProblemType,
     graphkin_error: GraphkinError,
     *,
     instance: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     body = {
-        "type": kind.urn,
-        "title": kind.title,
-        "status": int(kind.status),
+        "type": problem_type.urn,
+        "title": problem_type.title,
+        "status": int(problem_type.status),
         "detail": abbreviate(graphkin_error.detail, _MAX_DETAIL),
         "instance": instance or quote(scope["path"]),
         "given": abbreviate(graphkin_error.given),
@@ -70,7 +70,7 @@ def _problem(
         "hint": abbreviate(graphkin_error.hint, _MAX_DETAIL),
     }
     headers = {"Cache-Control": "no-store", **(headers or {})}
-    return Response(to_json(body, inf_nan_mode="strings"), kind.status, headers, MEDIA_TYPE)
+    return Response(to_json(body, inf_nan_mode="strings"), problem_type.status, headers, MEDIA_TYPE)
 
 
 async def _on_graphkin_error(request: Request, error: GraphkinError) -> Response:
@@ -82,7 +82,7 @@ async def _on_invalid_request(request: Request, error: RequestValidationError) -
 
 
 async def _on_http_exception(request: Request, error: HTTPException) -> Response:
-    """Handle errors of the framework: unknown route, method not allowed, or a body that is not JSON."""
+    """Handle errors of Starlette and FastAPI, such as an unknown route or a method that is not allowed."""
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
             return problem_response(
@@ -100,7 +100,7 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """Return all methods that any route accepts for this path."""
+    """Return the methods that the routes of a path accept."""
     routes = request.app.routes
     return [
         method
@@ -110,9 +110,9 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 class UnexpectedErrorMiddleware:
-    """ASGI middleware that answers an unexpected exception with status 500 and an id that is in the log.
+    """ASGI middleware that replies to an unexpected exception with status 500 and an id, under which it is logged.
 
-    If the reply has already started, the exception is passed on and the server cuts the connection.
+    If the reply has already started, the exception is raised again, and the server cuts the connection.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -135,10 +135,10 @@ class UnexpectedErrorMiddleware:
 
 
 def _internal_error(error: Exception, scope: Scope) -> Response:
-    number = uuid.uuid4()
-    _log.error("internal error %s: %s %s", number, scope["method"], scope["path"], exc_info=error)
-    graphkin_error = ServerFault("an error of graphkin's own", hint=f"the log has the details under {number}")
-    return _problem(scope, problem_type_of(graphkin_error), graphkin_error, instance=f"urn:uuid:{number}")
+    id = uuid.uuid4()
+    _log.error("internal error %s: %s %s", id, scope["method"], scope["path"], exc_info=error)
+    graphkin_error = ServerFault("an error of graphkin's own", hint=f"the log has the details under {id}")
+    return _problem(scope, problem_type_of(graphkin_error), graphkin_error, instance=f"urn:uuid:{id}")
 
 
 HANDLERS: dict[Any, Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {

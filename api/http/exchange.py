@@ -1,4 +1,4 @@
-"""Outermost middleware: assigns request ids and reports every request with its reply to the log and the metrics."""
+"""The outermost middleware, which assigns request ids and reports exchanges to the access log and the metrics."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -14,24 +14,24 @@ from graphkin.api.http.security import common_headers
 
 _ID = b"x-request-id"
 _CACHING = b"cache-control"
-_VALID_ID = re.compile(rb"[\w.:/+=~-]{1,128}")  # client-supplied ids that a log need not escape
+_VALID_ID = re.compile(rb"[\w.:/+=~-]{1,128}")  # request ids of clients that can be logged without escapes
 
-_MAX_COLLECTION = 100  # characters of a collection name, which the client may have invented
+_MAX_COLLECTION = 100  # characters; a longer collection name is cut, because a client may send any text
 
 
 class Exchange(NamedTuple):
-    """One request and its reply.
+    """One request and its reply, for the access log and the metrics.
 
     Attributes:
         id: Request id.
         method: HTTP method.
         route: Path template of the route, or `none`.
         status: HTTP status of the reply.
-        seconds: Time from the request's headers to the end of the reply.
+        seconds: Time from the end of the request's head to the end of the reply.
         bytes: Size of the reply's body as sent.
-        collection: Collection in the path, whether or not it exists.
-        key: Id of the request's key, even if the key was refused; None for no key or an unknown one.
-        user: User that a proxy's key acts for.
+        collection: Name of the collection in the path, which may not exist; None for paths without collection.
+        key: Id of the request's key, even if the key was refused; None for a request without a known key.
+        user: User named by a proxy; None without one.
     """
 
     id: str
@@ -46,14 +46,14 @@ class Exchange(NamedTuple):
 
 
 class ExchangeMiddleware:
-    """ASGI middleware that calls every listener in `listeners` after each exchange, including refused and failed ones.
+    """ASGI middleware that reports every exchange to listeners, including refused and failed requests.
 
-    It must be the outermost middleware. A request keeps a valid X-Request-ID header, or gets a new id. The reply
-    carries that id and the security headers.
+    It must be the outermost middleware. The id of a request is its X-Request-ID header if that is valid, or else a new
+    id. The reply has that id, the security headers, and the quota headers.
 
     Args:
         app: Wrapped application.
-        listeners: Functions called after each exchange.
+        listeners: Functions to call after each exchange.
         origins: Origins whose pages may read replies.
     """
 
@@ -106,7 +106,7 @@ def _request_id(scope: Scope) -> bytes:
 
 
 def _make_private(headers: Collection[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a reply to a request with a key, so that no shared cache may store it."""
+    """Return headers with `Cache-Control: private`, so that no shared cache stores a reply to a request with a key."""
     others = [(name, value) for name, value in headers if name != _CACHING]
     caching = [b"private", *(value for name, value in headers if name == _CACHING)]
     return [*others, (_CACHING, b", ".join(caching))]

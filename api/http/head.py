@@ -1,4 +1,4 @@
-"""Middleware that checks the head of a request before the application sees it."""
+"""Middleware that checks the head of a request."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from graphkin.api.http.errors import problem_response
 from graphkin.protocol.errors import BadRequest, GraphkinError
 
 AFTER_BODY = "graphkin.rest"
-"""Key of the ASGI scope: the `Receive` of what follows the body, namely the disconnect of the client."""
+"""Key in the ASGI scope. Its value is the `Receive` that reports the client's disconnect after the end of the body."""
 
 
 class HeadMiddleware:
-    """ASGI middleware that checks the host, the transfer coding and the declared length of the body.
+    """ASGI middleware that checks the host, the transfer coding, and the declared length of the body.
 
-    It reads no body.
+    It does not read the body.
     """
 
     def __init__(self, app: ASGIApp, allowed_hosts: Sequence[str]) -> None:
@@ -39,9 +39,9 @@ class HeadMiddleware:
         """Check the head of a request.
 
         Raises:
-            BadRequest: The host is not served, or the transfer is compressed.
+            BadRequest: The host is not served, or the transfer coding is not supported.
             TooLarge: The declared length exceeds `MAX_BODY`.
-            GraphkinError: The connection refused the request.
+            GraphkinError: The connection refused the request (`connection.REFUSAL`).
         """
         if REFUSAL in scope:
             raise scope[REFUSAL]

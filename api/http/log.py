@@ -1,4 +1,7 @@
-"""The access log: one JSON object per line. It holds no query, body or header, so no structure and no secret."""
+"""The access log: one JSON object per line.
+
+The log holds no queries, bodies or headers, so it contains neither structures nor secrets.
+"""
 
 import logging
 import sys
@@ -13,7 +16,10 @@ from graphkin.protocol.errors import InvalidInput
 
 
 class AccessLog:
-    """Access log in a file, or on standard output for `-`. The file may be renamed by log rotation at any time.
+    """Access log in a file, which log rotation may rename at any time, or on standard output.
+
+    Args:
+        path: The file; `-` for standard output.
 
     Raises:
         InvalidInput: The file cannot be written.
@@ -31,7 +37,7 @@ class AccessLog:
             ) from error
 
     def write(self, exchange: Exchange) -> None:
-        """Write one line: the time at which the exchange ended, and the fields of `Exchange`."""
+        """Write one line with the current time and the fields of an exchange."""
         fields = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **exchange._asdict()}
         line = to_json({**fields, "seconds": round(exchange.seconds, 6)}).decode()
         self._handler.emit(logging.LogRecord("graphkin.access", logging.INFO, "", 0, line, None, None))

@@ -1,4 +1,8 @@
-"""Prometheus metrics of requests, labeled by route template. No label holds text that a client chose."""
+"""Prometheus metrics of requests.
+
+Requests are labeled by the path template of their route. No label holds a text of a client, so the number of series is
+bounded.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -18,14 +22,19 @@ from graphkin.api.http.exchange import Exchange
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds
 _LAG_INTERVAL = 0.05  # seconds between measurements of the event loop's lag
-_UPDATE_INTERVAL = 1.0  # seconds between updates of gauges, if other processes report them too
+_UPDATE_INTERVAL = 1.0  # seconds between updates of shared metrics
 
 
 @dataclass(frozen=True)
 class SharedMetricsFiles:
-    """Metrics files that several processes of one server share.
+    """Metrics files that the processes of one server share.
 
-    Each process writes the files of its number. A new process with the same number continues them.
+    Each process has a number and writes its own files. A process that replaces another one has the same number, and
+    continues its counters.
+
+    Attributes:
+        folder: Folder of the files.
+        number: Number of this process.
     """
 
     folder: Path
@@ -33,40 +42,44 @@ class SharedMetricsFiles:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables that the process needs for prometheus_client."""
+        """Environment variables that prometheus_client needs in the process."""
         return {"PROMETHEUS_MULTIPROC_DIR": str(self.folder)}
 
     @property
-    def _pid(self) -> Path:
+    def _pid_file(self) -> Path:
         return self.folder / f"{self.number}.pid"
 
-    def begin(self, pid: int) -> None:
-        """Record that the process with this number runs under this pid."""
-        self._pid.write_text(str(pid))
+    def record_start(self, pid: int) -> None:
+        """Record the process id of the process."""
+        self._pid_file.write_text(str(pid))
 
-    def end(self) -> None:
-        """Record that the process has ended. Its gauges are dropped and its counters stay."""
-        self._pid.unlink(missing_ok=True)
+    def record_end(self) -> None:
+        """Record that the process has ended. Its gauges are dropped, and its counters stay."""
+        self._pid_file.unlink(missing_ok=True)
         mark_process_dead(self.number, self.folder)  # type: ignore[no-untyped-call]
 
-    def use(self) -> None:
-        """Store all metrics that this process creates from now on in the shared files."""
+    def activate(self) -> None:
+        """Store all metrics that the calling process creates from now on in the shared files."""
         values.ValueClass = values.MultiProcessValue(lambda: self.number)  # type: ignore[no-untyped-call]
 
-    def view(self) -> CollectorRegistry:
-        """Return a registry of the metrics of all processes together."""
+    def merged_registry(self) -> CollectorRegistry:
+        """Return a registry with the merged metrics of all processes."""
         registry = CollectorRegistry()
         MultiProcessCollector(registry, self.folder)  # type: ignore[no-untyped-call]
-        registry.register(_Processes(self.folder))
+        registry.register(_ProcessesCollector(self.folder))
         return registry
 
 
 class Metrics:
-    """Metrics registry of one application. With `shared`, it is combined with those of other processes."""
+    """Metrics of one application, and of the other server processes if they share files.
+
+    Args:
+        shared: Files that the server processes share; None for a single process.
+    """
 
     def __init__(self, shared: SharedMetricsFiles | None = None) -> None:
         if shared is not None:
-            shared.use()
+            shared.activate()
         self._shared = shared
         self._updaters: list[Callable[[], None]] = []
         self.registry = CollectorRegistry()
@@ -83,21 +96,21 @@ class Metrics:
         )
         self._closed = Counter(
             "graphkin_connections_closed",
-            "Connections that the server closed because a deadline (head, body, reply) or the limit was over.",
+            "Connections that the server closed because a deadline (head, body, reply) or the limit was exceeded.",
             ["reason"],
             registry=self.registry,
         )
         self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.search_seconds = Histogram(
             "graphkin_search_seconds",
-            "Time that the search itself takes, of a structure that was read, once it is its turn.",
+            "Time of a search, without the time to read the structure and to wait for a slot.",
             buckets=_BUCKETS,
             registry=self.registry,
         )
         self._lag = Histogram(
             "graphkin_event_loop_lag_seconds",
-            "How long the process's own work kept its event loop waiting: how much later than asked it went on, or the "
-            f"processor time used meanwhile, whichever is less; every {_LAG_INTERVAL} s.",
+            "Delay of the event loop by the process's own work: the delay of a timer, or the processor time used "
+            f"meanwhile if that is less; measured every {_LAG_INTERVAL} s.",
             buckets=_BUCKETS,
             registry=self.registry,
         )
@@ -105,7 +118,7 @@ class Metrics:
     def add_updater(self, updater: Callable[[], None]) -> None:
         """Register a function that updates metrics.
 
-        It runs at every scrape and, if metrics are shared, every second.
+        The function is called at every scrape and, if metrics are shared, every second.
         """
         self._updaters.append(updater)
 
@@ -113,10 +126,10 @@ class Metrics:
         """Count a connection that the server closed."""
         self._closed.labels(reason).inc()
 
-    def view(self) -> CollectorRegistry:
-        """Return a registry of the current metrics of all processes."""
+    def current_registry(self) -> CollectorRegistry:
+        """Update the metrics, and return a registry with the metrics of all processes."""
         self._update()
-        return self.registry if self._shared is None else self._shared.view()
+        return self.registry if self._shared is None else self._shared.merged_registry()
 
     def _update(self) -> None:
         for updater in self._updaters:
@@ -141,8 +154,8 @@ class Metrics:
         while True:
             begin, processor = perf_counter(), process_time()
             await asyncio.sleep(_LAG_INTERVAL)
-            late = perf_counter() - begin - _LAG_INTERVAL
-            self._lag.observe(max(0.0, min(late, process_time() - processor)))
+            delay = perf_counter() - begin - _LAG_INTERVAL
+            self._lag.observe(max(0.0, min(delay, process_time() - processor)))
 
     async def _keep_updating(self) -> None:
         while True:
@@ -150,6 +163,7 @@ class Metrics:
             await asyncio.sleep(_UPDATE_INTERVAL)
 
     def observe(self, exchange: Exchange) -> None:
+        """Count a request and its duration."""
         labels = exchange.method if exchange.method in _METHODS else "other", exchange.route, exchange.status
         if (series := self._series.get(labels)) is None:
             series = self._series[labels] = self._requests.labels(*labels), self._seconds.labels(*labels[:2])
@@ -158,8 +172,8 @@ class Metrics:
         seconds.observe(exchange.seconds)
 
 
-class _Processes(Collector):
-    """Collector of the resources of every server process, labeled by its number."""
+class _ProcessesCollector(Collector):
+    """Collector of the memory, processor time and open files of each server process, labeled by its number."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -17,49 +17,49 @@ _REFERENCED_MODELS = (Problem, Hit, BatchBody, ExportBody, PickBody, QueryBody, 
 _REFERENCE = "#/components/schemas/{model}"
 
 _DESCRIPTIONS = {
-    400: "Malformed cursor or JSON, or a Host that is not served.",
-    401: "No key, or one that is wrong, revoked or expired.",
-    403: "A key that is not for this, or for other collections.",
-    404: "No such collection, item or generation.",
+    400: "The cursor or the JSON is malformed, or the Host is not served.",
+    401: "The key is missing, unknown, revoked or expired.",
+    403: "The key does not grant this access, or does not grant it to this collection.",
+    404: "The collection, item or generation does not exist.",
     406: "No media type in Accept is offered.",
-    409: "Right in itself, but not for this collection.",
+    409: "The request is valid, but not for this collection.",
     410: "The generation was deleted.",
-    413: "The body is over 2 MiB.",
+    413: "The body is larger than 2 MiB.",
     415: "The body is not JSON.",
-    416: "No part of the file lies in this Range.",
-    422: "An invalid value, or one over its cap.",
-    429: "Over the quota of the key; see Retry-After.",
-    500: "A bug; the log has its id.",
-    503: "Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged.",
+    416: "No part of the file lies in the Range.",
+    422: "A value is invalid or over its limit.",
+    429: "A quota of the key is used up; see Retry-After.",
+    500: "Internal error. The server's log has the details under the id in `instance`.",
+    503: "Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged.",
 }
 
 _KEY = "key"
 _SCHEME = {
     "type": "http",
     "scheme": "bearer",
-    "description": "A key that `graphkin keys create` made. As long as a store has none, everything is open.",
+    "description": "A key from `graphkin keys create`. As long as a store has no key, all operations are open.",
 }
 
 Responses = dict[int | str, dict[str, Any]]
 
 
 def problems(*statuses: int) -> Responses:
-    """Return the errors with these statuses, for `responses=` of a route or router."""
+    """Return descriptions of the error responses with these statuses, for `responses=` of a route or router."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": _DESCRIPTIONS[status], "content": content} for status in statuses}
 
 
 def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
-    """Return a 200 response in each of these media types, for `responses=` of a route.
+    """Return the description of a 200 response, for `responses=` of a route.
 
     Args:
-        media_types: Media types of the response.
+        media_types: Media types that the route offers.
         row: Model of one line of JSON Lines.
     """
     schema = {"type": "string", "format": "binary"}
     if row is not None:
         schema = row.model_json_schema(ref_template=_REFERENCE)
-        schema.pop("$defs", None)  # The nested models are listed among the document's schemas.
+        schema.pop("$defs", None)  # The document lists the nested models among its schemas.
     return {
         200: {
             "description": "Successful reply.",
@@ -72,13 +72,18 @@ def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
 
 
 def parts(*media_types: str) -> Responses:
-    """Return a 206 response in each of these media types, for `responses=` of a route that accepts Range."""
+    """Return the description of a 206 response, for `responses=` of a route that accepts Range."""
     content = {each: {"schema": {"type": "string", "format": "binary"}} for each in media_types}
-    return {206: {"description": "The part that Range asks for; several are multipart/byteranges.", "content": content}}
+    return {206: {"description": "The part in the Range; several parts as multipart/byteranges.", "content": content}}
 
 
 def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[dict[str, Any]]:
-    """Return the fields of a model as parameters, for `openapi_extra=` of a route that parses them itself."""
+    """Return descriptions of parameters, for `openapi_extra=` of a route that parses its parameters itself.
+
+    Args:
+        model: Model whose fields are the parameters.
+        place: Place of the parameters in a request.
+    """
     schema = model.model_json_schema()
     return [
         {
@@ -92,16 +97,17 @@ def parameters(model: type[BaseModel], place: Literal["path", "query"]) -> list[
     ]
 
 
-def _secure(operation: dict[str, Any], needs: Access) -> None:
-    """Document the access that a key needs for an operation."""
-    operation["security"] = [{_KEY: [needs]}, {}]  # The empty object documents servers whose store has no key.
+def _secure(operation: dict[str, Any], required: Access) -> None:
+    """Document the access that a key must grant for an operation."""
+    operation["security"] = [{_KEY: [required]}, {}]  # The empty object stands for servers whose store has no key.
     operation["responses"].update({str(status): response for status, response in problems(401, 403, 429).items()})
 
 
 def complete_schema(app: FastAPI) -> None:
-    """Add the schemas that are only referenced (problems, and bodies parsed by hand) and the security of operations.
+    """Add to the OpenAPI document what FastAPI does not know.
 
-    The operation id of a route is its function's name. Generated clients use these names, so they must stay stable.
+    These are the schemas of problems and of bodies that routes parse themselves, and the security of operations. The
+    operation id of a route is the name of its function. Generated clients use these ids, so they must stay the same.
     """
     for route in app.routes:
         if isinstance(route, APIRoute):

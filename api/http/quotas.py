@@ -1,7 +1,7 @@
 """Quotas of keys: requests and rows per minute, and concurrent heavy requests.
 
-A proxy's key has these quotas per user. Server processes that use the same folder share the counts. A reply that
-exceeds the quota of a minute also uses up that of the following minutes, so no key gets more over time.
+A proxy's key has these quotas per user. Server processes that use the same folder share the counts. If a reply exceeds
+the quota of a minute, the excess counts against the following minutes.
 """
 
 import sqlite3
@@ -20,7 +20,7 @@ from graphkin.protocol.errors import StoreError, TooManyRequests
 from graphkin.runtime.folders import FILE_MODE, private_folder
 
 QUOTA_HEADERS = "graphkin.quotas"
-"""Key of the ASGI scope: response headers about the quotas of the request's key."""
+"""Key in the ASGI scope. Its value is a list of response headers about the quotas of the request's key."""
 
 _WINDOW = 60  # seconds
 
@@ -33,27 +33,28 @@ CREATE TABLE IF NOT EXISTS spent (who TEXT, what TEXT, minute INTEGER NOT NULL, 
 class Quotas:
     """Counts usage in a small SQLite database in `folder`.
 
-    Usage is stored until enough minutes have passed to pay it off. Each heavy request holds a lock file in the folder,
-    which the operating system releases when the process ends. The folder may be deleted while no server runs.
+    Each minute reduces the recorded usage by the quota, and an entry is deleted when nothing is left of it. Each heavy
+    request holds a lock file in the folder, which the operating system unlocks when the process ends. The folder may be
+    deleted while no server runs.
 
     Args:
         folder: Folder of the database and the lock files.
         now: Clock, in seconds since 1970.
 
     Raises:
-        StoreError: The folder cannot be used. Raised by the methods, because the folder is opened on first use.
+        StoreError: The folder cannot be used. The methods raise this error, because the folder is opened on first use.
     """
 
     def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
         self._folder = folder
         self._now = now
         self._mutex = threading.Lock()
-        self._swept_minute = 0  # minute of the last removal of entries that are paid off
+        self._swept_minute = 0  # minute of the last sweep
         self._database: sqlite3.Connection | None = None
 
     @contextmanager
     def admit(self, scope: Scope, caller: Caller, *, heavy: bool) -> Iterator[None]:
-        """Count a request, and hold a slot for it while the block runs if it is heavy.
+        """Count a request. If it is heavy, hold a slot for it while the block runs.
 
         Raises:
             TooManyRequests: A quota is used up, or all slots are taken.
@@ -82,28 +83,28 @@ class Quotas:
                 self._database = None
 
     def _count_request(self, scope: Scope, caller: Caller) -> None:
-        key, who, now = caller.key, caller.quota_id, self._now()
-        minute, rest = int(now // _WINDOW), _WINDOW - now % _WINDOW
-        quotas = {what: quota for what in ("requests", "rows") if (quota := getattr(key.quota, what)) is not None}
+        key, quota_id, now = caller.key, caller.quota_id, self._now()
+        minute, seconds_left = int(now // _WINDOW), _WINDOW - now % _WINDOW
+        quotas = {unit: quota for unit in ("requests", "rows") if (quota := getattr(key.quota, unit)) is not None}
         with self._transaction() as database:
-            used = {what: _read_usage(database, who, what, quota, minute) for what, quota in quotas.items()}
-            over = {what: used[what] // quota for what, quota in quotas.items() if used[what] >= quota}
-            if not over and "requests" in quotas:
+            used = {unit: _read_usage(database, quota_id, unit, quota, minute) for unit, quota in quotas.items()}
+            minutes_used_up = {unit: used[unit] // quota for unit, quota in quotas.items() if used[unit] >= quota}
+            if not minutes_used_up and "requests" in quotas:
                 used["requests"] += 1
-                _write_usage(database, who, "requests", quotas["requests"], minute, used["requests"])
-        scope[QUOTA_HEADERS] = _headers(quotas, used, rest)
-        if over:
-            what = max(over, key=lambda each: over[each])
+                _write_usage(database, quota_id, "requests", quotas["requests"], minute, used["requests"])
+        scope[QUOTA_HEADERS] = _headers(quotas, used, seconds_left)
+        if minutes_used_up:
+            unit = max(minutes_used_up, key=lambda each: minutes_used_up[each])
             raise TooManyRequests(
-                f"this key has had its {what} of this minute",
+                f"this key has had its {unit} of this minute",
                 given=key.id,
-                expected=f"at most {quotas[what]} {what} a minute",
-                retry_after=rest + (over[what] - 1) * _WINDOW,
+                expected=f"at most {quotas[unit]} {unit} a minute",
+                retry_after=seconds_left + (minutes_used_up[unit] - 1) * _WINDOW,
             )
 
     @contextmanager
     def _slot(self, caller: Caller, limit: int) -> Iterator[None]:
-        """Hold one of `limit` slots, which other processes see as taken."""
+        """Hold one of `limit` slots, which are shared with other processes, while the block runs."""
         for number in range(limit):
             file = self._folder / f"{caller.quota_id}-{number}"
             try:
@@ -117,7 +118,7 @@ class Quotas:
                 try:
                     yield
                 finally:
-                    # The lock is still held, so a process that opened the file meanwhile finds it locked.
+                    # The lock is still held, so another process that has just opened the file cannot lock it.
                     file.unlink(missing_ok=True)
             return
         raise TooManyRequests(
@@ -141,7 +142,7 @@ class Quotas:
                 raise self._unusable(error) from error
 
     def _sweep(self, database: sqlite3.Connection) -> None:
-        """Delete paid-off entries, once a minute."""
+        """Delete the entries of which nothing is left, once a minute."""
         minute = int(self._now() // _WINDOW)
         if minute != self._swept_minute:
             database.execute("DELETE FROM spent WHERE until <= ?", (minute,))
@@ -150,12 +151,12 @@ class Quotas:
     def _open(self) -> sqlite3.Connection:
         private_folder(self._folder)
         file = self._folder / "used.sqlite"
-        file.touch(FILE_MODE)  # SQLite gives its companion files the mode of this one.
+        file.touch(FILE_MODE)  # SQLite gives its other files (-wal, -shm) the mode of this one.
         try:
             return _connect(file)
         except sqlite3.OperationalError:
             raise
-        except sqlite3.DatabaseError:  # The database is damaged: start again with no usage.
+        except sqlite3.DatabaseError:  # The database is damaged. A new one starts without usage.
             for file_part in self._folder.glob(f"{file.name}*"):
                 file_part.unlink(missing_ok=True)
             return _connect(file)
@@ -180,23 +181,24 @@ def _connect(file: Path) -> sqlite3.Connection:
     return database
 
 
-def _read_usage(database: sqlite3.Connection, who: str, what: str, quota: int, minute: int) -> int:
-    """Return the recorded usage minus the quota of the minutes that have passed since."""
-    row = database.execute("SELECT minute, amount FROM spent WHERE who = ? AND what = ?", (who, what)).fetchone()
+def _read_usage(database: sqlite3.Connection, quota_id: str, unit: str, quota: int, minute: int) -> int:
+    """Return the recorded usage minus the quota of the minutes that have passed since it was recorded."""
+    row = database.execute("SELECT minute, amount FROM spent WHERE who = ? AND what = ?", (quota_id, unit)).fetchone()
     if row is None:
         return 0
-    if row[0] > minute:  # The clock was set back: count from the new time.
-        _write_usage(database, who, what, quota, minute, row[1])
+    if row[0] > minute:  # The clock was set back, so the minutes are counted from the new time.
+        _write_usage(database, quota_id, unit, quota, minute, row[1])
     return max(0, row[1] - quota * max(0, minute - row[0]))
 
 
-def _write_usage(database: sqlite3.Connection, who: str, what: str, quota: int, minute: int, amount: int) -> None:
+def _write_usage(database: sqlite3.Connection, quota_id: str, unit: str, quota: int, minute: int, amount: int) -> None:
     until = minute + ceil(amount / quota)
-    database.execute("INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?)", (who, what, minute, amount, until))
+    database.execute("INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?)", (quota_id, unit, minute, amount, until))
 
 
-def _headers(quotas: dict[str, int], used: dict[str, int], rest: float) -> list[tuple[bytes, bytes]]:
-    """Return the headers of draft-ietf-httpapi-ratelimit-headers-10: quota and window, remaining amount and time."""
-    policy = ", ".join(f'"{what}";q={quota};w={_WINDOW}' for what, quota in quotas.items())
-    remaining = ", ".join(f'"{what}";r={max(0, quota - used[what])};t={ceil(rest)}' for what, quota in quotas.items())
+def _headers(quotas: dict[str, int], used: dict[str, int], seconds_left: float) -> list[tuple[bytes, bytes]]:
+    """Return the headers `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10)."""
+    seconds = ceil(seconds_left)
+    policy = ", ".join(f'"{unit}";q={quota};w={_WINDOW}' for unit, quota in quotas.items())
+    remaining = ", ".join(f'"{unit}";r={max(0, quota - used[unit])};t={seconds}' for unit, quota in quotas.items())
     return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", remaining.encode())]

@@ -19,15 +19,15 @@ from graphkin.protocol.values import Access
 
 
 class Route(APIRoute):
-    """Route whose requests need a key with a certain access, where the store has keys.
+    """Route that checks the key and the quotas of a request, if the store has keys.
 
-    HEAD is handled like GET, without a body, and is not listed as an operation of its own in the OpenAPI document. An
-    endpoint whose only parameter is `request` and that returns a `Response` is called directly. FastAPI's parameter
-    resolution and cleanup would take longer than some replies do.
+    A HEAD request is handled as a GET request whose body is not sent. The OpenAPI document does not list it. An
+    endpoint with the only parameter `request` that returns a `Response` is called directly, because FastAPI's
+    resolution of parameters would take longer than some replies.
     """
 
     required_access: ClassVar[Access | None] = "admin"
-    """Access that a key must grant; None if the route needs no key. `with_access` sets it for a router."""
+    """Access that a key must grant; None if the route needs no key. Set by `with_access`."""
 
     heavy: ClassVar[bool] = False
     """Whether requests count against the quota of concurrent heavy requests."""
@@ -44,7 +44,7 @@ class Route(APIRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         access_control: AccessControl = scope["state"]["access_control"]
         caller = None if self.required_access is None else await access_control.authorize(scope, self.required_access)
-        # The body is read after the key is checked, and before the request takes a slot from others.
+        # Clients without a key cannot send bodies, and slow clients hold no slot while they send one.
         if scope["method"] == "POST":
             receive = await buffer_body(scope, receive)
         if caller is None:
@@ -55,7 +55,7 @@ class Route(APIRoute):
             await self.answer(scope, receive, send)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that has been admitted."""
+        """Reply to a request whose key and quotas have been checked."""
         if self._is_head(scope):
             await self.app(scope, receive, send)
         else:
@@ -66,7 +66,7 @@ class Route(APIRoute):
 
 
 def _direct_app(endpoint: Callable[..., Any]) -> ASGIApp:
-    """Adapt an endpoint to ASGI as Starlette's `request_response` does, but leave exceptions to the application."""
+    """Return an ASGI application that calls an endpoint, and leaves its exceptions to the application's handlers."""
     call = endpoint if iscoroutinefunction(endpoint) else partial(run_in_threadpool, endpoint)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,5 +77,10 @@ def _direct_app(endpoint: Callable[..., Any]) -> ASGIApp:
 
 
 def with_access(access: Access | None, route: type[Route] = Route) -> type[Route]:
-    """Return a route class for `route_class=` of a router, whose routes need this access, or no key if it is None."""
+    """Return a subclass of `route` for `route_class=` of a router.
+
+    Args:
+        access: Access that a key must grant; None if the routes need no key.
+        route: Route class.
+    """
     return type(route.__name__, (route,), {"required_access": access})

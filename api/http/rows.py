@@ -10,16 +10,19 @@ from graphkin.api.http.reply import ARROW
 from graphkin.export import columnar
 from graphkin.store.sampling.rows import schema_metadata
 
-_MAX_VALUES = 65_536  # numbers in one piece of JSON Lines
+_MAX_VALUES = 65_536  # maximum number of values in one piece of JSON Lines
 
 
 def encode_rows(
     media_type: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], provenance: dict[str, Any]
 ) -> Iterator[bytes]:
-    """Encode batches in a media type.
+    """Yield the bytes of batches in a media type.
 
-    Arrow carries `provenance` in the schema metadata, with values other than text as JSON. JSON Lines has one object
-    per row.
+    Args:
+        media_type: Arrow stream, or JSON Lines with one object per row.
+        schema: Schema of the batches.
+        batches: Rows.
+        provenance: Origin of the rows. An Arrow stream has it in its schema metadata. JSON Lines omit it.
     """
     if media_type == ARROW:
         return columnar.arrow(schema.with_metadata(schema_metadata(provenance)), batches)
@@ -27,7 +30,7 @@ def encode_rows(
 
 
 def _split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Split a batch into parts that are encoded without releasing the interpreter."""
+    """Split a batch into small parts, because the encoding of a part blocks all other threads (GIL)."""
     rows = max(1, _MAX_VALUES * batch.num_rows // (batch.nbytes // 4 + 1))
     return (batch.slice(begin, rows) for begin in range(0, batch.num_rows, rows))
 

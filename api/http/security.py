@@ -19,16 +19,22 @@ PAGE_HEADERS = {
 """Headers of the web page's files."""
 
 SVG_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
-"""Headers of an SVG, which is a document of this origin when opened on its own. RDKit writes style attributes."""
+"""Headers of an SVG. A browser that opens an SVG treats it as a page of this origin, so scripts must be forbidden.
+
+RDKit writes style attributes, so inline styles are allowed.
+"""
 
 _COMMON_HEADERS = (
     (b"x-content-type-options", b"nosniff"),  # Browsers must trust the media type and not guess from the content.
-    (b"referrer-policy", b"no-referrer"),  # addresses contain structures
+    (b"referrer-policy", b"no-referrer"),  # Addresses contain structures, which other sites must not see.
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 
 
 def common_headers(origins: Sequence[str]) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the headers of every response. Pages of other origins may not embed it, unless CORS allows some origin."""
+    """Return the headers of every response.
+
+    Pages of other origins may embed a response only if `origins`, the origins allowed by CORS, is not empty.
+    """
     return *_COMMON_HEADERS, (b"cross-origin-resource-policy", b"cross-origin" if origins else b"same-origin")

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces, if the settings enable them: one span per request, exported as OTEL_… variables say."""
+"""OpenTelemetry traces with one span per request. The environment variables OTEL_… configure their export."""
 
 from typing import Any
 
@@ -10,7 +10,10 @@ _QUERY = "url.query"
 
 
 class Traces:
-    """Tracing middleware of one application. Closing it exports the remaining spans.
+    """Tracing of one application. `close` exports the remaining spans.
+
+    Attributes:
+        middleware: Middleware that creates the spans.
 
     Raises:
         InvalidInput: The extra `telemetry` is not installed.
@@ -31,7 +34,7 @@ class Traces:
             ) from error
 
         class QueryRedactor(SpanProcessor):
-            """Removes the query from spans, because it may contain structures."""
+            """Removes the query string from spans, because it may contain structures."""
 
             def on_start(self, span: Span, parent_context: Any = None) -> None:  # noqa: ARG002 - its signature
                 if span.attributes and _QUERY in span.attributes:

@@ -1,6 +1,6 @@
-"""Validation of request input by pydantic models, and the errors for invalid input.
+"""Validation of requests by pydantic models, and the errors for invalid requests.
 
-This module imports no web framework, because the worker processes that read structures import it.
+This module imports no web framework.
 """
 
 import json
@@ -17,8 +17,8 @@ from graphkin.protocol.errors import BadRequest, GraphkinError, InvalidInput
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_MAX_LENGTH = 200  # characters of invalid input that an error repeats
-_MAX_ERRORS = 3  # validation errors listed in one detail
+_MAX_LENGTH = 200  # characters of invalid input that an error quotes
+_MAX_ERRORS = 3  # maximum number of validation errors in one detail
 
 _brief = reprlib.Repr()
 _brief.maxlevel, _brief.maxstring, _brief.maxother = 2, _MAX_LENGTH, _MAX_LENGTH
@@ -42,7 +42,7 @@ def validate(model: type[Model], value: Any, place: Literal["body", "path", "que
     Args:
         model: Model to validate with.
         value: Input.
-        place: Part of the request that the input comes from. It heads the location in errors.
+        place: Part of the request that contains the input, for error messages.
 
     Raises:
         InvalidInput: The model rejects the input.
@@ -65,30 +65,34 @@ def _parse_json(body: bytes) -> Any:
 
 
 def input_error(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
-    """Return the error for invalid input. Each `loc` of pydantic's errors must begin with the part of the request."""
+    """Return the error for invalid input.
+
+    Args:
+        errors: Errors of pydantic. The first element of each `loc` is the part of the request: body, path or query.
+    """
     first = errors[0]
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
         return BadRequest(f"the body is not JSON: {first['ctx']['error']}", expected="a JSON object")
     more = f" (and {len(errors) - _MAX_ERRORS} more)" if len(errors) > _MAX_ERRORS else ""
-    unknown = first["type"] == "extra_forbidden"
+    is_unknown = first["type"] == "extra_forbidden"
     return InvalidInput(
         "; ".join(_describe(each) for each in errors[:_MAX_ERRORS]) + more,
         given=None if first["type"] == "missing" else abbreviate(first["input"]),
-        expected=None if unknown else first["msg"].removeprefix("Value error, "),
+        expected=None if is_unknown else first["msg"].removeprefix("Value error, "),
         hint="/docs lists every parameter",
     )
 
 
 def _describe(error: Mapping[str, Any]) -> str:
     place, *name = (str(part) for part in error["loc"])
-    where = ".".join(name) or place
+    location = ".".join(name) or place
     if error["type"] == "extra_forbidden":
-        return f"{where}: unknown parameter"
-    return f"{where}: {error['msg'].removeprefix('Value error, ')}"
+        return f"{location}: unknown parameter"
+    return f"{location}: {error['msg'].removeprefix('Value error, ')}"
 
 
 def abbreviate(value: Any, limit: int = _MAX_LENGTH) -> Any:
-    """Return input in a form that is short enough to send back and can always be encoded."""
+    """Return a value that an error can quote: short, and encodable as UTF-8."""
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else _brief.repr(value)

@@ -1,4 +1,4 @@
-"""POST search/batch: search a collection for many structures."""
+"""POST search/batch: search for many structures."""
 
 import pyarrow as pa
 from fastapi import APIRouter, Request
@@ -35,11 +35,12 @@ router = APIRouter(
     openapi_extra={**json_body(SearchBatchBody), "parameters": _PARAMETERS},
 )
 async def search_batch(request: Request) -> Response:
-    """Search for many structures at once. The hits equal those of single searches, in the order of the request.
+    """Searches for many structures. The rows are in the order of the request, with the same hits as single searches.
 
     The row of a structure that cannot be read, or of a name that no item has, holds an error.
     """
-    path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
+    # FastAPI's own parsing takes as long as the rest of the request.
+    path = validate(CollectionPath, request.path_params, "path")
     validate(GenerationQuery, dict(request.query_params.multi_items()), "query")
     context = await open_context(request, path.c, ROWS)
     batch = await run_in_threadpool(parse_body, SearchBatchBody, await receive_body(request))
@@ -54,7 +55,11 @@ def _reply(context: RequestContext, batch: SearchBatchBody) -> Response:
 
 
 def _rows(answers: Answers, media_type: str) -> pa.RecordBatch:
-    """Return one row per structure. Similarities are float32, or in JSON Lines the floats with the shortest texts."""
+    """Return one row per structure.
+
+    Similarities are float32 in Arrow. In JSON Lines they are float64 values with the shortest texts for the float32
+    values.
+    """
     hits = answers.hits
     similarity = pa.array(hits.similarity if media_type == ARROW else to_decimal_floats(hits.similarity))
     structs = pa.StructArray.from_arrays([pa.array(hits.ids), similarity], ["id", "similarity"])

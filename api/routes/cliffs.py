@@ -1,4 +1,4 @@
-"""GET cliffs: activity cliffs, pairs of similar items that differ much in a property."""
+"""GET cliffs: activity cliffs, which are pairs of similar items that differ much in a property."""
 
 import math
 
@@ -31,9 +31,9 @@ router = APIRouter(
 async def cliffs(request: Request) -> Response:
     """Activity cliffs: pairs of stored neighbors whose items differ in a property.
 
-    Both items have the property, pass the filters and contain the substructure. By default pairs have a similarity of
-    at least 0.7 and the largest difference comes first. Pairs with identical fingerprints are left out by default and
-    counted in `identical`.
+    Both items have the property, pass the filters and contain the substructure. By default, pairs have a similarity of
+    at least 0.7, and the largest difference comes first. Pairs with identical fingerprints are left out by default, and
+    `identical` counts them.
     """
     path = validate(CollectionPath, request.path_params, "path")
     query = validate(CliffsQuery, dict(request.query_params.multi_items()), "query")

@@ -1,4 +1,4 @@
-"""GET clusters, clusters/{id} and items/{id}/cluster: clusters of all items, by several methods."""
+"""GET clusters, clusters/{id} and items/{id}/cluster: clusters of all items by several methods."""
 
 import math
 from typing import Annotated, Any
@@ -30,11 +30,11 @@ router = APIRouter(
 
 @router.get("/clusters", response_model=ClustersPage)
 async def clusters(context: JsonContext, query: Annotated[ClustersQuery, Query()]) -> Response:
-    """All items in clusters, the largest cluster first.
+    """The clusters of all items, the largest first.
 
-    Taylor and Butina's method takes the item with the most neighbors and these neighbors as a cluster, then continues
-    with the other items. This method and scaffolds take long for many items: until they are done, 503 reports the
-    progress. Clusters are cached on the server's machine.
+    The method of Taylor and Butina makes a cluster of the item with the most neighbors and of these neighbors, and then
+    continues with the other items. This method and scaffolds take long for many items. Until they are done, 503 reports
+    the progress. Clusters are cached on the server's machine.
     """
     return await context.run(_page, context, query)
 
@@ -92,7 +92,7 @@ def _cluster_of_item(context: RequestContext, id: int, query: ItemClusterQuery) 
 
 
 def _method(context: RequestContext, clustering: Clustering) -> dict[str, Any]:
-    """Return the method and threshold, and the reason for a threshold that the query does not name."""
+    """Return the method and the threshold, and the reason for the threshold if the query names none."""
     reason = None
     if clustering.largest is not None:
         reason = {"stored": context.generation.manifest.threshold, "largest": clustering.largest}
@@ -102,7 +102,7 @@ def _method(context: RequestContext, clustering: Clustering) -> dict[str, Any]:
 def _summaries(
     context: RequestContext, query: ClusteredFields, partition: Clusters, first: int, last: int
 ) -> list[dict[str, Any]]:
-    """Return the summaries of the clusters `first` to `last` - 1."""
+    """Return summaries of the clusters with the indices `first` to `last` - 1."""
     numbers = range(first, last)
     ranges: list[dict[str, Any] | None] = [None] * len(numbers)
     if query.property is not None:
@@ -126,6 +126,6 @@ def _or_null(value: float) -> float | None:
 
 def _histogram(sizes: Int64) -> dict[str, Any]:
     """Return a histogram of cluster sizes in powers of two."""
-    # frexp gives 2 and 3 the same exponent: they are 0.5 and 0.75 times 2 to the power of 2.
-    bits = np.bincount(np.frexp(sizes)[1])[1:].tolist()
-    return {"edges": [2**power for power in range(len(bits) + 1)], "counts": bits}
+    # The exponent of frexp is the number of bits: 2 for the sizes 2 and 3, and 3 for the sizes 4 to 7.
+    counts = np.bincount(np.frexp(sizes)[1])[1:].tolist()
+    return {"edges": [2**power for power in range(len(counts) + 1)], "counts": counts}

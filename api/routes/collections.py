@@ -26,7 +26,7 @@ router = APIRouter(
 
 @router.get("", response_model=Collections)
 def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
-    """All collections that the key of the request may read, by name, each with its current generation."""
+    """The collections that the key of the request may read, sorted by name, each with its current generation."""
     caller: Caller | None = request.scope.get(CALLER)
     summaries = [
         {

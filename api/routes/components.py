@@ -1,4 +1,4 @@
-"""GET components and components/{id}: connected components at a threshold, and their parts at higher thresholds."""
+"""GET components and components/{id}: connected components at a threshold, and their splits at higher thresholds."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from graphkin.store.components import Components
 from graphkin.store.records import Int32
 
 _MAX_CHILDREN = 1000
-_MAX_NAMED = 10
+_MAX_NAMED = 10  # children whose ids and medoids are in `named`
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -34,7 +34,7 @@ def components(context: JsonContext, query: Annotated[ComponentsQuery, Query()])
     """The connected components of the similarity graph at a threshold, the largest first, then by id.
 
     The id of a component is the lowest id of its members. The medoid is the member with the largest sum of stored
-    similarities inside the component. `named` holds the lowest members and the medoids, by id.
+    similarities to the other members. `named` holds the items whose ids are component ids or medoids, sorted by id.
     """
     partition = context.collection.components(query.min_similarity)
     ranked, begin = partition.ids_by_size(query.min_size), context.position
@@ -54,11 +54,11 @@ def components(context: JsonContext, query: Annotated[ComponentsQuery, Query()])
 
 @router.get("/components/{id}", response_model=ComponentReply)
 def component(context: JsonContext, id: ComponentId, query: Annotated[ComponentQuery, Query()]) -> Response:
-    """One component, its members by id, and its parts above its own smallest similarity.
+    """One component, its members sorted by id, and the parts into which it splits.
 
-    The parts are the up to 1,000 largest components into which it splits when the threshold rises above the smallest
-    similarity that connects it. `named` holds the lowest members and the medoids of the component and of its 10 largest
-    parts, by id.
+    A component splits if the threshold rises above the smallest similarity that it needs to be connected. `children`
+    holds the largest parts, at most 1,000. `named` holds the items whose ids are the component's id, its medoid, or the
+    ids and medoids of the 10 largest parts, sorted by id.
     """
     partition = context.collection.components(query.min_similarity)
     if id >= len(partition.label) or partition.label[id] != id:

@@ -32,10 +32,11 @@ router = APIRouter(
 def positives_epoch(
     request: Request, context: RowsContext, e: EpochInPath, query: Annotated[EpochQuery, Query()]
 ) -> Response:
-    """The positive sets of all anchors, by id, from the cache; 503 while they are being sampled.
+    """The positive sets of all anchors in one epoch, sorted by anchor.
 
-    A response is complete only if it has its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`.
-    After a broken connection, continue with `start` = the last anchor + 1.
+    The first request samples and caches them. Until they are ready, the status is 503. A response is complete only if
+    it ends with the end of the Arrow stream, or with the line `{"complete":true,"rows":n}`. After a broken connection,
+    send the request again with `start` = the last received anchor + 1.
     """
     policy, size = query.to_policy(), context.generation.size
     anchors = id_range(context.generation, query.start, query.stop)

@@ -33,11 +33,11 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
     """All items, edges, links or fingerprints, or a range of them.
 
     `columns` selects columns of items, and `min_similarity` selects edges. An export of edges has the header
-    `Graphkin-Pairs` with three numbers of similar pairs: found, stored, and truncated by the top-k limit. `?` stands for
-    a number that was not counted.
+    `Graphkin-Pairs` with three numbers of similar pairs: found, stored, and truncated by the top-k limit. `?` stands
+    for a number that was not counted.
 
-    An export is sent while it is created. For a request with the header `Range`, the server first creates the whole file
-    and keeps it for requests for other parts.
+    An export is sent while it is created. For a request with the header `Range`, the server first creates the whole
+    file and keeps it for requests for other parts.
     """
     context = await open_context(request, c, (media_type(query.what, query.format),))
     options = {

@@ -1,4 +1,4 @@
-"""/livez, /readyz and /metrics: health checks and metrics for operators."""
+"""GET /livez, /readyz and /metrics: health checks and metrics for operators."""
 
 from fastapi import APIRouter, Request
 from prometheus_client.exposition import choose_encoder
@@ -10,7 +10,7 @@ from graphkin.api.state import state_of
 from graphkin.protocol.replies import Health
 
 router = APIRouter(tags=["health"], route_class=with_access(None))
-operators = APIRouter(tags=["health"], route_class=with_access("admin"))
+admin_router = APIRouter(tags=["health"], route_class=with_access("admin"))
 
 
 @router.get("/livez", response_model=Health)
@@ -21,9 +21,9 @@ async def livez() -> dict[str, str]:
 
 @router.get("/readyz", response_model=Health, responses=problems(500, 503))
 def readyz(request: Request) -> dict[str, str]:
-    """The server can answer requests: the store is readable, kernels are compiled, and the sampler has its graph.
+    """The server can process requests: the store is readable, kernels are compiled, and the sampler has its graph.
 
-    A damaged collection does not make the server unready: `GET /v1/collections` and /metrics name it.
+    The server stays ready if a collection is damaged. `GET /v1/collections` and /metrics report the damage.
     """
     state = state_of(request)
     state["generations"].require_ready()
@@ -31,11 +31,11 @@ def readyz(request: Request) -> dict[str, str]:
     return {"status": "ready"}
 
 
-@operators.get("/metrics", response_class=Response, responses=replies("text/plain"))
+@admin_router.get("/metrics", response_class=Response, responses=replies("text/plain"))
 def metrics(request: Request) -> Response:
-    """Request counts and latencies, in Prometheus' text format; of all processes that serve here."""
+    """The metrics of all server processes, such as request counts and latencies, in the text format of Prometheus."""
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
-    return Response(encode(request.app.state.metrics.view()), headers={"Content-Type": content_type})
+    return Response(encode(request.app.state.metrics.current_registry()), headers={"Content-Type": content_type})
 
 
-router.routes.extend(operators.routes)
+router.routes.extend(admin_router.routes)

@@ -25,7 +25,7 @@ router = APIRouter(
 
 @router.get("/items/{id}/subgraph", response_model=Subgraph)
 def subgraph(context: JsonContext, id: ItemId, query: Annotated[SubgraphQuery, Query()]) -> Response:
-    """The neighborhood of an item: its nodes by hop, similarity and id, and their edges, most similar first."""
+    """The neighborhood of an item: nodes sorted by hop, similarity and id, and their edges, most similar first."""
     result = context.collection.subgraph(id, query)
     texts = context.open_generation.encode_items(result.nodes.tolist())
     nodes = zip(texts, result.hop.tolist(), result.hidden.tolist(), strict=True)
@@ -40,16 +40,16 @@ def subgraph(context: JsonContext, id: ItemId, query: Annotated[SubgraphQuery, Q
 
 @router.get("/hops", response_model=HopsReply, responses=problems(409))
 def hops(context: JsonContext, query: Annotated[HopsQuery, Query()]) -> Response:
-    """The similarity of items by the number of edges between them.
+    """The similarity of items as a function of the number of edges between them.
 
-    Random targets are compared with at most 50 random items at each distance.
+    Random items, the targets, are each compared with at most 50 random items at every distance.
     """
     return context.json({"hops": [asdict(hop) for hop in context.collection.hops(query)]})
 
 
 @router.get("/paths", response_model=PathReply)
 def path(context: JsonContext, query: Annotated[PathQuery, Query()]) -> Response:
-    """The path between two items with the fewest edges, then the largest minimum similarity.
+    """A shortest path between two items. Of several shortest paths, it is one with the largest minimum similarity.
 
     `path` is null if the items are more than `max_hops` edges apart.
     """

@@ -32,7 +32,7 @@ def item(context: JsonContext, id: ItemId, _: Annotated[GenerationQuery, Query()
 
 @router.get("/items", response_model=ItemsPage)
 async def items(context: JsonContext, query: Annotated[ItemsQuery, Query()]) -> Response:
-    """All items, or the items with one SMILES, name or InChIKey, by id. The list is empty if none matches."""
+    """All items, or the items with a certain SMILES, name or InChIKey, sorted by id. The list may be empty."""
     if query.smiles is not None:
         return await context.run(_page, context, query)
     return await run_in_threadpool(_page, context, query)

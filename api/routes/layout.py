@@ -1,4 +1,4 @@
-"""GET map: a map of a whole collection in the plane."""
+"""GET map: the map of a whole collection, with a position in the plane for each item."""
 
 from typing import Annotated
 
@@ -31,11 +31,11 @@ router = APIRouter(
 
 @router.get("/map", response_class=Response, responses=replies(*ROWS, row=MapRow))
 async def map(context: RowsContext, query: Annotated[MapQuery, Query()]) -> Response:
-    """The place of each item on a map of the collection, in id order.
+    """The position of each item on a map of the collection, sorted by id.
 
-    The map is a layout of the spanning forest of the similarity graph; items without neighbors lie below it.
-    `property` adds a value to each item, `method` adds its cluster. The first request computes the map: until it is
-    done, 503 reports the progress. Maps are cached on the server's machine.
+    The map is a layout of the spanning forest of the similarity graph. Items without neighbors lie below it. `property`
+    adds a value to each item, and `method` adds its cluster. The first request starts the computation of the map. Until
+    the map is ready, 503 reports the progress. Maps are cached on the server's machine.
     """
     if context.generation.size > MAX_MAPPED:
         raise Conflict(
@@ -61,7 +61,7 @@ def _reply(context: RequestContext, query: MapQuery) -> Response:
 
 _COORDINATES = ("x", "y")
 _JSON_SCHEMA = pa.schema([each.with_type(pa.float64()) if each.name in _COORDINATES else each for each in MAP])
-"""Schema of JSON Lines. Coordinates are the doubles with the shortest texts of the float32 values."""
+"""Schema of JSON Lines. Coordinates are float64 values with the shortest texts for the float32 values."""
 
 
 def _shortest(part: pa.RecordBatch) -> pa.RecordBatch:

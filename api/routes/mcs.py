@@ -29,7 +29,7 @@ router = APIRouter(
 async def mcs(context: McsContext, id: ClusterId, query: Annotated[McsQuery, Query()]) -> Response:
     """The maximum common substructure (MCS) of the members of a cluster, found within 2 s.
 
-    In a cluster of more than 100 members the center and 99 other members, at even distances, are compared.
+    In a cluster of more than 100 members, only the center and 99 evenly spaced other members are compared.
     """
     mcs = await context.run(_mcs, context, id, query)
     return context.json({"cluster": id, "size": mcs.size, "compared": mcs.compared, **mcs.substructure._asdict()})

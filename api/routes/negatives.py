@@ -1,4 +1,4 @@
-"""GET negatives: shared negatives, batch by batch."""
+"""GET negatives: shared negatives of contrastive learning, one row per batch."""
 
 from typing import Annotated
 
@@ -25,10 +25,10 @@ router = APIRouter(
 
 @router.get("/negatives", response_class=Response, responses=replies(*ROWS, row=NegativesRow))
 def negatives(context: RowsContext, query: Annotated[NegativesQuery, Query()]) -> Response:
-    """Shared negatives, batch by batch.
+    """The shared negatives of an epoch, one row per batch.
 
-    Items are distinct within a batch and sampled with probability proportional to degree^0.75, so items without
-    neighbors are never sampled.
+    The items of a batch are distinct. Items are sampled with a probability proportional to degree^0.75, so items
+    without neighbors are never sampled.
     """
     context.spend(query.batches)
     provenance = {"generation": context.generation.id, "seed": query.seed, "epoch": query.epoch}

@@ -1,4 +1,4 @@
-"""GET items/{id}/neighbors: the most frequent query of users and programs."""
+"""GET items/{id}/neighbors: the stored neighbors of an item. This is the most frequent request."""
 
 from fastapi import APIRouter, Request
 from pydantic_core import from_json
@@ -14,7 +14,7 @@ from graphkin.api.work.classes import UnqueuedRoute
 from graphkin.protocol.replies import NeighborsPage
 from graphkin.protocol.requests import ItemPath, NeighborsQuery
 
-_QUICK = 100  # neighbors that are read in less time than a switch to another thread takes
+_MAX_INLINE = 100  # neighbors; this many are read in less time than a switch to another thread takes
 
 _PARAMETERS = [*parameters(ItemPath, "path"), *parameters(NeighborsQuery, "query")]
 
@@ -32,13 +32,13 @@ async def neighbors(request: Request) -> Response:
 
     `capped` is true if the top-k limit truncated pairs of this item. Searches have no such limit.
     """
-    # Parsed by hand, because FastAPI's parsing of parameters takes as long as the rest of this request.
+    # FastAPI's own parsing takes as long as the rest of the request.
     path = validate(ItemPath, request.path_params, "path")
     query = validate(NeighborsQuery, dict(request.query_params.multi_items()), "query")
     context = await open_context(request, path.c, (JSON,))
     if query.substructure is not None:
         return await context.run(_page, context, path.id, query)
-    if context.generation.is_local and query.limit <= _QUICK and not query.filters:
+    if context.generation.is_local and query.limit <= _MAX_INLINE and not query.filters:
         return _page(context, path.id, query)
     return await run_in_threadpool(_page, context, path.id, query)
 

@@ -1,4 +1,4 @@
-"""GET /, /docs and /assets/: the web page, built from `api/ui`."""
+"""GET /, /docs and /assets/{name}: the web page, built from `api/ui`."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -37,7 +37,7 @@ class _File:
 
 @cache
 def _files() -> dict[str, _File]:
-    """Return the built files by path below `_DIST`, read once."""
+    """Return the built files by their path below `_DIST`. They are read once."""
     files = {}
     for path in _DIST.rglob("*"):
         if path.suffix in _MEDIA_TYPES:
@@ -49,13 +49,13 @@ def _files() -> dict[str, _File]:
 
 @router.get("/")
 def index(request: Request) -> Response:
-    """The chemist's page."""
+    """The page for exploring collections."""
     return _document(request, "index.html")
 
 
 @router.get("/docs")
 def docs(request: Request) -> Response:
-    """The API's documentation."""
+    """The documentation of the API."""
     return _document(request, "docs.html")
 
 

@@ -1,4 +1,4 @@
-"""POST pick: a diverse subset."""
+"""POST pick: a diverse subset of a collection."""
 
 from typing import Annotated
 
@@ -32,8 +32,8 @@ async def pick(
 ) -> Response:
     """A diverse subset of a collection, or of the items that a query selects.
 
-    All items are compared exactly, so `count` times the number of items is at most 1,000,000,000. The same items give
-    the same subset, and a smaller subset is the beginning of a larger one.
+    All similarities are exact, so `count` times the number of items may be at most 1,000,000,000. The same items always
+    give the same subset, and a smaller subset is the beginning of a larger one.
     """
     context = await open_context(request, c, (JSON,))
     return await context.run(_reply, context, body)

@@ -29,7 +29,7 @@ router = APIRouter(
 
 @router.get("/items/{id}/positives", response_model=PositivesReply)
 def positives(context: SampleContext, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
-    """The positives of one anchor, each with its reason: its similarity, visits and path."""
+    """The positives of one anchor, each with the reason for it: its similarity, its visits, and its path."""
     policy = query.to_policy()
     sample = context.collection.explain_positives(id, policy, query.seed, query.epoch)
     texts = context.open_generation.encode_items([positive.id for positive in sample])
@@ -62,7 +62,7 @@ def positives_batch(
     body: Annotated[BatchBody, Depends(body_dependency(BatchBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
-    """The positive sets of many anchors in the order of the request. They equal those of single requests."""
+    """The positive sets of many anchors, in the order of the request. They equal those of single requests."""
     policy = body.to_policy()
     anchors = np.array(body.ids, dtype=np.int32)
     context.spend(len(anchors))

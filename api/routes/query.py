@@ -34,16 +34,16 @@ async def query(
     body: Annotated[QueryBody, Depends(body_dependency(QueryBody))],
     _: Annotated[GenerationQuery, Query()],
 ) -> Response:
-    """The items of the whole collection that pass all filters, in order, and their number.
+    """The items of the whole collection that pass all filters, in the requested order, and their number.
 
-    Filters are ranges of numbers, values, and parts of texts. Names and texts are compared in any case. RDKit matches
-    `substructure` without regard to stereochemistry. `columns` selects the properties of the items. `similarity` is
-    that to the structure or item of the query, if it has one.
+    Filters are ranges of numbers, values, and parts of texts. Names and texts are compared without regard to case.
+    RDKit matches `substructure` without regard to stereochemistry. `columns` selects the properties of the items. If
+    the query has a structure or an item to compare with, `similarity` is the similarity to it.
 
-    The first request with a substructure describes the molecules, which takes a while; the descriptions are cached on
-    the server's machine. If matching takes longer than 2 s, 503 reports how many molecules are matched. Matching
-    continues as long as a client repeats the request, and matches stay known. The same holds for substructures in all
-    other requests.
+    The first request with a substructure computes pattern fingerprints of the molecules and caches them on the
+    server's machine, which takes a while. If matching takes longer than 2 s, 503 reports how many molecules are
+    matched. Matching continues as long as a client repeats the request, and its results are kept. The same holds for
+    substructures in all other requests.
     """
     context = await open_context(request, c, (JSON,), parameters=_cursor_parameters(body))
     return await context.run(_page, context, body)
@@ -71,7 +71,7 @@ def _page(context: RequestContext, body: QueryBody) -> Response:
 
 
 def _properties(generation: Generation, columns: list[str]) -> set[str]:
-    """Return the properties with these names in exports.
+    """Return the names of properties from their column names in exports.
 
     Raises:
         InvalidInput: There is no such property.
@@ -84,7 +84,7 @@ def _properties(generation: Generation, columns: list[str]) -> set[str]:
 
 
 def _texts(context: RequestContext, ids: list[int], properties: set[str] | None) -> list[bytes]:
-    """Return the items as JSON with the given properties, or with all if `properties` is None."""
+    """Return items as JSON with some of their properties, or with all if `properties` is None."""
     if properties is None:
         return context.open_generation.encode_items(ids)
     return [

@@ -1,4 +1,4 @@
-"""GET rejections: rejected records of the input, with the reasons."""
+"""GET rejections: the rejected records of the input, with the reasons."""
 
 from itertools import islice
 from typing import Annotated
@@ -24,7 +24,7 @@ router = APIRouter(
 
 @router.get("/rejections", response_model=RejectionsPage)
 def rejections(request: Request, context: JsonContext, query: Annotated[RejectionsQuery, Query()]) -> Response:
-    """The rejected records in input order: the position of each, its text (at most 4,096 characters) and the reason."""
+    """The rejected records in input order, each with its position, its text (up to 4,096 characters) and the reason."""
     end = context.position + query.limit
     if query.rerun:
         generation = context.generation

@@ -1,4 +1,4 @@
-"""GET reports and GET reports/{report}.svg: reports that `python -m studies.report` made of a generation."""
+"""GET reports and GET reports/{report}.svg: reports of `python -m studies.report` about a generation."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ router = APIRouter(
 
 @router.get("/reports", response_model=ReportsReply)
 def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
-    """The reports of a generation, by name. The list is empty if the server has no folder of reports."""
+    """The reports of a generation, sorted by name. The list is empty if the server has no folder of reports."""
     id = _generation_id(request, c, query)
     listed = [each.summary() for each in state_of(request)["reports"].for_generation(id)]
     return respond_by_content(request, to_json({"generation": id, "reports": listed}), headers=_headers(id))
@@ -36,12 +36,12 @@ def reports(request: Request, c: CollectionName, query: Annotated[GenerationQuer
 def report_charts(
     request: Request,
     c: CollectionName,
-    report: Annotated[str, Path(description="Its name.", examples=["hops"])],
+    report: Annotated[str, Path(description="Name of the report.", examples=["hops"])],
     query: Annotated[GenerationQuery, Query()],
 ) -> Response:
     """The charts of a report."""
     id = _generation_id(request, c, query)
-    svg = state_of(request)["reports"].svg(id, report)
+    svg = state_of(request)["reports"].read_svg(id, report)
     return respond_by_content(request, svg, SVG, {**SVG_HEADERS, **_headers(id)})
 
 

@@ -1,4 +1,4 @@
-"""POST search: search a collection for any structure."""
+"""POST search: search for a structure, which need not be in the collection."""
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
@@ -16,7 +16,7 @@ from graphkin.protocol.replies import SearchReply
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBody
 from graphkin.similarity.kind import Query
 
-_SMALL_BODY = 4096  # bytes of a body that is parsed on the event loop, faster than a thread takes it over
+_MAX_INLINE_BODY = 4096  # bytes; this much is parsed in less time than a switch to another thread takes
 
 _PARAMETERS = [*parameters(CollectionPath, "path"), *parameters(GenerationQuery, "query")]
 
@@ -30,17 +30,18 @@ router = APIRouter(
 
 @router.post("/search", response_model=SearchReply, openapi_extra={**json_body(SearchBody), "parameters": _PARAMETERS})
 async def search(request: Request) -> Response:
-    """The items most similar to a structure, exactly: of the whole collection, or of the items that pass filters and
-    contain a substructure.
+    """The items of the whole collection that are most similar to a structure.
 
-    A search has no threshold and no top-k limit. It uses the collection's own measure or another one. The first search
-    by counts describes all molecules, which takes a while; the descriptions are cached on the server's machine.
+    The search is exact, and has neither a threshold nor a top-k limit. Filters and a substructure restrict it to some
+    of the items. It uses the collection's own measure or another one. The first search with the measure `counts`
+    computes descriptors of all molecules and caches them on the server's machine, which takes a while.
     """
-    path = validate(CollectionPath, request.path_params, "path")  # FastAPI's parsing is too slow, see `neighbors`.
+    # FastAPI's own parsing takes as long as the rest of the request.
+    path = validate(CollectionPath, request.path_params, "path")
     validate(GenerationQuery, dict(request.query_params.multi_items()), "query")
     context = await open_context(request, path.c, (JSON,))
     body = await receive_body(request)
-    if len(body) <= _SMALL_BODY:
+    if len(body) <= _MAX_INLINE_BODY:
         search = parse_body(SearchBody, body)
     else:
         search = await run_in_threadpool(parse_body, SearchBody, body)

@@ -1,4 +1,4 @@
-"""GET structure: a structure as the collection standardizes it, and the id of the item if it is stored."""
+"""GET structure: a structure as the collection standardizes it, and the id of the item with this structure."""
 
 from typing import Annotated
 
@@ -22,7 +22,10 @@ router = APIRouter(
 
 @router.get("/structure", response_model=StructureReply)
 async def structure(context: JsonContext, query: Annotated[StructureQuery, Query()]) -> Response:
-    """The canonical SMILES of a structure after the collection's standardization, and its id if it is stored."""
+    """The canonical SMILES of a structure, standardized as in the collection, and the id of the item with this SMILES.
+
+    `id` is null if the collection has no such item.
+    """
     request = StructureFields(smiles=query.smiles, inchi=query.inchi)
     structure, id = await context.run(context.collection.structure, request)
     return context.json({"smiles": structure.text, "id": id})

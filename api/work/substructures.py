@@ -78,7 +78,8 @@ class SubstructureMatcher:
             generation: Generation of the items.
             matches: Matches of the pattern that are known so far.
             unknown: Items by block, as `SubstructureMatches.unknown` returns them.
-            advance: Called with the number of items matched since the last call. It may raise an error to stop the work.
+            advance: Called with the number of items matched since the last call. It may raise an error to stop the
+                work.
 
         Raises:
             InvalidInput: Matching needs too much time or memory.

@@ -35,7 +35,7 @@ export interface paths {
         };
         /**
          * Positives
-         * @description The positives of one anchor, each with its reason: its similarity, visits and path.
+         * @description The positives of one anchor, each with the reason for it: its similarity, its visits, and its path.
          */
         get: operations["positives"];
         put?: never;
@@ -57,7 +57,7 @@ export interface paths {
         put?: never;
         /**
          * Positives Batch
-         * @description The positive sets of many anchors in the order of the request. They equal those of single requests.
+         * @description The positive sets of many anchors, in the order of the request. They equal those of single requests.
          */
         post: operations["positives_batch"];
         delete?: never;
@@ -77,11 +77,11 @@ export interface paths {
         put?: never;
         /**
          * Search
-         * @description The items most similar to a structure, exactly: of the whole collection, or of the items that pass filters and
-         *     contain a substructure.
+         * @description The items of the whole collection that are most similar to a structure.
          *
-         *     A search has no threshold and no top-k limit. It uses the collection's own measure or another one. The first search
-         *     by counts describes all molecules, which takes a while; the descriptions are cached on the server's machine.
+         *     The search is exact, and has neither a threshold nor a top-k limit. Filters and a substructure restrict it to some
+         *     of the items. It uses the collection's own measure or another one. The first search with the measure `counts`
+         *     computes descriptors of all molecules and caches them on the server's machine, which takes a while.
          */
         post: operations["search"];
         delete?: never;
@@ -119,7 +119,7 @@ export interface paths {
         };
         /**
          * Items
-         * @description All items, or the items with one SMILES, name or InChIKey, by id. The list is empty if none matches.
+         * @description All items, or the items with a certain SMILES, name or InChIKey, sorted by id. The list may be empty.
          */
         get: operations["items"];
         put?: never;
@@ -141,16 +141,16 @@ export interface paths {
         put?: never;
         /**
          * Query
-         * @description The items of the whole collection that pass all filters, in order, and their number.
+         * @description The items of the whole collection that pass all filters, in the requested order, and their number.
          *
-         *     Filters are ranges of numbers, values, and parts of texts. Names and texts are compared in any case. RDKit matches
-         *     `substructure` without regard to stereochemistry. `columns` selects the properties of the items. `similarity` is
-         *     that to the structure or item of the query, if it has one.
+         *     Filters are ranges of numbers, values, and parts of texts. Names and texts are compared without regard to case.
+         *     RDKit matches `substructure` without regard to stereochemistry. `columns` selects the properties of the items. If
+         *     the query has a structure or an item to compare with, `similarity` is the similarity to it.
          *
-         *     The first request with a substructure describes the molecules, which takes a while; the descriptions are cached on
-         *     the server's machine. If matching takes longer than 2 s, 503 reports how many molecules are matched. Matching
-         *     continues as long as a client repeats the request, and matches stay known. The same holds for substructures in all
-         *     other requests.
+         *     The first request with a substructure computes pattern fingerprints of the molecules and caches them on the
+         *     server's machine, which takes a while. If matching takes longer than 2 s, 503 reports how many molecules are
+         *     matched. Matching continues as long as a client repeats the request, and its results are kept. The same holds for
+         *     substructures in all other requests.
          */
         post: operations["query"];
         delete?: never;
@@ -168,7 +168,7 @@ export interface paths {
         };
         /**
          * Collections
-         * @description All collections that the key of the request may read, by name, each with its current generation.
+         * @description The collections that the key of the request may read, sorted by name, each with its current generation.
          */
         get: operations["collections"];
         put?: never;
@@ -208,10 +208,11 @@ export interface paths {
         };
         /**
          * Positives Epoch
-         * @description The positive sets of all anchors, by id, from the cache; 503 while they are being sampled.
+         * @description The positive sets of all anchors in one epoch, sorted by anchor.
          *
-         *     A response is complete only if it has its end: the Arrow end of stream, or the line `{"complete":true,"rows":n}`.
-         *     After a broken connection, continue with `start` = the last anchor + 1.
+         *     The first request samples and caches them. Until they are ready, the status is 503. A response is complete only if
+         *     it ends with the end of the Arrow stream, or with the line `{"complete":true,"rows":n}`. After a broken connection,
+         *     send the request again with `start` = the last received anchor + 1.
          */
         get: operations["positives_epoch"];
         put?: never;
@@ -231,10 +232,10 @@ export interface paths {
         };
         /**
          * Negatives
-         * @description Shared negatives, batch by batch.
+         * @description The shared negatives of an epoch, one row per batch.
          *
-         *     Items are distinct within a batch and sampled with probability proportional to degree^0.75, so items without
-         *     neighbors are never sampled.
+         *     The items of a batch are distinct. Items are sampled with a probability proportional to degree^0.75, so items
+         *     without neighbors are never sampled.
          */
         get: operations["negatives"];
         put?: never;
@@ -256,7 +257,7 @@ export interface paths {
         put?: never;
         /**
          * Search Batch
-         * @description Search for many structures at once. The hits equal those of single searches, in the order of the request.
+         * @description Searches for many structures. The rows are in the order of the request, with the same hits as single searches.
          *
          *     The row of a structure that cannot be read, or of a name that no item has, holds an error.
          */
@@ -276,7 +277,7 @@ export interface paths {
         };
         /**
          * Subgraph
-         * @description The neighborhood of an item: its nodes by hop, similarity and id, and their edges, most similar first.
+         * @description The neighborhood of an item: nodes sorted by hop, similarity and id, and their edges, most similar first.
          */
         get: operations["subgraph"];
         put?: never;
@@ -296,9 +297,9 @@ export interface paths {
         };
         /**
          * Hops
-         * @description The similarity of items by the number of edges between them.
+         * @description The similarity of items as a function of the number of edges between them.
          *
-         *     Random targets are compared with at most 50 random items at each distance.
+         *     Random items, the targets, are each compared with at most 50 random items at every distance.
          */
         get: operations["hops"];
         put?: never;
@@ -318,7 +319,7 @@ export interface paths {
         };
         /**
          * Path
-         * @description The path between two items with the fewest edges, then the largest minimum similarity.
+         * @description A shortest path between two items. Of several shortest paths, it is one with the largest minimum similarity.
          *
          *     `path` is null if the items are more than `max_hops` edges apart.
          */
@@ -343,7 +344,7 @@ export interface paths {
          * @description The connected components of the similarity graph at a threshold, the largest first, then by id.
          *
          *     The id of a component is the lowest id of its members. The medoid is the member with the largest sum of stored
-         *     similarities inside the component. `named` holds the lowest members and the medoids, by id.
+         *     similarities to the other members. `named` holds the items whose ids are component ids or medoids, sorted by id.
          */
         get: operations["components"];
         put?: never;
@@ -363,11 +364,11 @@ export interface paths {
         };
         /**
          * Component
-         * @description One component, its members by id, and its parts above its own smallest similarity.
+         * @description One component, its members sorted by id, and the parts into which it splits.
          *
-         *     The parts are the up to 1,000 largest components into which it splits when the threshold rises above the smallest
-         *     similarity that connects it. `named` holds the lowest members and the medoids of the component and of its 10 largest
-         *     parts, by id.
+         *     A component splits if the threshold rises above the smallest similarity that it needs to be connected. `children`
+         *     holds the largest parts, at most 1,000. `named` holds the items whose ids are the component's id, its medoid, or the
+         *     ids and medoids of the 10 largest parts, sorted by id.
          */
         get: operations["component"];
         put?: never;
@@ -387,11 +388,11 @@ export interface paths {
         };
         /**
          * Clusters
-         * @description All items in clusters, the largest cluster first.
+         * @description The clusters of all items, the largest first.
          *
-         *     Taylor and Butina's method takes the item with the most neighbors and these neighbors as a cluster, then continues
-         *     with the other items. This method and scaffolds take long for many items: until they are done, 503 reports the
-         *     progress. Clusters are cached on the server's machine.
+         *     The method of Taylor and Butina makes a cluster of the item with the most neighbors and of these neighbors, and then
+         *     continues with the other items. This method and scaffolds take long for many items. Until they are done, 503 reports
+         *     the progress. Clusters are cached on the server's machine.
          */
         get: operations["clusters"];
         put?: never;
@@ -453,7 +454,7 @@ export interface paths {
          * Mcs
          * @description The maximum common substructure (MCS) of the members of a cluster, found within 2 s.
          *
-         *     In a cluster of more than 100 members the center and 99 other members, at even distances, are compared.
+         *     In a cluster of more than 100 members, only the center and 99 evenly spaced other members are compared.
          */
         get: operations["mcs"];
         put?: never;
@@ -495,9 +496,9 @@ export interface paths {
          * Cliffs
          * @description Activity cliffs: pairs of stored neighbors whose items differ in a property.
          *
-         *     Both items have the property, pass the filters and contain the substructure. By default pairs have a similarity of
-         *     at least 0.7 and the largest difference comes first. Pairs with identical fingerprints are left out by default and
-         *     counted in `identical`.
+         *     Both items have the property, pass the filters and contain the substructure. By default, pairs have a similarity of
+         *     at least 0.7, and the largest difference comes first. Pairs with identical fingerprints are left out by default, and
+         *     `identical` counts them.
          */
         get: operations["cliffs"];
         put?: never;
@@ -517,11 +518,11 @@ export interface paths {
         };
         /**
          * Map
-         * @description The place of each item on a map of the collection, in id order.
+         * @description The position of each item on a map of the collection, sorted by id.
          *
-         *     The map is a layout of the spanning forest of the similarity graph; items without neighbors lie below it.
-         *     `property` adds a value to each item, `method` adds its cluster. The first request computes the map: until it is
-         *     done, 503 reports the progress. Maps are cached on the server's machine.
+         *     The map is a layout of the spanning forest of the similarity graph. Items without neighbors lie below it. `property`
+         *     adds a value to each item, and `method` adds its cluster. The first request starts the computation of the map. Until
+         *     the map is ready, 503 reports the progress. Maps are cached on the server's machine.
          */
         get: operations["map"];
         put?: never;
@@ -545,8 +546,8 @@ export interface paths {
          * Pick
          * @description A diverse subset of a collection, or of the items that a query selects.
          *
-         *     All items are compared exactly, so `count` times the number of items is at most 1,000,000,000. The same items give
-         *     the same subset, and a smaller subset is the beginning of a larger one.
+         *     All similarities are exact, so `count` times the number of items may be at most 1,000,000,000. The same items always
+         *     give the same subset, and a smaller subset is the beginning of a larger one.
          */
         post: operations["pick"];
         delete?: never;
@@ -567,8 +568,8 @@ export interface paths {
          * @description A depiction of an item as SVG: a molecule, a small graph, or a summary of a large graph.
          *
          *     `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
-         *     substructure. `turned` aligns the depiction with that of the other molecule; `mark` selects which part is
-         *     highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted and the `desc` of the
+         *     substructure. `turned` aligns the depiction with that of the other molecule. `mark` selects the part that is
+         *     highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted, and the `desc` of the
          *     depiction says so.
          */
         get: operations["depiction"];
@@ -589,7 +590,7 @@ export interface paths {
         };
         /**
          * Structure Depiction
-         * @description A depiction of any structure, read by the collection's recipe and compared in the same way as an item.
+         * @description A depiction of any structure as SVG, standardized as in the collection. It can be compared as an item can.
          */
         get: operations["structure_depiction"];
         put?: never;
@@ -609,7 +610,9 @@ export interface paths {
         };
         /**
          * Structure
-         * @description The canonical SMILES of a structure after the collection's standardization, and its id if it is stored.
+         * @description The canonical SMILES of a structure, standardized as in the collection, and the id of the item with this SMILES.
+         *
+         *     `id` is null if the collection has no such item.
          */
         get: operations["structure"];
         put?: never;
@@ -631,12 +634,12 @@ export interface paths {
          * Export
          * @description All items, edges, links or fingerprints, or a range of them.
          *
-         *     `columns` selects columns of items, `min_similarity` selects edges. An export of edges has the header
-         *     `Graphkin-Pairs`: the numbers of similar pairs that were found, stored, and truncated by the top-k limit (`?`: not
-         *     counted).
+         *     `columns` selects columns of items, and `min_similarity` selects edges. An export of edges has the header
+         *     `Graphkin-Pairs` with three numbers of similar pairs: found, stored, and truncated by the top-k limit. `?` stands
+         *     for a number that was not counted.
          *
-         *     A file is sent while it is written. For a request with `Range` the server first writes the whole file and keeps it
-         *     for the following parts.
+         *     An export is sent while it is created. For a request with the header `Range`, the server first creates the whole
+         *     file and keeps it for requests for other parts.
          */
         get: operations["export"];
         put?: never;
@@ -645,7 +648,7 @@ export interface paths {
          * @description Selected items, their fingerprints, or the edges or links between them.
          *
          *     The selection is a list of ids, the items that pass a query, or both. Items keep the order of the selection. With
-         *     `query_smiles` each item has its exact similarity to that molecule, and GraphML contains the molecule.
+         *     `query_smiles`, each item has its exact similarity to that molecule, and GraphML files contain the molecule.
          */
         post: operations["export_selection"];
         delete?: never;
@@ -663,7 +666,7 @@ export interface paths {
         };
         /**
          * Rejections
-         * @description The rejected records in input order: the position of each, its text (at most 4,096 characters) and the reason.
+         * @description The rejected records in input order, each with its position, its text (up to 4,096 characters) and the reason.
          */
         get: operations["rejections"];
         put?: never;
@@ -683,7 +686,7 @@ export interface paths {
         };
         /**
          * Reports
-         * @description The reports of a generation, by name. The list is empty if the server has no folder of reports.
+         * @description The reports of a generation, sorted by name. The list is empty if the server has no folder of reports.
          */
         get: operations["reports"];
         put?: never;
@@ -743,9 +746,9 @@ export interface paths {
         };
         /**
          * Readyz
-         * @description The server can answer requests: the store is readable, kernels are compiled, and the sampler has its graph.
+         * @description The server can process requests: the store is readable, kernels are compiled, and the sampler has its graph.
          *
-         *     A damaged collection does not make the server unready: `GET /v1/collections` and /metrics name it.
+         *     The server stays ready if a collection is damaged. `GET /v1/collections` and /metrics report the damage.
          */
         get: operations["readyz"];
         put?: never;
@@ -765,7 +768,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description Request counts and latencies, in Prometheus' text format; of all processes that serve here.
+         * @description The metrics of all server processes, such as request counts and latencies, in the text format of Prometheus.
          */
         get: operations["metrics"];
         put?: never;
@@ -2716,7 +2719,7 @@ export interface operations {
                     "application/json": components["schemas"]["NeighborsPage"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2725,7 +2728,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2734,7 +2737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2743,7 +2746,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2770,7 +2773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2779,7 +2782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2788,7 +2791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -2797,7 +2800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2858,7 +2861,7 @@ export interface operations {
                     "application/json": components["schemas"]["PositivesReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2867,7 +2870,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2876,7 +2879,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2885,7 +2888,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2912,7 +2915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2921,7 +2924,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2930,7 +2933,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -2939,7 +2942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3002,7 +3005,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3011,7 +3014,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3020,7 +3023,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3029,7 +3032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3056,7 +3059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is over 2 MiB. */
+            /** @description The body is larger than 2 MiB. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3074,7 +3077,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3083,7 +3086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3092,7 +3095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3101,7 +3104,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3140,7 +3143,7 @@ export interface operations {
                     "application/json": components["schemas"]["SearchReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3149,7 +3152,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3158,7 +3161,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3167,7 +3170,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3185,7 +3188,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3203,7 +3206,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is over 2 MiB. */
+            /** @description The body is larger than 2 MiB. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3221,7 +3224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3230,7 +3233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3239,7 +3242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3248,7 +3251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3285,7 +3288,7 @@ export interface operations {
                     "application/json": components["schemas"]["ItemReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3294,7 +3297,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3303,7 +3306,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3312,7 +3315,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3330,7 +3333,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3348,7 +3351,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3357,7 +3360,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3366,7 +3369,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3375,7 +3378,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3420,7 +3423,7 @@ export interface operations {
                     "application/json": components["schemas"]["ItemsPage"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3429,7 +3432,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3438,7 +3441,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3447,7 +3450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3465,7 +3468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3483,7 +3486,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3492,7 +3495,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3501,7 +3504,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3510,7 +3513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3549,7 +3552,7 @@ export interface operations {
                     "application/json": components["schemas"]["QueryPage"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3558,7 +3561,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3567,7 +3570,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3576,7 +3579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3594,7 +3597,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3612,7 +3615,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is over 2 MiB. */
+            /** @description The body is larger than 2 MiB. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3630,7 +3633,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3639,7 +3642,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3648,7 +3651,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3657,7 +3660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3686,7 +3689,7 @@ export interface operations {
                     "application/json": components["schemas"]["Collections"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3695,7 +3698,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3704,7 +3707,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3722,7 +3725,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3731,7 +3734,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3740,7 +3743,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3749,7 +3752,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3784,7 +3787,7 @@ export interface operations {
                     "application/json": components["schemas"]["CollectionDetail"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3793,7 +3796,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3802,7 +3805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3811,7 +3814,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3838,7 +3841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3847,7 +3850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3856,7 +3859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3865,7 +3868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3952,7 +3955,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3961,7 +3964,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3970,7 +3973,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3979,7 +3982,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4006,7 +4009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4015,7 +4018,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4024,7 +4027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4033,7 +4036,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4090,7 +4093,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4099,7 +4102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4108,7 +4111,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4117,7 +4120,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4144,7 +4147,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4153,7 +4156,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4162,7 +4165,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4171,7 +4174,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4230,7 +4233,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4239,7 +4242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4248,7 +4251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4257,7 +4260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4275,7 +4278,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4293,7 +4296,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is over 2 MiB. */
+            /** @description The body is larger than 2 MiB. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4311,7 +4314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4320,7 +4323,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4329,7 +4332,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4338,7 +4341,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4383,7 +4386,7 @@ export interface operations {
                     "application/json": components["schemas"]["Subgraph"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4392,7 +4395,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4401,7 +4404,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4410,7 +4413,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4437,7 +4440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4446,7 +4449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4455,7 +4458,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4464,7 +4467,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4507,7 +4510,7 @@ export interface operations {
                     "application/json": components["schemas"]["HopsReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4516,7 +4519,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4525,7 +4528,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4534,7 +4537,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4552,7 +4555,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4570,7 +4573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4579,7 +4582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4588,7 +4591,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4597,7 +4600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4640,7 +4643,7 @@ export interface operations {
                     "application/json": components["schemas"]["PathReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4649,7 +4652,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4658,7 +4661,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4667,7 +4670,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4694,7 +4697,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4703,7 +4706,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4712,7 +4715,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4721,7 +4724,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4764,7 +4767,7 @@ export interface operations {
                     "application/json": components["schemas"]["ComponentsPage"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4773,7 +4776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4782,7 +4785,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4791,7 +4794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4818,7 +4821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4827,7 +4830,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4836,7 +4839,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4845,7 +4848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4870,7 +4873,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Component id: its lowest member's. */
+                /** @description Component id: the lowest id of its members. */
                 id: number;
                 /** @description Collection. */
                 c: string;
@@ -4888,7 +4891,7 @@ export interface operations {
                     "application/json": components["schemas"]["ComponentReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4897,7 +4900,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4906,7 +4909,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4915,7 +4918,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4942,7 +4945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4951,7 +4954,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4960,7 +4963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4969,7 +4972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5014,7 +5017,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClustersPage"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5023,7 +5026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5032,7 +5035,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5041,7 +5044,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5059,7 +5062,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5077,7 +5080,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5086,7 +5089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5095,7 +5098,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5104,7 +5107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5133,7 +5136,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Cluster id: its place, from 1. */
+                /** @description Cluster id: its rank by size, from 1. */
                 id: number;
                 /** @description Collection. */
                 c: string;
@@ -5151,7 +5154,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5160,7 +5163,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5169,7 +5172,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5178,7 +5181,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5196,7 +5199,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5214,7 +5217,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5223,7 +5226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5232,7 +5235,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5241,7 +5244,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5284,7 +5287,7 @@ export interface operations {
                     "application/json": components["schemas"]["ItemClusterReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5293,7 +5296,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5302,7 +5305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5311,7 +5314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5329,7 +5332,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5347,7 +5350,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5356,7 +5359,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5365,7 +5368,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5374,7 +5377,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5397,7 +5400,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Cluster id: its place, from 1. */
+                /** @description Cluster id: its rank by size, from 1. */
                 id: number;
                 /** @description Collection. */
                 c: string;
@@ -5415,7 +5418,7 @@ export interface operations {
                     "application/json": components["schemas"]["McsReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5424,7 +5427,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5433,7 +5436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5442,7 +5445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5460,7 +5463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5478,7 +5481,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5487,7 +5490,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5496,7 +5499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5505,7 +5508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5532,7 +5535,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Cluster id: its place, from 1. */
+                /** @description Cluster id: its rank by size, from 1. */
                 id: number;
                 /** @description Collection. */
                 c: string;
@@ -5550,7 +5553,7 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5559,7 +5562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5568,7 +5571,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5577,7 +5580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5595,7 +5598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5613,7 +5616,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5622,7 +5625,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5631,7 +5634,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5640,7 +5643,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5695,7 +5698,7 @@ export interface operations {
                     "application/json": components["schemas"]["CliffsPage"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5704,7 +5707,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5713,7 +5716,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5722,7 +5725,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5740,7 +5743,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5758,7 +5761,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5767,7 +5770,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5776,7 +5779,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5785,7 +5788,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5850,7 +5853,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5859,7 +5862,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5868,7 +5871,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5877,7 +5880,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5895,7 +5898,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5913,7 +5916,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5922,7 +5925,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5931,7 +5934,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5940,7 +5943,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5979,7 +5982,7 @@ export interface operations {
                     "application/json": components["schemas"]["PickReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5988,7 +5991,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5997,7 +6000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6006,7 +6009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6024,7 +6027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6042,7 +6045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is over 2 MiB. */
+            /** @description The body is larger than 2 MiB. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6060,7 +6063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6069,7 +6072,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6078,7 +6081,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6087,7 +6090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6136,7 +6139,7 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6145,7 +6148,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6154,7 +6157,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6163,7 +6166,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6181,7 +6184,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6199,7 +6202,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6208,7 +6211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6217,7 +6220,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6226,7 +6229,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6277,7 +6280,7 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6286,7 +6289,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6295,7 +6298,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6304,7 +6307,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6322,7 +6325,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6340,7 +6343,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6349,7 +6352,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6358,7 +6361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6367,7 +6370,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6406,7 +6409,7 @@ export interface operations {
                     "application/json": components["schemas"]["StructureReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6415,7 +6418,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6424,7 +6427,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6433,7 +6436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6451,7 +6454,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6469,7 +6472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6478,7 +6481,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6487,7 +6490,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6496,7 +6499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6549,7 +6552,7 @@ export interface operations {
                     "text/plain; charset=utf-8": string;
                 };
             };
-            /** @description The part that Range asks for; several are multipart/byteranges. */
+            /** @description The part in the Range; several parts as multipart/byteranges. */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -6564,7 +6567,7 @@ export interface operations {
                     "text/plain; charset=utf-8": string;
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6573,7 +6576,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6582,7 +6585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6591,7 +6594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6609,7 +6612,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6627,7 +6630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No part of the file lies in this Range. */
+            /** @description No part of the file lies in the Range. */
             416: {
                 headers: {
                     [name: string]: unknown;
@@ -6636,7 +6639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6645,7 +6648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6654,7 +6657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6663,7 +6666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6708,7 +6711,7 @@ export interface operations {
                     "text/plain; charset=utf-8": string;
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6717,7 +6720,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6726,7 +6729,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6735,7 +6738,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6753,7 +6756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Right in itself, but not for this collection. */
+            /** @description The request is valid, but not for this collection. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6771,7 +6774,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is over 2 MiB. */
+            /** @description The body is larger than 2 MiB. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6789,7 +6792,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6798,7 +6801,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6807,7 +6810,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6816,7 +6819,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6857,7 +6860,7 @@ export interface operations {
                     "application/json": components["schemas"]["RejectionsPage"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6866,7 +6869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6875,7 +6878,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6884,7 +6887,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6911,7 +6914,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6920,7 +6923,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6929,7 +6932,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6938,7 +6941,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6973,7 +6976,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReportsReply"];
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6982,7 +6985,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6991,7 +6994,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7000,7 +7003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7027,7 +7030,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7036,7 +7039,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7045,7 +7048,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7054,7 +7057,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7075,7 +7078,7 @@ export interface operations {
             path: {
                 /** @description Collection. */
                 c: string;
-                /** @description Its name. */
+                /** @description Name of the report. */
                 report: string;
             };
             cookie?: never;
@@ -7091,7 +7094,7 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
-            /** @description Malformed cursor or JSON, or a Host that is not served. */
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7100,7 +7103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7109,7 +7112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7118,7 +7121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such collection, item or generation. */
+            /** @description The collection, item or generation does not exist. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7145,7 +7148,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An invalid value, or one over its cap. */
+            /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7154,7 +7157,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7163,7 +7166,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7172,7 +7175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7221,7 +7224,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description A bug; the log has its id. */
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7230,7 +7233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not available now; see Retry-After. Without it, and titled Damaged: a file is damaged. */
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7259,7 +7262,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description No key, or one that is wrong, revoked or expired. */
+            /** @description The key is missing, unknown, revoked or expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7268,7 +7271,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A key that is not for this, or for other collections. */
+            /** @description The key does not grant this access, or does not grant it to this collection. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7277,7 +7280,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over the quota of the key; see Retry-After. */
+            /** @description A quota of the key is used up; see Retry-After. */
             429: {
                 headers: {
                     [name: string]: unknown;
