@@ -7,7 +7,7 @@ import click
 import pytest
 from fastapi.routing import APIRoute
 
-from graphkin.api.app import _SUBJECTS
+from graphkin.api.app import _ROUTE_MODULES
 from graphkin.cli import graphkin
 from graphkin.client import AsyncCollection
 from graphkin.client import Collection as SyncCollection
@@ -119,7 +119,7 @@ def public_methods(kind: type) -> set[str]:
 
 def routes() -> set[str]:
     """Return the paths below a collection."""
-    paths = [route.path for subject in _SUBJECTS for route in subject.router.routes if isinstance(route, APIRoute)]
+    paths = [route.path for subject in _ROUTE_MODULES for route in subject.router.routes if isinstance(route, APIRoute)]
     return {path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX)}
 
 

@@ -38,7 +38,7 @@ class Computing:
 @pytest.fixture
 def computing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Computing]:
     made = Computing()
-    monkeypatch.setattr(clusterings, "clusters", made)
+    monkeypatch.setattr(clusterings, "cached_clusters", made)
     monkeypatch.setattr(Clusterings, "patience", 0.01)
     yield made
     made.go.set()
