@@ -16,8 +16,8 @@ from filelock import FileLock, Timeout
 
 from graphkin.api.work.pool import Pool, TaskError, WorkerLost
 from graphkin.protocol.errors import InvalidInput, StoreError
-from graphkin.runtime.files import sweep, whole
-from graphkin.runtime.folders import FILE_MODE, private_folder
+from graphkin.runtime.files import atomic_path, sweep
+from graphkin.runtime.folders import FILE_MODE, make_private_folder
 from graphkin.store.base import Generation
 
 
@@ -75,8 +75,8 @@ class Exports:
         try:
             for number in count():
                 subfolder = folder / str(number)
-                private_folder(folder)
-                private_folder(subfolder)
+                make_private_folder(folder)
+                make_private_folder(subfolder)
                 try:
                     self._exit_stack.enter_context(FileLock(subfolder / ".lock").acquire(blocking=False))
                 except Timeout:
@@ -143,7 +143,7 @@ class Exports:
     async def _create(self, generation: Generation, options: dict[str, Any]) -> ExportFile:
         path, size = self._folder / f"export-{next(self._numbers)}", 0
         try:
-            with whole(path) as temporary_path, open(temporary_path, "wb", opener=_open_private) as target:
+            with atomic_path(path) as temporary_path, open(temporary_path, "wb", opener=_open_private) as target:
                 async for piece in self.stream(generation, **options):
                     size += len(piece)
                     self._require_size(size)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphkin.runtime.files import PARTIAL, sweep, whole
+from graphkin.runtime.files import PARTIAL_SUFFIX, atomic_path, sweep
 from graphkin.store.disk import translate_disk_errors
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class Workspace:
 
     def scratch(self, name: str) -> Path:
         """Return the path of a temporary file, which no later run reads."""
-        return self.folder / f"{name}{PARTIAL}"
+        return self.folder / f"{name}{PARTIAL_SUFFIX}"
 
     def scratches(self, pattern: str) -> list[Path]:
         """Return the temporary files whose names match."""
-        return list(self.folder.glob(pattern + PARTIAL))
+        return list(self.folder.glob(pattern + PARTIAL_SUFFIX))
 
     @contextmanager
     def write_atomically(self, piece: Path) -> Iterator[Path]:
@@ -57,7 +57,7 @@ class Workspace:
         Raises:
             StoreError: the disk is full.
         """
-        with translate_disk_errors(self.folder), whole(piece) as partial:
+        with translate_disk_errors(self.folder), atomic_path(piece) as partial:
             yield partial
 
     def remove(self) -> None:

@@ -186,7 +186,7 @@ class Depictor:
         if (cached := self._cache.get(key)) is not None:
             return json.loads(zlib.decompress(cached))
         async with pool.worker() as worker:
-            result = await worker.ask(task, time_limit, processor=processor_limit, **arguments)
+            result = await worker.run(task, time_limit, cpu_seconds=processor_limit, **arguments)
         if cacheable(result):
             self._cache[key] = zlib.compress(json.dumps(result).encode())
         return result

@@ -17,7 +17,7 @@ from starlette.types import Scope
 
 from graphkin.api.http.access import Caller
 from graphkin.protocol.errors import StoreError, TooManyRequests
-from graphkin.runtime.folders import FILE_MODE, private_folder
+from graphkin.runtime.folders import FILE_MODE, make_private_folder
 
 QUOTA_HEADERS = "graphkin.quotas"
 """Key in the ASGI scope. Its value is a list of response headers about the quotas of the request's key."""
@@ -108,7 +108,7 @@ class Quotas:
         for number in range(limit):
             file = self._folder / f"{caller.quota_id}-{number}"
             try:
-                private_folder(self._folder)
+                make_private_folder(self._folder)
                 lock = FileLock(file, thread_local=False).acquire(blocking=False)
             except Timeout:
                 continue
@@ -149,7 +149,7 @@ class Quotas:
             self._swept_minute = minute
 
     def _open(self) -> sqlite3.Connection:
-        private_folder(self._folder)
+        make_private_folder(self._folder)
         file = self._folder / "used.sqlite"
         file.touch(FILE_MODE)  # SQLite gives its other files (-wal, -shm) the mode of this one.
         try:

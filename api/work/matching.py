@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphkin.runtime.workers.worker import at_most
+from graphkin.runtime.workers.worker import cpu_limit
 from graphkin.similarity.kind import Pattern, Substructures
 from graphkin.similarity.kinds import kind_named, kind_of
 from graphkin.store import open_cached
@@ -75,7 +75,7 @@ def match(
     substructures.prepare(block)
     yield b""
     for part in parts:
-        with at_most(seconds):
+        with cpu_limit(seconds):
             matches = substructures.match(unpack_pattern(pattern), np.frombuffer(b64decode(part), np.int32))
         yield matches.tobytes()
 

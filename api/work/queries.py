@@ -10,7 +10,7 @@ import numpy as np
 from graphkin.api.work import errors
 from graphkin.collection.structures import read_structure
 from graphkin.protocol.errors import InvalidInput
-from graphkin.runtime.workers.worker import at_most
+from graphkin.runtime.workers.worker import cpu_limit
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_named
 
@@ -43,7 +43,7 @@ def read_queries(
     typed_recipe = kind_named(kind).recipe(recipe)
     for structure in structures:
         try:
-            with at_most(seconds):
+            with cpu_limit(seconds):
                 message = {"query": pack_query(read_structure(typed_recipe, **structure))}
         except InvalidInput as error:
             message = {"error": errors.pack(error)}

@@ -91,7 +91,7 @@ class StructureReader:
         with self._translate_errors(structure):
             async with self._readers.worker() as reader:
                 arguments = {"kind": manifest.kind, "recipe": manifest.recipe, **structure}
-                return await reader.ask(task, PATIENCE, processor=self._seconds, **arguments)
+                return await reader.run(task, PATIENCE, cpu_seconds=self._seconds, **arguments)
 
     @contextmanager
     def _translate_errors(self, structure: dict[str, str]) -> Iterator[None]:

@@ -63,7 +63,7 @@ class SubstructureMatcher:
         with self._translate_errors(text):
             async with self._readers.worker() as reader:
                 arguments = {"kind": manifest.kind, "recipe": manifest.recipe, "text": text, "writing": writing}
-                packed = await reader.ask("read_pattern", PATIENCE, processor=_READ_SECONDS, **arguments)
+                packed = await reader.run("read_pattern", PATIENCE, cpu_seconds=_READ_SECONDS, **arguments)
         self._patterns[key] = unpack_pattern(packed)
         return self._patterns[key]
 

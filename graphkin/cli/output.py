@@ -11,7 +11,7 @@ import click
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import MANY_FRAGMENTS, Counts, Manifest
-from graphkin.runtime.files import whole
+from graphkin.runtime.files import atomic_path
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         return
     try:
-        with whole(path) as partial, partial.open("wb") as file:
+        with atomic_path(path) as partial, partial.open("wb") as file:
             yield file
     except OSError as error:
         raise InvalidInput(f"cannot write the file: {error}", given=str(path), expected="a writable path") from error
@@ -42,7 +42,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     if target.is_dir() and any(target.iterdir()):
         raise InvalidInput("this folder is not empty", given=str(path), expected="a new or empty folder")
     try:
-        with whole(target) as partial:
+        with atomic_path(target) as partial:
             partial.mkdir()
             yield partial
     except OSError as error:

@@ -166,7 +166,7 @@ def _read_manifest(plan: EpochsPlan) -> Epochs:
     if manifest != plan.manifest(manifest.parts):
         raise Conflict(
             "other epochs are published here, and a folder of epochs is written once",
-            given=plan.place.shown,
+            given=plan.place.display_url,
             expected="a new or empty folder",
         )
     return manifest
@@ -183,7 +183,7 @@ def _prepare(plan: EpochsPlan, sizes: dict[str, int]) -> dict[int, EpochPart]:
     if foreign_files:
         raise Conflict(
             "this folder holds other files",
-            given=f"{plan.place.shown}: {foreign_files[0]}",
+            given=f"{plan.place.display_url}: {foreign_files[0]}",
             expected="a new or empty folder, or one that this command was writing",
         )
     plan_file = f"{WORK}/{plan.key}/{_PLAN_FILE}"

@@ -1,1 +1,1 @@
-"""Processes and files that any package may use."""
+"""Worker processes, files and caches: code that every other package may use."""

@@ -1,10 +1,10 @@
-"""Arrays by key, in a folder that threads and processes share.
+"""A cache of arrays in a folder that threads and processes share.
 
 folder/
-  <SHA-256 of the key>/   one entry: an .npy file per array; key.json: the key, the SHA-256 of each array
-  .<...>.partial/         an entry being written, or left by a process that died
-  .index                  lock held for moments: entries appear, vanish and are opened under it
-  .building               lock held while an entry is written: one at a time, whatever the number of processes
+  <SHA-256 of the key>/   an entry: one .npy file per array, and key.json with the key and the SHA-256 of each array
+  .<...>.partial/         an entry that is being written, or that a killed process left
+  .index                  lock for opening, adding and deleting entries, which is held briefly
+  .building               lock for writing an entry, which is held long: only one process writes at a time
 """
 
 import hashlib
@@ -24,17 +24,17 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from graphkin.runtime.files import MapMode, map_array, partial, sha256, sha256_at, sweep
-from graphkin.runtime.folders import FOLDER_MODE, close_files, private_folder
+from graphkin.runtime.files import MapMode, file_sha256, map_array, sha256, sweep, temporary_path
+from graphkin.runtime.folders import FOLDER_MODE, make_private_folder, restrict_files
 
 Key: TypeAlias = Mapping[str, Any]
-"""A JSON object. An entry whose key has a `generation` is deleted with that generation."""
+"""A JSON object that identifies an entry. If it has a field `generation`, `delete_generation` finds the entry by it."""
 
-OVERHEAD = 4096
-"""Bytes set aside for an entry's key.json, and for the header of each array."""
+ENTRY_OVERHEAD = 4096
+"""Estimated bytes of the file key.json of an entry, and of the header of an array."""
 
 _KEY = "key.json"
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)  # raised by reading a damaged entry
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)  # what reading a damaged entry can raise
 
 T = TypeVar("T")
 
@@ -50,26 +50,38 @@ class _Entry:
 
 
 class ArrayCache:
-    """A cache of arrays in a folder, of at most `max_bytes`. The least recently used entries make room for new ones.
+    """A cache of arrays in a folder. The least recently used entries are deleted to make room for new ones.
 
-    Entries survive restarts. On the first open in a process, an entry is compared with its checksums, and removed if it
-    is damaged. Arrays are memory maps, read-only or copy-on-write (`mode`), and stay readable after their entry is
-    gone. Files are not synced: an entry that a power cut left incomplete is detected as damaged. No other user can read
-    the folder. Any process may be killed at any time.
+    An entry holds named arrays. The methods that return an entry have an argument `read`: a function that takes the
+    arrays as keyword arguments and returns a value, which the method returns.
 
-    A `read` function makes a value from the arrays of an entry, which it takes by name. If it raises `ValueError` or
-    `TypeError` because the arrays do not fit, the entry counts as damaged. Each method raises `OSError` if the folder
-    cannot be read or written.
+    Arrays are memory maps, which stay readable after their entry is deleted. Only the current user can read the folder.
+
+    Concurrency:
+        Threads and processes may use the same folder. Any process may be killed at any time.
+
+    Persistence:
+        Entries survive restarts. Files are not synced, so a power cut can damage an entry. When a process opens an
+        entry for the first time, it compares the checksums and deletes the entry if it is damaged. An entry also counts
+        as damaged if `read` raises `ValueError` or `TypeError`.
+
+    Errors:
+        Every method raises `OSError` if the folder cannot be read or written.
+
+    Args:
+        folder: The folder, which is created if it does not exist.
+        max_bytes: Maximum size of all entries together.
+        mode: Mode of the memory maps.
     """
 
     def __init__(self, folder: Path, max_bytes: int, mode: MapMode = "r") -> None:
         self._folder = folder
         self._max_bytes = max_bytes
         self._mode: MapMode = mode
-        self._verified: dict[str, int] = {}  # when the entries were built whose checksums this process has compared
+        self._verified: dict[str, int] = {}  # build times of the entries whose checksums this process has compared
         self._mutex = threading.Lock()
         self._lock = FileLock(folder / ".index", poll_interval=0.005, thread_local=False)
-        private_folder(folder)
+        make_private_folder(folder)
         self._sweep()
         with self._index():
             self._make_room(0)
@@ -82,7 +94,7 @@ class ArrayCache:
                 return None
             try:
                 value = read(**self._arrays(folder, key))
-                now = time.time_ns()  # finer than the file system's own clock
+                now = time.time_ns()  # more precise than the time that the file system would set
                 os.utime(folder / _KEY, ns=(now, now))
             except _DAMAGE as damage:
                 _log.warning("removing a damaged entry of %s: %s", self._folder, damage)
@@ -90,12 +102,11 @@ class ArrayCache:
                 return None
             return value
 
-    def turn(self, timeout: float = -1) -> AbstractContextManager[Any]:
-        """Return a lock to hold while writing an entry.
+    def write_lock(self, timeout: float = -1) -> AbstractContextManager[Any]:
+        """Acquire the lock for writing entries. A `with` block over the result releases it at its end.
 
         Args:
-            timeout: Seconds to wait for the lock, after which acquiring it raises `filelock.Timeout`. -1 waits without
-                a limit.
+            timeout: Seconds after which `filelock.Timeout` is raised; -1 for no limit.
         """
         return FileLock(self._folder / ".building").acquire(timeout=timeout)
 
@@ -107,63 +118,63 @@ class ArrayCache:
         read: Callable[..., T],
         confirm: Callable[[], object] = lambda: None,
     ) -> T:
-        """Write a new entry and return the value that `read` makes from it. The caller holds `turn`.
+        """Write a new entry and return the value of `read`. The caller holds the lock of `write_lock`.
 
         Args:
             key: Key of the entry.
-            size: Size of the entry in bytes, at most.
-            write: Writes .npy files into the folder that it gets.
-            read: Makes a value from the arrays, as in `open`.
-            confirm: Called when all files are written, before the entry is visible. If it or `write` raises, nothing is
-                kept.
+            size: Maximum size of the entry in bytes.
+            write: Writes the arrays as .npy files into the folder that is its argument.
+            read: Returns a value for the arrays.
+            confirm: Called after all files are written and before the entry becomes visible. If it or `write` raises an
+                exception, the entry is discarded.
         """
         if size > self._max_bytes:
             raise OSError(f"too large for the cache: {size} bytes of {self._max_bytes}")
         sweep(self._folder)
         folder = self._folder / entry_name(key)
-        with self._index():  # make room before it is taken, so that the folder never outgrows its bound
+        with self._index():  # before the entry is written, so that the folder never exceeds its maximum size
             self._make_room(size)
-        with partial(folder) as draft:
+        with temporary_path(folder) as draft:
             draft.mkdir(mode=FOLDER_MODE)
             write(draft)
-            columns = {path.stem: sha256_at(path) for path in draft.iterdir()}
-            description = {"key": _plain(key), "columns": columns, "built_at": time.time_ns()}
+            columns = {path.stem: file_sha256(path) for path in draft.iterdir()}
+            description = {"key": _as_json(key), "columns": columns, "built_at": time.time_ns()}
             (draft / _KEY).write_text(json.dumps(description), encoding="utf-8")
-            close_files(draft)
+            restrict_files(draft)
             with self._index():
                 confirm()
                 draft.rename(folder)
                 return read(**self._arrays(folder, key))
 
-    def keep(self, key: Key, arrays: Mapping[str, NDArray[Any]], read: Callable[..., T]) -> T:
-        """Write arrays as an entry, unless it exists, and return the value that `read` makes. Acquires `turn`."""
-        size = sum(array.nbytes + OVERHEAD for array in arrays.values()) + OVERHEAD
+    def get_or_add(self, key: Key, arrays: Mapping[str, NDArray[Any]], read: Callable[..., T]) -> T:
+        """Return the value of `read` for an entry. If there is no such entry, write it with these arrays first."""
+        size = sum(array.nbytes + ENTRY_OVERHEAD for array in arrays.values()) + ENTRY_OVERHEAD
 
         def write(folder: Path) -> None:
             for name, array in arrays.items():
                 np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
 
-        with self.turn():
+        with self.write_lock():
             value = self.open(key, read)
             return self.add(key, size, write, read) if value is None else value
 
     @property
-    def bytes(self) -> int:
-        """The size of all entries."""
+    def size(self) -> int:
+        """The size of all entries in bytes."""
         with self._index():
             return sum(entry.bytes for entry in self._entries())
 
-    def drop(self, generation: str) -> None:
-        """Delete the entries of a generation."""
+    def delete_generation(self, generation: str) -> None:
+        """Delete the entries whose keys have this `generation`."""
         with self._index():
             for entry in self._entries():
                 if entry.generation == generation:
                     shutil.rmtree(entry.folder)
 
     def _arrays(self, folder: Path, key: Key) -> dict[str, NDArray[Any]]:
-        """Return the arrays of an entry. Raises one of `_DAMAGE` if the entry is damaged."""
+        """Return the arrays of an entry by name. Raises one of `_DAMAGE` if the entry is damaged."""
         description = json.loads((folder / _KEY).read_text(encoding="utf-8"))
-        if description["key"] != _plain(key):
+        if description["key"] != _as_json(key):
             raise ValueError("its key is another")
         is_verified = self._verified.get(folder.name) == description["built_at"]
         arrays = {}
@@ -187,7 +198,7 @@ class ArrayCache:
             total -= entry.bytes
 
     def _entries(self) -> list[_Entry]:
-        """Return the finished entries, in no order. Entries with an unreadable key are deleted."""
+        """Return all complete entries, in any order. Entries whose key cannot be read are deleted."""
         entries = []
         for folder in self._folder.iterdir():
             if not folder.is_dir() or folder.name.startswith("."):
@@ -201,25 +212,25 @@ class ArrayCache:
         return entries
 
     def _sweep(self) -> None:
-        """Remove the files of killed processes, unless another process is writing now."""
+        """Remove the files that killed processes left, unless another process is writing an entry."""
         try:
-            with self.turn(timeout=0):
+            with self.write_lock(timeout=0):
                 sweep(self._folder)
         except Timeout:
             return
 
     @contextmanager
     def _index(self) -> Iterator[None]:
-        with self._mutex, self._lock:  # the mutex spares threads the file lock's polling
+        with self._mutex, self._lock:  # the mutex wakes a waiting thread at once, while the file lock polls
             yield
 
 
 def entry_name(key: Key) -> str:
-    """Return the name of the folder of an entry."""
+    """Return the name of the folder in which the entry with this key is stored."""
     return hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()
 
 
-def _plain(key: Key) -> dict[str, Any]:
-    """Return the key as JSON reads it back: a tuple becomes a list."""
+def _as_json(key: Key) -> dict[str, Any]:
+    """Return the key as it looks after it was written to JSON and read again: a tuple becomes a list."""
     plain: dict[str, Any] = json.loads(json.dumps(dict(key)))
     return plain

@@ -1,8 +1,8 @@
-"""Files that are written atomically, synced and hashed, and arrays that grow by append.
+"""Atomic and durable writing of files, hashes of files, and `.npy` files that grow by appending.
 
-A file that no reader may see half-written is written under a temporary name and then renamed (`whole`). `sweep` removes
-the temporary files of killed processes. A folder that must survive a power cut is settled: its files are synced, it is
-renamed, and its parents are synced (`settle`).
+`atomic_path` writes a file under a temporary name and then renames it, so that readers never see an incomplete file.
+`sweep` removes the temporary files of killed processes. `rename_durably` renames a folder so that a power cut cannot
+leave it incomplete.
 """
 
 import hashlib
@@ -22,28 +22,35 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 _HEADER = re.compile(rb"\{'descr': '([<>|=]\w+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n")
-"""A header of format version 1.0, as numpy writes it. numpy parses it with Python's parser, which in some versions
-of Python fails when another thread also parses: gh-106905."""
+"""The header of an .npy file in format version 1.0, as numpy writes it.
+
+`read_header` uses it because numpy parses headers with Python's own parser, which in some versions of Python fails if
+another thread parses at the same time (CPython issue 106905).
+"""
 
 MapMode: TypeAlias = Literal["r", "c"]
+"""Mode of a memory map: read-only ("r") or copy-on-write ("c")."""
 
-PARTIAL = ".partial"
-"""Suffix of files that are being written, or that a killed process left."""
+PARTIAL_SUFFIX = ".partial"
+"""Suffix of temporary files, which are being written or were left by a killed process."""
 
 
-def absolute(url: str) -> str:
-    """Return a URL unchanged, or the absolute path of a folder, for processes with another working folder."""
+def absolute_location(url: str) -> str:
+    """Return the absolute path of a folder, or a URL unchanged.
+
+    The result is valid in processes that have another working directory.
+    """
     return url if "://" in url else str(Path(url).absolute())
 
 
 @contextmanager
-def partial(path: Path) -> Iterator[Path]:
+def temporary_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path`. The block writes a file or folder there and renames it to `path`.
 
-    If the block fails, the temporary file is removed. Its name is random, so writers of the same path never collide,
-    and a file of a killed process blocks no later writer.
+    If the block fails, the temporary file is removed. The name is random, so that several processes can write the same
+    path, and a file that a killed process left is not in the way.
     """
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}{PARTIAL}")
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}{PARTIAL_SUFFIX}")
     try:
         yield temporary
     except BaseException:
@@ -53,16 +60,19 @@ def partial(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, and rename it to `path` after the block. Replaces a file or an empty folder."""
-    with partial(path) as temporary:
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path, where the block writes a file or folder, and rename it to `path` after the block.
+
+    An existing file or empty folder at `path` is replaced. If the block fails, it stays unchanged.
+    """
+    with temporary_path(path) as temporary:
         yield temporary
         temporary.replace(path)
 
 
 def sweep(folder: Path) -> None:
-    """Remove the temporary files of killed processes in a folder, and those of running writers."""
-    for leftover in folder.glob("*" + PARTIAL):
+    """Remove all temporary files in a folder. The caller makes sure that no other process is writing one."""
+    for leftover in folder.glob("*" + PARTIAL_SUFFIX):
         _remove(leftover)
 
 
@@ -73,8 +83,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def settle(folder: Path, path: Path) -> None:
-    """Rename a folder of files to `path` so that it exists completely or not at all after a power cut."""
+def rename_durably(folder: Path, path: Path) -> None:
+    """Rename a folder of files to `path`, so that after a power cut it exists completely or not at all."""
     for file in folder.iterdir():
         sync(file)
     sync(folder)
@@ -84,7 +94,15 @@ def settle(folder: Path, path: Path) -> None:
 
 
 class ArrayWriter:
-    """A `.npy` file that grows along its first axis. `close` rewrites the header in the space that numpy reserves."""
+    """Writes an `.npy` file in blocks that are appended along the first axis.
+
+    numpy reserves space in the header, so `close` can write the final shape into it.
+
+    Args:
+        path: Path of the file.
+        dtype: Type of the elements.
+        width: Number of columns of a two-dimensional array; None for a one-dimensional array.
+    """
 
     def __init__(self, path: Path, dtype: DTypeLike, width: int | None = None) -> None:
         self._dtype = np.dtype(dtype)
@@ -102,11 +120,12 @@ class ArrayWriter:
         npy.write_array_header_1_0(self._file, header)
 
     def append(self, block: NDArray[Any]) -> None:
+        """Append a block of shape (n,) or (n, width)."""
         self._file.write(np.ascontiguousarray(block, dtype=self._dtype).data)
         self._rows += len(block)
 
     def close(self) -> None:
-        """Write the final header and close the file. It is closed even if the write fails (the disk may be full)."""
+        """Write the final header and close the file. The file is closed even if the disk is full."""
         if not self._file.closed:
             with self._file:
                 self._file.seek(0)
@@ -114,18 +133,19 @@ class ArrayWriter:
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write a one- or two-dimensional array to an `.npy` file."""
     with closing(ArrayWriter(path, array.dtype, array.shape[1] if array.ndim == 2 else None)) as writer:
         writer.append(array)
 
 
 def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of a `.npy` file and leave the position at the first number.
+    """Read the header of an `.npy` file, after which the file's position is that of the first number.
 
     Returns:
-        The shape, whether the order is Fortran's, and the dtype.
+        The shape, whether the array is in Fortran order, and the dtype.
 
     Raises:
-        ValueError: If neither `ArrayWriter` nor numpy wrote the header, or the array is not of numbers.
+        ValueError: The header is not one that numpy writes for an array of numbers.
     """
     if npy.read_magic(file) != (1, 0):
         raise ValueError("not of version 1.0 of the format")
@@ -142,10 +162,10 @@ def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def map_array(file: BufferedReader, mode: MapMode = "r") -> NDArray[Any]:
-    """Return a memory map as a plain array, read-only ("r") or copy-on-write ("c").
+    """Return the array in an `.npy` file as a memory map.
 
     Raises:
-        ValueError: If the file is not exactly one array.
+        ValueError: The file is not exactly one array of numbers.
     """
     try:
         shape, fortran, dtype = read_header(file)
@@ -161,7 +181,7 @@ def map_array(file: BufferedReader, mode: MapMode = "r") -> NDArray[Any]:
 
 
 def sync(path: Path) -> None:
-    """Force a file, or the entries of a folder, to the disk."""
+    """Flush a file, or the entries of a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -170,14 +190,15 @@ def sync(path: Path) -> None:
 
 
 def sha256(file: BufferedReader) -> str:
-    """Return the SHA-256 of all bytes of an open file, in hexadecimal.
+    """Return the SHA-256 of an open file in hexadecimal.
 
-    The bytes are read, not mapped, so an unreadable block raises `OSError` instead of a signal.
+    The file is read rather than mapped, so that an unreadable block raises `OSError` instead of killing the process.
     """
     file.seek(0)
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sha256_at(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of the file at a path in hexadecimal."""
     with path.open("rb") as file:
         return sha256(file)

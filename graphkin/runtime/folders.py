@@ -1,4 +1,4 @@
-"""Cache folders that only one user can read. Needs only the standard library."""
+"""Folders that only the current user can read."""
 
 import os
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
-def private_folder(folder: Path) -> None:
-    """Create a folder and its missing parents for this user only.
+def make_private_folder(folder: Path) -> None:
+    """Create a folder, and its missing parents, that only this user can read.
 
-    An existing folder is closed to other users if it belongs to this user. Folders of other users stay unchanged.
+    If the folder exists and belongs to this user, other users lose their access to it. If it belongs to another user,
+    it stays unchanged.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing):
@@ -19,7 +20,7 @@ def private_folder(folder: Path) -> None:
         folder.chmod(FOLDER_MODE)
 
 
-def close_files(folder: Path) -> None:
-    """Restrict the files of a folder to this user."""
+def restrict_files(folder: Path) -> None:
+    """Let only this user read and write the files in a folder."""
     for file in folder.iterdir():
         file.chmod(FILE_MODE)

@@ -1,4 +1,7 @@
-"""Files below a URL, on any file system that fsspec knows: local folders, S3, GCS, HDFS. Needs fsspec, an extra."""
+"""Files at a URL, on any file system that fsspec supports, such as local folders, S3, GCS and HDFS.
+
+This module needs fsspec, which the extra `lake` installs.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,11 +15,11 @@ import fsspec
 from filelock import FileLock, Timeout
 from fsspec.implementations.local import LocalFileSystem
 
-from graphkin.runtime.files import PARTIAL
+from graphkin.runtime.files import PARTIAL_SUFFIX
 
 
 class LocationError(Exception):
-    """A file system failed. The text is the reason that the file system gives, if any."""
+    """A file system failed. The text of the exception is the reason that the file system gives, if any."""
 
 
 class UnknownFileSystem(LocationError):
@@ -28,7 +31,7 @@ class Unreachable(LocationError):
 
 
 class Locked(LocationError):
-    """Another process, or another thread, holds the lock."""
+    """Another process or another thread holds the lock."""
 
 
 class PartialFileRemoved(LocationError):
@@ -36,46 +39,53 @@ class PartialFileRemoved(LocationError):
 
 
 class Location:
-    """The files below a URL, by their names relative to it. Safe to share between threads.
+    """A folder at a URL. Names of files are paths relative to it.
 
-    The file system reads credentials from its environment. A pickle holds only the URL. A subclass can override
-    `_reached` to raise the errors of its own package.
+    The file system takes credentials from the environment. A pickle of a location holds only the URL.
 
-    Raises:
-        UnknownFileSystem: By the constructor, if fsspec does not know the file system.
-        Unreachable: By every method, if the file system cannot be read or written.
+    Thread safety:
+        Threads may share a location.
+
+    Errors:
+        The constructor raises `UnknownFileSystem` if fsspec does not know the file system. Every method raises
+        `Unreachable` if the file system cannot be read or written. A subclass can override `_translate_errors` to raise
+        the errors of its own package instead.
+
+    Attributes:
+        url: The URL.
+        display_url: The URL without user name and password, for messages.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.shown = without_credentials(url)
+        self.display_url = without_credentials(url)
         try:
             self._files, self._root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:
             raise UnknownFileSystem(str(error)) from error
 
     def read(self, name: str) -> bytes:
-        """Return a whole file. Raises `FileNotFoundError`."""
-        with self._reached():
+        """Return the content of a file. Raises `FileNotFoundError` if it does not exist."""
+        with self._translate_errors():
             content: bytes = self._files.cat_file(self._path(name))
             return content
 
     def read_range(self, name: str, start: int, stop: int) -> bytes:
-        """Return some of the bytes of a file. Raises `FileNotFoundError`."""
-        with self._reached():
+        """Return bytes `start` to `stop` - 1 of a file. Raises `FileNotFoundError` if it does not exist."""
+        with self._translate_errors():
             content: bytes = self._files.cat_file(self._path(name), start=start, end=stop)
             return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file under a temporary name and rename it, so that a reader gets the whole file or the previous one.
+        """Write or replace a file atomically: under a temporary name, which is then changed to `name`.
 
         Raises:
-            PartialFileRemoved: If another writer removes the temporary file before it is renamed.
+            PartialFileRemoved: Another writer removed the temporary file before it was renamed.
         """
         path = self._path(name)
         folder, _, last = path.rpartition("/")
-        temporary = f"{folder}/.{last}.{uuid4().hex}{PARTIAL}"
-        with self._reached():
+        temporary = f"{folder}/.{last}.{uuid4().hex}{PARTIAL_SUFFIX}"
+        with self._translate_errors():
             self._files.makedirs(folder, exist_ok=True)
             try:
                 self._files.pipe_file(temporary, content)
@@ -88,35 +98,42 @@ class Location:
                 raise
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write a file unless the name is taken. Return whether this call created it: one of several writers gets True.
+        """Write a file atomically unless a file with this name exists.
 
-        Object stores get a conditional write (S3: `If-None-Match: *`).
+        Object stores use a conditional write (S3: `If-None-Match: *`).
+
+        Returns:
+            Whether this call created the file. If several writers call at the same time, one of them gets True.
         """
         path = self._path(name)
-        with self._reached():
+        with self._translate_errors():
             try:
                 if self.is_local:
                     _create_local(path, content)
                 else:
                     self._files.pipe_file(path, content, mode="create")
-            except FileExistsError:  # maybe from this write: the file system retries after a lost response
+            except FileExistsError:  # this call may have created it, if the file system retried after a lost response
                 return bool(self._files.cat_file(path) == content)
         return True
 
     @property
     def is_local(self) -> bool:
+        """Whether the folder is on a local file system."""
         return isinstance(self._files, LocalFileSystem)
 
     def lock(self, name: str) -> Callable[[], None]:
-        """Create a lock file in a local folder, and return a function that releases the lock; elsewhere do nothing.
+        """Acquire a lock, and return a function that releases it. On file systems that are not local, do nothing.
 
-        Raises `Locked` while another process, or another thread, holds it. A process that is killed leaves the file,
-        which locks nothing.
+        The lock is a file in the folder. If a process is killed, the file remains, but the lock is free.
+
+
+        Raises:
+            Locked: Another process or another thread holds the lock.
         """
         if not self.is_local:
             return lambda: None
         lock = FileLock(self._path(name), timeout=0, thread_local=False)
-        with self._reached():
+        with self._translate_errors():
             self._files.makedirs(self._root, exist_ok=True)
             try:
                 lock.acquire()
@@ -125,19 +142,19 @@ class Location:
 
         def release() -> None:
             with suppress(OSError):
-                # Unlink while the lock is held: filelock tells such a file from a new one.
+                # It is safe to unlink the file while the lock is held, because filelock notices that it was replaced.
                 Path(lock.lock_file).unlink(missing_ok=True)
             lock.release()
 
         return release
 
     def names(self, below: str = "") -> list[str]:
-        """Return the names of all files in a folder, partial files included."""
+        """Return the names of all files in a folder and its subfolders, including temporary files."""
         return list(self.sizes(below))
 
     def sizes(self, below: str = "") -> dict[str, int]:
-        """Return the bytes of each file in a folder, by name."""
-        with self._reached():
+        """Return the size in bytes of each file in a folder and its subfolders, by name."""
+        with self._translate_errors():
             self._files.invalidate_cache()
             try:
                 files: dict[str, Any] = self._files.find(self._path(below).rstrip("/"), detail=True)
@@ -147,21 +164,21 @@ class Location:
             return {name: file["size"] for name, file in files_by_name.items() if name}
 
     def remove(self, name: str) -> None:
-        """Remove a file. Raises `FileNotFoundError`."""
-        with self._reached():
+        """Remove a file. Raises `FileNotFoundError` if it does not exist."""
+        with self._translate_errors():
             self._files.rm_file(self._path(name))
 
     def remove_folder(self, name: str) -> None:
-        """Remove a folder and all files in it. Raises `FileNotFoundError`."""
-        with self._reached():
+        """Remove a folder and all files in it. Raises `FileNotFoundError` if it does not exist."""
+        with self._translate_errors():
             self._files.rm(self._path(name), recursive=True)
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
 
     @contextmanager
-    def _reached(self) -> Iterator[None]:
-        """Translate the exceptions of file systems. Raises `FileNotFoundError` and `LocationError`."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Turn exceptions of the file system other than `FileNotFoundError` into `Unreachable`."""
         try:
             yield
         except (FileNotFoundError, LocationError):
@@ -174,13 +191,13 @@ class Location:
 
 
 def without_credentials(url: str) -> str:
-    """Return a URL without the user name and the password, for messages."""
+    """Remove the user name and the password from a URL."""
     return url.replace(f"{urlsplit(url).netloc.rpartition('@')[0]}@", "")
 
 
 def _create_local(path: str, content: bytes) -> None:
-    """Write and sync a file that is complete when it appears. Raises `FileExistsError`."""
-    temporary = Path(f"{path}.{uuid4().hex}{PARTIAL}")
+    """Write and sync a file atomically. Raises `FileExistsError` if a file with this name exists."""
+    temporary = Path(f"{path}.{uuid4().hex}{PARTIAL_SUFFIX}")
     try:
         with temporary.open("wb") as file:
             file.write(content)
@@ -190,7 +207,7 @@ def _create_local(path: str, content: bytes) -> None:
             os.link(temporary, path)
         except FileExistsError:
             raise
-        except OSError as error:  # the file system has no hard links; the lock keeps other writers away
+        except OSError as error:  # the file system has no hard links; the lock of `lock` excludes other writers
             if Path(path).exists():
                 raise FileExistsError(path) from error
             temporary.rename(path)

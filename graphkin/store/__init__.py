@@ -105,9 +105,9 @@ def open_place(url: str) -> "Place":
     """
     with _require_fsspec():
         from graphkin.store.lake.place import Place
-    from graphkin.runtime.files import absolute
+    from graphkin.runtime.files import absolute_location
 
-    return Place(absolute(url))
+    return Place(absolute_location(url))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from graphkin.protocol.errors import StoreError
-from graphkin.runtime.folders import private_folder
+from graphkin.runtime.folders import make_private_folder
 
 
 @contextmanager
@@ -32,5 +32,5 @@ def user_workspace(*names: str) -> Path:
     """
     root = user_cache_path("graphkin")
     with suppress(OSError):  # creating the workspace later raises the same error
-        private_folder(root)
+        make_private_folder(root)
     return root.joinpath("work", *names)

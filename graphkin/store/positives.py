@@ -17,7 +17,7 @@ from filelock import Timeout
 
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 from graphkin.protocol.policy import Policy
-from graphkin.runtime.array_cache import OVERHEAD, ArrayCache
+from graphkin.runtime.array_cache import ENTRY_OVERHEAD, ArrayCache
 from graphkin.runtime.files import ArrayWriter
 from graphkin.store.sampling.base import PositiveSets, Sampler
 
@@ -53,7 +53,7 @@ class _Request:
     @property
     def bytes(self) -> int:
         row = 4 + 2 + 1 + (4 + 2) * self.policy.k  # bytes of the columns of PositiveSets
-        return self.size * row + OVERHEAD
+        return self.size * row + ENTRY_OVERHEAD
 
     def read(self, **columns: Any) -> PositiveSets:
         """Return cached columns as `PositiveSets`.
@@ -168,7 +168,7 @@ class PositiveCache:
             StoreError: The folder cannot be read.
         """
         with self._translate_disk_errors():
-            return self._cache.bytes
+            return self._cache.size
 
     def drop(self, generation: str) -> None:
         """Delete the entries of a generation and stop computing more of them."""
@@ -177,7 +177,7 @@ class PositiveCache:
                 if build.request.generation == generation:
                     build.stop.set()
         with self._translate_disk_errors():
-            self._cache.drop(generation)
+            self._cache.delete_generation(generation)
 
     def close(self) -> None:
         """Stop all builds after their current block, and start no more. Finished entries stay readable."""
@@ -237,7 +237,7 @@ class PositiveCache:
         while True:
             build.raise_if_stopped()
             try:
-                return self._cache.turn(_POLL)
+                return self._cache.write_lock(_POLL)
             except Timeout:
                 continue
 

@@ -4,7 +4,7 @@ from functools import partial
 from typing import TypeVar
 
 from graphkin.ingest.runners.base import Runner
-from graphkin.runtime.files import absolute
+from graphkin.runtime.files import absolute_location
 from graphkin.store import open_cached
 from graphkin.store.base import Generation
 from graphkin.store.neo4j.bulk import PartTask, TaskRunner
@@ -23,7 +23,7 @@ def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage
     Raises:
         InvalidInput, StoreError: as `Runner.run` raises them.
     """
-    location_key = absolute(location), generation.collection, generation.id
+    location_key = absolute_location(location), generation.collection, generation.id
 
     def run(name: str, task: PartTask[T], tasks: int) -> list[T]:
         with stage(name, tasks, "parts") as advance:

@@ -26,7 +26,7 @@ from graphkin.ingest.stages.job import Job, Sizes, key_of
 from graphkin.ingest.tally import histograms, steps_from
 from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.protocol.manifest import Input, Manifest
-from graphkin.runtime.files import absolute
+from graphkin.runtime.files import absolute_location
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of_recipe
@@ -157,7 +157,7 @@ def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions,
     file_states = [_file_state(each) for pair in paired_files for each in pair if each is not None]
     settings = [repr(options.read), options.max_size, asdict(sizes)]
     key = key_of(recipe.model_dump(mode="json"), versions(recipe), file_states, settings)
-    return Job(absolute(url), key, str(Path.cwd()), paired_files, recipe, options, sizes)
+    return Job(absolute_location(url), key, str(Path.cwd()), paired_files, recipe, options, sizes)
 
 
 def _file_state(file: str) -> list[tuple[str, int, int]]:

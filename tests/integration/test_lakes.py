@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphkin.runtime.files import sha256_at
+from graphkin.runtime.files import file_sha256
 from graphkin.store import open_lake, open_store
 from tests.lakes import part, plain
 from tests.rigs.lake_writers import race, s3_bucket, violations
@@ -38,7 +38,7 @@ def lake(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 def _files(store: Path, collection: str) -> dict[str, str]:
     """SHA-256 of the files of the only generation, but for the search index, which a lake does not keep."""
     (folder,) = (store / "collections" / collection).iterdir()
-    return {path.name: sha256_at(path) for path in folder.iterdir() if not path.name.startswith("index.")}
+    return {path.name: file_sha256(path) for path in folder.iterdir() if not path.name.startswith("index.")}
 
 
 @pytest.mark.parametrize("collection", ["nci", "many"])

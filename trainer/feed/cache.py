@@ -68,7 +68,7 @@ class Cache:
 
     def _store(self, key: Mapping[str, Any], arrays: Arrays) -> Arrays:
         try:
-            return self._cache.keep(key, arrays, dict)
+            return self._cache.get_or_add(key, arrays, dict)
         except OSError as error:
             _log.warning("cannot write the cache in %s: %s", self._folder, error)
             return arrays

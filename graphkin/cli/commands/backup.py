@@ -58,7 +58,7 @@ def restore(folder: Path, store_location: str) -> None:
     that is there already each generation is published when it is whole.
     """
     from graphkin.ingest.progress_bars import terminal_progress
-    from graphkin.runtime.files import whole
+    from graphkin.runtime.files import atomic_path
     from graphkin.store import open_store
     from graphkin.store.backup import copy_all
     from graphkin.store.disk import translate_disk_errors
@@ -70,7 +70,7 @@ def restore(folder: Path, store_location: str) -> None:
                 copies = copy_all(source, target, stage)
         else:
             path = Path(store_location)
-            with translate_disk_errors(path), whole(path) as partial, open_store(partial, create=True) as target:
+            with translate_disk_errors(path), atomic_path(path) as partial, open_store(partial, create=True) as target:
                 copies = copy_all(source, target, stage)
     _report("restored", copies)
 

@@ -84,7 +84,7 @@ def epochs(
         plan = EpochsPlan(place, opened.collection, opened.id, opened.size, policy, seed, epoch_range)
         manifest = _write_by_spark(master, store_location, plan) if engine == "spark" else _write_locally(opened, plan)
     size = sum(part.bytes for part in manifest.parts)
-    click.echo(f"{place.shown}: {len(epoch_range):,} epochs of {manifest.size:,} anchors, {size / 2**20:.1f} MiB")
+    click.echo(f"{place.display_url}: {len(epoch_range):,} epochs of {manifest.size:,} anchors, {size / 2**20:.1f} MiB")
 
 
 def _write_locally(opened: "Generation", plan: "EpochsPlan") -> "Epochs":

@@ -1,1 +1,1 @@
-"""Worker processes: a fork server, a pool of workers that can be killed, and maps over chunks."""
+"""Worker processes: a fork server, a pool of workers, and functions mapped over chunks of data."""

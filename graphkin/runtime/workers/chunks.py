@@ -1,4 +1,4 @@
-"""Functions applied to chunks of data by worker processes."""
+"""Parallel mapping of a function over chunks of data, in worker processes."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class ProcessEnded(Exception):
-    """A worker process ended, or could not be started."""
+    """A worker process ended unexpectedly, or could not be started."""
 
     def __init__(self) -> None:
         super().__init__("a worker process ended, or could not be started")
@@ -24,17 +24,17 @@ def map_chunks(
 ) -> Generator[Result, None, None]:
     """Apply a function to chunks in worker processes, and yield the results in the order of the chunks.
 
-    The processes are forked from a fork server, not from this process, whose threads could deadlock its children. At
-    most `processes` + 2 chunks are submitted ahead of the result that is read. Closing the generator waits for the
-    chunks that processes work on, and drops the others.
+    The processes are forked from a fork server, because forking this process, which may have threads, could deadlock
+    its children. At most `processes` + 2 chunks are in progress or waiting to be yielded, which bounds the memory.
+    Closing the generator waits for the chunks in progress and discards the others.
 
     Args:
-        function: of a module's top level. Its module is imported once for all processes.
-        chunks: read in the calling thread.
-        processes: at least one.
+        function: A function at the top level of a module, which is imported once for all processes.
+        chunks: The chunks. The calling thread iterates over them.
+        processes: Number of processes, at least 1.
 
     Raises:
-        ProcessEnded: if the system ends a process, for instance because memory is short.
+        ProcessEnded: The operating system has killed a process, for example because memory was short.
     """
     CONTEXT.set_forkserver_preload([function.__module__])
     executor = ProcessPoolExecutor(processes, CONTEXT)

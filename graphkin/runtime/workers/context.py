@@ -1,8 +1,8 @@
-"""Worker processes that do not import the program's main module.
+"""A `multiprocessing` context whose processes do not run the program's main module.
 
-Processes of `multiprocessing` run the main module again before their work, so a script without a guard around its
-calls would start everything a second time, and a program read from standard input cannot be run again at all. Our
-workers need nothing of it: they run functions of graphkin's own modules.
+Normally, a new process runs the main module before its work. A script without `if __name__ == "__main__"` would then
+start all over in each process, and a program from standard input cannot be run again. The workers of graphkin only run
+functions of its own modules, so they do not need the main module.
 """
 
 import io
@@ -12,9 +12,9 @@ from typing import Any
 
 
 class _Popen(popen_forkserver.Popen):
-    """Starts a process as the base class does, except that the child is not told where the main module is.
+    """Starts a process like the base class, but does not send it the location of the main module.
 
-    `multiprocessing` has no option for this, so the start of a process is written out here.
+    `multiprocessing` has no option for this, so `_launch` repeats the code of the base class.
     """
 
     def _launch(self, child: Any) -> None:
@@ -28,7 +28,7 @@ class _Popen(popen_forkserver.Popen):
         finally:
             context.set_spawning_popen(None)
         self.sentinel, writer = forkserver.connect_to_new_process(self._fds)  # type: ignore[attr-defined]
-        alive = os.dup(writer)  # the child sees its other end close when this process ends
+        alive = os.dup(writer)  # stays open while this process lives, so that the child can notice its end
         self.finalizer = util.Finalize(self, _close, (alive, self.sentinel))
         with os.fdopen(writer, "wb") as pipe:
             pipe.write(message.getbuffer())
@@ -51,4 +51,4 @@ class _Context(context.ForkServerContext):
 
 
 CONTEXT = _Context()
-"""The context to start worker processes in: `ProcessPoolExecutor(4, CONTEXT)`."""
+"""The context for worker processes, as in `ProcessPoolExecutor(4, CONTEXT)`."""

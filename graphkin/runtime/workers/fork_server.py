@@ -1,9 +1,12 @@
-"""A process that imports the modules of tasks once, and forks every worker process.
+"""The fork server: a process that imports the modules of tasks once, and forks every worker process.
 
-So a worker is ready within milliseconds and shares the imported modules with all others, and the server itself, which
-is large and has threads, never forks. The server sends orders over a Unix socket, the standard input of this process.
+A forked worker starts within milliseconds and shares the memory of the imported modules. The program that uses the
+workers must not fork itself, because it is large and has threads. It sends commands to the fork server over a Unix
+socket, which is the fork server's standard input.
 
     python -m graphkin.runtime.workers.fork_server CONFIGURATION
+
+`ForkServer` is the client in that program. `main` is the fork server.
 """
 
 import gc
@@ -23,149 +26,163 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.runtime.workers.worker import PackError, work
+from graphkin.runtime.workers.worker import PackError, run_worker
 
-_ORDER_BYTES = 1024  # of the longest order
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a process with threads must not fork
+_COMMAND_BYTES = 1024  # maximum size of a command
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # the fork server must not have threads
 
 
 class CannotStart(Exception):
-    """No worker process can be started. The text is the reason."""
+    """A worker process cannot be started. The text of the exception is the reason."""
 
 
 class ForkServer:
-    """A client of the fork server process, which starts with the first worker and restarts if it has ended.
+    """Client of a fork server process. The process starts with the first worker, and again if it has ended.
 
     Methods block. Threads may share an instance.
 
     Args:
         tasks: The module of each task, by the name of the function that runs it.
-        pack_error: "module:function", a `PackError` for the errors of tasks.
+        pack_error: Path of the function `PackError` that packs the errors of tasks, as "module:function".
     """
 
     def __init__(self, tasks: Mapping[str, str], pack_error: str) -> None:
         self._configuration = json.dumps({"tasks": dict(tasks), "pack_error": pack_error})
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._orders: socket.socket | None = None
+        self._commands: socket.socket | None = None
 
     @property
     def pid(self) -> int | None:
-        """The process id of the fork server, if it runs."""
+        """The process id of the fork server, or None if it is not running."""
         return None if self._process is None else self._process.pid
 
     def fork(self, *, niceness: int, memory: int) -> tuple[int, socket.socket]:
-        """Start a worker process with these limits, as `work` takes them.
+        """Start a worker process.
+
+        Args:
+            niceness: Niceness of the process, as in `run_worker`.
+            memory: Memory limit of the process in bytes, as in `run_worker`.
 
         Returns:
-            The number of the process, and the socket for requests.
+            The id of the process, and a socket connected to it.
 
         Raises:
-            CannotStart: if the fork server cannot be started, or cannot fork.
+            CannotStart: The fork server cannot be started, or cannot fork.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
+        own_end, child_end = socket.socketpair()
+        with child_end:
             try:
-                return self._order({"fork": {"niceness": niceness, "memory": memory}}, theirs), ours
+                return self._send_command({"fork": {"niceness": niceness, "memory": memory}}, child_end), own_end
             except (OSError, ValueError) as error:
-                ours.close()
+                own_end.close()
                 raise CannotStart(str(error)) from error
 
     def kill(self, pid: int) -> None:
-        """End a worker process if it still runs."""
+        """Kill a worker process if it still runs."""
         try:
-            self._order({"kill": pid})
+            self._send_command({"kill": pid})
         except (OSError, ValueError):
-            return  # the process ends by itself once its socket is closed
+            return  # the fork server has ended; a worker ends by itself when its socket is closed
 
-    def _order(self, order: dict[str, Any], *connections: socket.socket) -> int:
+    def _send_command(self, command: dict[str, Any], *connections: socket.socket) -> int:
+        """Send a command and sockets to the fork server, and return its response. Starts it if necessary."""
         with self._lock:
-            if self._orders is not None:
+            if self._commands is not None:
                 try:
-                    return _send(self._orders, order, connections)
+                    return _exchange(self._commands, command, connections)
                 except (OSError, ValueError):
-                    self._end()  # the process has ended, or is ending
-            self._orders = self._start()
-            return _send(self._orders, order, connections)
+                    self._end()  # the fork server has ended, so the command goes to a new one
+            self._commands = self._start()
+            return _exchange(self._commands, command, connections)
 
     def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs:
+        own_end, child_end = socket.socketpair()
+        with child_end:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "graphkin.runtime.workers.fork_server", self._configuration],
-                stdin=theirs.fileno(),
+                stdin=child_end.fileno(),
                 env={**os.environ, **_ONE_THREAD},
                 start_new_session=True,
             )
-        return ours
+        return own_end
 
     def close(self) -> None:
-        """End the process. Its workers end when their sockets are closed."""
+        """End the fork server. Its workers end when their sockets are closed."""
         with self._lock:
             self._end()
 
     def _end(self) -> None:
-        if self._process is not None and self._orders is not None:
-            self._orders.close()
-            self._process.kill()  # it may still be importing
+        if self._process is not None and self._commands is not None:
+            self._commands.close()
+            self._process.kill()  # a process that is still importing would not notice the closed socket
             self._process.wait()
-            self._process = self._orders = None
+            self._process = self._commands = None
 
 
-def _send(orders: socket.socket, order: dict[str, Any], connections: Sequence[socket.socket]) -> int:
-    """Send an order and return the response. Raises `OSError` or `ValueError` where the process has ended."""
-    socket.send_fds(orders, [json.dumps(order).encode()], [connection.fileno() for connection in connections])
-    return int(orders.recv(_ORDER_BYTES))
+def _exchange(commands: socket.socket, command: dict[str, Any], connections: Sequence[socket.socket]) -> int:
+    """Send a command and sockets, and return the response.
+
+    Raises:
+        OSError: The fork server has ended.
+        ValueError: The fork server ended before it responded.
+    """
+    socket.send_fds(commands, [json.dumps(command).encode()], [connection.fileno() for connection in connections])
+    return int(commands.recv(_COMMAND_BYTES))
 
 
 def _reap(children: set[int]) -> None:
+    """Remove the processes that have ended from `children`, and from the process table of the system."""
     for pid in list(children):
         try:
             ended_pid, _ = os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
-            ended_pid = pid  # the signal came just after it had been reaped
+            ended_pid = pid  # an earlier call has reaped it, and this signal interrupted that call
         if ended_pid:
             children.discard(pid)
 
 
-def _obey(orders: socket.socket, children: set[int], tasks: Mapping[str, str], pack_error: PackError) -> None:
-    """Carry out the next order. End this process where there is none, because the server has ended."""
-    message, descriptors, _, _ = socket.recv_fds(orders, _ORDER_BYTES, 1)
+def _execute_command(
+    commands: socket.socket, children: set[int], tasks: Mapping[str, str], pack_error: PackError
+) -> None:
+    """Wait for the next command and execute it. End this process if the client has ended."""
+    message, descriptors, _, _ = socket.recv_fds(commands, _COMMAND_BYTES, 1)
     if not message:
         os._exit(0)
-    order = json.loads(message)
-    if "kill" in order:
+    command = json.loads(message)
+    if "kill" in command:
         _reap(children)
-        if order["kill"] in children:
-            os.kill(order["kill"], signal.SIGKILL)
-        orders.sendall(b"0")
+        if command["kill"] in children:
+            os.kill(command["kill"], signal.SIGKILL)
+        commands.sendall(b"0")
         return
     pid = os.fork()
     if pid == 0:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        orders.close()
+        commands.close()
         try:
-            work(socket.socket(fileno=descriptors[0]), tasks, pack_error, **order["fork"])
+            run_worker(socket.socket(fileno=descriptors[0]), tasks, pack_error, **command["fork"])
         except (OSError, KeyboardInterrupt):
             os._exit(1)
         os._exit(0)
     children.add(pid)
     os.close(descriptors[0])
-    orders.sendall(str(pid).encode())
+    commands.sendall(str(pid).encode())
 
 
 def main() -> None:
+    """Run the fork server until its client ends."""
     configuration = json.loads(sys.argv[1])
-    orders = socket.socket(fileno=os.dup(sys.stdin.fileno()))
+    commands = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     tasks: dict[str, str] = configuration["tasks"]
     for module in set(tasks.values()):
         importlib.import_module(module)
     pack_module, _, pack_function = configuration["pack_error"].partition(":")
     pack_error: PackError = getattr(importlib.import_module(pack_module), pack_function)
-    pa.array(np.zeros(1))  # pyarrow imports pandas, where it is installed, at the first array
+    pa.array(np.zeros(1))  # the first array makes pyarrow import pandas, if it is installed
     gc.collect()
-    gc.freeze()  # imported modules stay shared: the collector does not write to them
+    gc.freeze()  # the garbage collector would write to the memory of imported modules, which then is no longer shared
     children: set[int] = set()
 
     def reap(_: int, __: FrameType | None) -> None:
@@ -173,8 +190,8 @@ def main() -> None:
 
     signal.signal(signal.SIGCHLD, reap)
     while True:
-        with suppress(BrokenPipeError):  # the server has ended meanwhile: the next order is empty
-            _obey(orders, children, tasks, pack_error)
+        with suppress(BrokenPipeError):  # if the client has ended, the next command is empty
+            _execute_command(commands, children, tasks, pack_error)
 
 
 if __name__ == "__main__":

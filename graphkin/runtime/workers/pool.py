@@ -1,4 +1,4 @@
-"""A pool of worker processes. A task that exceeds its time or memory limit costs only its own process."""
+"""A pool of worker processes. A task that crashes or exceeds a limit ends only its own process."""
 
 import asyncio
 import json
@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from graphkin.runtime.workers.fork_server import CannotStart, ForkServer
-from graphkin.runtime.workers.messages import ERROR, PIECE, read_frame, request
+from graphkin.runtime.workers.messages import ERROR, PIECE, encode_request, read_frame
 
-_MAX_WAITING = 256  # requests that may wait for a worker
+_MAX_WAITING = 256  # maximum number of requests that wait for a worker
 
 
 class PoolFull(Exception):
@@ -19,11 +19,15 @@ class PoolFull(Exception):
 
 
 class WorkerEnded(Exception):
-    """The worker process ended before it had responded."""
+    """The worker process ended before it sent the result."""
 
 
 class TaskFailed(Exception):
-    """The task raised an error: `packed`, as the `PackError` of the fork server makes it."""
+    """The task raised an error.
+
+    Attributes:
+        packed: The error as JSON, from the function `PackError` of the fork server.
+    """
 
     def __init__(self, packed: dict[str, Any]) -> None:
         super().__init__(packed["detail"])
@@ -31,22 +35,18 @@ class TaskFailed(Exception):
 
 
 class WorkerPool:
-    """A pool of `count` workers, each of which starts on first use. Further requests wait for a free worker.
+    """A pool of workers. Processes start on first use. If all workers are busy, requests wait in order of arrival.
 
-    A subclass that overrides `translate` raises the errors of its own package instead of those below.
+    Errors:
+        The pool and its workers raise `PoolFull`, `CannotStart`, `WorkerEnded` and `TaskFailed`. A subclass can
+        override `translate` to raise the errors of its own package instead.
 
     Args:
         fork_server: Starts the processes.
         count: Number of workers.
-        niceness: Niceness of the workers relative to the server, 0 to 19.
-        memory: Bytes that a worker may allocate beyond those it has at its start. 0 is unlimited.
+        niceness: Niceness of the workers relative to this process, 0 to 19.
+        memory: Bytes that a worker may allocate in addition to those that it has when it starts. 0 means no limit.
         idle: Seconds without work after which a process ends. None means never.
-
-    Raises:
-        CannotStart: If a process cannot be started.
-        PoolFull: If too many requests wait for a worker.
-        WorkerEnded: If a process ends before it has responded.
-        TaskFailed: If a task raises an error.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class WorkerPool:
             return fork_server.fork(niceness=niceness, memory=memory)
 
         self._workers = [Worker(fork, fork_server.kill, self.translate, idle) for _ in range(count)]
-        self._free = [*self._workers]  # the last one that worked works again
-        self._turns = asyncio.Semaphore(count)  # requests get their workers in the order in which they came
+        self._free = [*self._workers]  # a stack: the worker that was used last is the next to be used
+        self._slots = asyncio.Semaphore(count)  # a semaphore wakes waiting requests in order of arrival
         self._waiting = 0
 
     def translate(self, error: Exception) -> Exception:
-        """Return the error that callers get for one of the pool's own."""
+        """Return the error to raise instead of an error of the pool."""
         return error
 
     async def __aenter__(self) -> Self:
@@ -74,34 +74,45 @@ class WorkerPool:
             await worker.close()
 
     async def start(self) -> None:
-        """Start all processes now, so that no request waits for that."""
-        await asyncio.gather(*(worker.ready() for worker in self._workers))
+        """Start all processes, so that no request waits for a start."""
+        await asyncio.gather(*(worker.ensure_started() for worker in self._workers))
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator["Worker"]:
-        """Wait for a worker that is ready. If it has not responded when the block ends, its process is ended.
+        """Wait for a free worker with a running process, and reserve it for the block.
 
-        Raises `PoolFull`.
+        If the block ends before the worker has sent its result, the process is killed.
+
+        Raises:
+            PoolFull: Too many requests wait for a worker.
+            CannotStart: The process of the worker cannot be started.
         """
         if self._waiting >= _MAX_WAITING:
             raise self.translate(PoolFull())
         self._waiting += 1
         try:
-            await self._turns.acquire()
+            await self._slots.acquire()
         finally:
             self._waiting -= 1
         worker = self._free.pop()
         try:
-            await worker.ready()
+            await worker.ensure_started()
             yield worker
         finally:
-            worker.rest()
+            worker.release()
             self._free.append(worker)
-            self._turns.release()
+            self._slots.release()
 
 
 class Worker:
-    """One process at a time, which runs one task at a time."""
+    """A worker, which runs one task at a time in a process. A process that has ended is replaced.
+
+    Args:
+        fork: Starts a process, and returns its id and a socket connected to it.
+        kill: Kills the process with an id.
+        translate: The method of the pool.
+        idle: Seconds without work after which the process ends. None means never.
+    """
 
     def __init__(
         self,
@@ -116,24 +127,28 @@ class Worker:
         self._idle = idle
         self._process: _Process | None = None
         self._starting: asyncio.Task[None] | None = None
-        self._retirement: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
         self._is_busy = False
 
     @property
     def pid(self) -> int | None:
-        """The process id of the worker, if it has a process."""
+        """The id of the process, or None if none is running."""
         return None if self._process is None else self._process.pid
 
-    async def ready(self) -> None:
-        """Start the process where there is none. Raises `CannotStart`."""
-        if self._retirement is not None:
-            self._retirement.cancel()
-            self._retirement = None
+    async def ensure_started(self) -> None:
+        """Start a process if none is running.
+
+        Raises:
+            CannotStart: The process cannot be started.
+        """
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
         if self._starting is None and (self._process is None or self._process.has_ended):
             self._starting = asyncio.create_task(self._start())
         if self._starting is not None:
-            await asyncio.shield(self._starting)  # a start goes on where the request is cancelled
+            await asyncio.shield(self._starting)  # the start continues if the request is cancelled
 
     async def _start(self) -> None:
         try:
@@ -148,35 +163,51 @@ class Worker:
         finally:
             self._starting = None
 
-    async def ask(self, task: str, limit: float, *, processor: float | None = None, **arguments: Any) -> Any:
+    async def run(self, task: str, timeout: float, *, cpu_seconds: float | None = None, **arguments: Any) -> Any:
         """Run a task and return its result.
 
-        Raises `TimeoutError` after `limit` seconds, `TaskFailed`, and `WorkerEnded`, also after `processor` seconds of
-        one processor: others may keep the processors busy.
+        Args:
+            task: Name of the task.
+            timeout: Seconds until `TimeoutError`.
+            cpu_seconds: Seconds of processor time after which the process ends; default: no limit. Unlike `timeout`,
+                this limit does not depend on how busy the processors are with other work.
+            **arguments: Arguments of the task.
+
+        Raises:
+            TimeoutError: The task took longer than `timeout`.
+            WorkerEnded: The process ended, for example because the task took longer than `cpu_seconds`.
+            TaskFailed: The task raised an error.
         """
-        async with asyncio.timeout(limit):
-            self._request(task, arguments, limit, processor)
-            _, content = await self._next()
+        async with asyncio.timeout(timeout):
+            self._send_request(task, arguments, timeout, cpu_seconds)
+            _, content = await self._receive()
         return json.loads(content)
 
     async def stream(self, task: str, **arguments: Any) -> AsyncGenerator[bytes]:
-        """Run a task and yield its pieces as they come. It makes no more than are taken. Raises as `ask` does."""
-        self._request(task, arguments)
+        """Run a task that is a generator, and yield its pieces.
+
+        The task makes only a few pieces in advance: as many as the buffers of the connection hold.
+
+        Raises:
+            WorkerEnded: The process ended.
+            TaskFailed: The task raised an error.
+        """
+        self._send_request(task, arguments)
         while True:
-            kind, content = await self._next()
+            kind, content = await self._receive()
             if kind != PIECE:
                 return
             yield content
 
-    def _request(
-        self, task: str, arguments: dict[str, Any], limit: float | None = None, processor: float | None = None
+    def _send_request(
+        self, task: str, arguments: dict[str, Any], timeout: float | None = None, cpu_seconds: float | None = None
     ) -> None:
         assert self._process is not None
         self._is_busy = True
-        self._process.writer.write(request(task, arguments, limit, processor))
+        self._process.writer.write(encode_request(task, arguments, timeout, cpu_seconds))
 
-    async def _next(self) -> tuple[bytes, bytes]:
-        """Return the kind and the content of the next piece, or of the result."""
+    async def _receive(self) -> tuple[bytes, bytes]:
+        """Return the kind and the content of the next frame."""
         assert self._process is not None
         try:
             kind, content = await read_frame(self._process.reader)
@@ -187,15 +218,15 @@ class Worker:
             raise self._translate(TaskFailed(json.loads(content)))
         return kind, content
 
-    def rest(self) -> None:
-        """End the process after a while without work, or at once if it has not responded.
+    def release(self) -> None:
+        """Kill the process if it has not sent its result. Otherwise let it end when it has been idle.
 
-        A new process is ready in less time than the rest of an unwanted task may take.
+        The result of an abandoned task may take long, and a new process starts faster.
         """
         if self._is_busy:
             self._end()
         elif self._idle is not None:
-            self._retirement = asyncio.get_running_loop().call_later(self._idle, self._end)
+            self._idle_timer = asyncio.get_running_loop().call_later(self._idle, self._end)
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -210,9 +241,9 @@ class Worker:
         await process.close()
 
     async def close(self) -> None:
-        """End the process, also one that is being started."""
-        if self._retirement is not None:
-            self._retirement.cancel()
+        """End the process, even if it is still starting."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         if self._starting is not None:
             await asyncio.wait([self._starting])
         self._end()
@@ -221,7 +252,7 @@ class Worker:
 
 
 class _Process:
-    """One process of a worker."""
+    """A process and the streams of its socket."""
 
     def __init__(self, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.pid = pid
@@ -230,7 +261,7 @@ class _Process:
 
     @property
     def has_ended(self) -> bool:
-        """True once the process has closed its end of the socket."""
+        """Whether the process has closed its end of the socket."""
         return self.reader.at_eof()
 
     async def close(self) -> None:

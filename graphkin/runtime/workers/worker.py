@@ -1,4 +1,4 @@
-"""The loop of a worker process: it runs tasks one after the other, and may be killed at any moment."""
+"""The main loop of a worker process. It runs one task after the other, and may be killed at any time."""
 
 import importlib
 import json
@@ -13,24 +13,24 @@ from typing import Any, TypeAlias
 from graphkin.runtime.workers.messages import ERROR, PIECE, RESULT, send_frame
 
 PackError: TypeAlias = Callable[[Exception], dict[str, Any] | None]
-"""Makes a JSON object of an error that the pool raises again, and None of any other."""
+"""A function that turns an error into a JSON object from which the pool can restore it, or into None if it cannot."""
 
-_GRACE = 1  # seconds for the pool to kill this process first
+_GRACE = 1  # seconds beyond the time limit, so that usually the pool kills this process first
 
 
-def work(
+def run_worker(
     connection: socket.socket, tasks: Mapping[str, str], pack_error: PackError, niceness: int, memory: int
 ) -> None:
-    """Run the tasks that requests name, until the other end of the connection is closed.
+    """Run the tasks that the pool requests, until it closes the connection.
 
     Args:
-        connection: to the pool.
-        tasks: the module of each task, whose function of that name does it.
-        pack_error: packs the errors of tasks.
-        niceness: steps that this process gives way to others, 0 to 19.
-        memory: bytes that it may take beyond those it has; 0: any number.
+        connection: Socket connected to the pool.
+        tasks: The module of each task, by the name of the function that runs it.
+        pack_error: Packs the errors of tasks.
+        niceness: Increment of this process's niceness, 0 to 19.
+        memory: Bytes that this process may allocate in addition to those that it has. 0 means no limit.
     """
-    os.setsid()  # a terminal's ctrl-C is for the server alone
+    os.setsid()  # so that ctrl-C in a terminal reaches the server alone
     os.nice(niceness)
     if memory:
         _limit_memory(memory)
@@ -41,7 +41,7 @@ def work(
 
 
 def _limit_memory(extra: int) -> None:
-    """Limit the data of this process. Only Linux tells how much it has, and keeps such a limit."""
+    """Limit the memory of this process to what it has and `extra` bytes. Does nothing except on Linux."""
     import resource
 
     with suppress(OSError):
@@ -50,8 +50,8 @@ def _limit_memory(extra: int) -> None:
 
 
 @contextmanager
-def at_most(seconds: float | None) -> Iterator[None]:
-    """End this process if the block takes more than so many seconds of a processor; None: never."""
+def cpu_limit(seconds: float | None) -> Iterator[None]:
+    """End this process if the block takes more processor time than `seconds`; None means no limit."""
     signal.setitimer(signal.ITIMER_PROF, seconds or 0)
     try:
         yield
@@ -66,19 +66,19 @@ def _respond(
     task: str,
     arguments: dict[str, Any],
     seconds: float | None,
-    processor_seconds: float | None,
+    cpu_seconds: float | None,
 ) -> None:
     if seconds is not None:
-        # This signal ends a process whose server is gone.
+        # Usually the pool kills this process first. The signal ends it even if the server no longer exists.
         signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)
     content: Any
     try:
-        with at_most(processor_seconds):
+        with cpu_limit(cpu_seconds):
             kind, content = RESULT, _run(connection, tasks, task, arguments)
     except MemoryError:
         kind, content = ERROR, {"kind": None, "detail": "it takes more memory than it may"}
     except OSError:
-        raise  # the other end is closed
+        raise  # the pool has closed the connection
     except Exception as error:
         kind = ERROR
         content = pack_error(error) or {"kind": None, "detail": f"{type(error).__name__}: {error}"}
@@ -87,7 +87,7 @@ def _respond(
 
 
 def _run(connection: socket.socket, tasks: Mapping[str, str], task: str, arguments: dict[str, Any]) -> Any:
-    """Return the result of a task. Send the pieces of a generator as they come."""
+    """Run a task and return its result. If the task is a generator, send each piece that it yields."""
     result = getattr(importlib.import_module(tasks[task]), task)(**arguments)
     if not isinstance(result, Generator):
         return result

@@ -9,7 +9,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from graphkin.protocol.manifest import Fragment
-from graphkin.runtime.files import partial, settle
+from graphkin.runtime.files import rename_durably, temporary_path
 from graphkin.store.embedded.integrity import CheckedFiles
 
 _CHUNK = 1 << 20  # bytes
@@ -30,13 +30,13 @@ def copy_fragment(files: CheckedFiles, fragment: Fragment, collection: Path, adv
     target = collection / fragment.folder
     if target.exists():
         return
-    with partial(target) as temporary:  # the next writer removes this folder if the process dies
+    with temporary_path(target) as temporary:  # the next writer removes this folder if the process dies
         temporary.mkdir(parents=True)
         for name, digest in fragment.files.items():
             key = files.key_of(fragment, name)
             if _copy(files[key], temporary / name, advance) != digest:
                 raise files.damage_error(key, "its SHA-256 differs from the manifest's")
-        settle(temporary, target)
+        rename_durably(temporary, target)
 
 
 def _copy(file: BufferedReader, to: Path, advance: Callable[[int], object]) -> str:

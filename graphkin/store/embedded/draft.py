@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from graphkin.protocol.errors import StoreError
 from graphkin.protocol.manifest import FORMAT, Fragment, Manifest, Provenance
-from graphkin.runtime.files import ArrayWriter, settle, sha256_at, write_array
+from graphkin.runtime.files import ArrayWriter, file_sha256, rename_durably, write_array
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.disk import translate_disk_errors
@@ -111,11 +111,11 @@ class FolderDraft(Draft):
     def _settle(self, provenance: Provenance, generation: str, blocks: Sequence[bytes]) -> Fragment:
         """Complete the folder, give it a name that no other fragment has, and return it as a fragment."""
         edges = self._finish_files(provenance, blocks)
-        files = {path.name: sha256_at(path) for path in sorted(self._folder.iterdir())}
+        files = {path.name: file_sha256(path) for path in sorted(self._folder.iterdir())}
         target = self._folder.with_name(generation)
         if target.exists():
             target = self._folder.with_name(f"{generation}-{token_hex(4)}")
-        settle(self._folder, target)
+        rename_durably(self._folder, target)
         return Fragment(
             folder=target.name,
             items=provenance.counts.kept - sum(each.items for each in self.earlier_fragments),

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from graphkin.protocol.errors import Conflict, Damage, StoreDamaged
 from graphkin.protocol.keys import Key, digest_of
-from graphkin.runtime.files import partial
+from graphkin.runtime.files import temporary_path
 from graphkin.store.base import require_schema_version
 from graphkin.store.disk import translate_disk_errors
 from graphkin.store.embedded.catalog import Catalog
@@ -105,7 +105,7 @@ class EmbeddedKeys(Keys):
         with translate_disk_errors(self._path):
             for leftover in self._path.parent.glob(f".{self._path.name}.*"):  # from processes that were killed here
                 leftover.unlink()
-            with partial(self._path) as temporary:
+            with temporary_path(self._path) as temporary:
                 os.close(os.open(temporary, os.O_CREAT | os.O_EXCL, 0o600))  # SQLite's own files get the same mode
                 with transaction(temporary, "rw") as database:
                     for statement in _SCHEMA:

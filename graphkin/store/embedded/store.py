@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 from graphkin.protocol.errors import Conflict, Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
 from graphkin.protocol.manifest import Manifest, Rerun
 from graphkin.protocol.values import Kind
-from graphkin.runtime.files import whole
+from graphkin.runtime.files import atomic_path
 from graphkin.store.base import Collection, Draft, Generation, Growth, Store, require_independent
 from graphkin.store.disk import translate_disk_errors
 from graphkin.store.embedded.catalog import Catalog
@@ -199,7 +199,7 @@ class EmbeddedStore(Store):
         file = self._rerun_file(collection, generation)
         with translate_disk_errors(self._folder):
             file.parent.mkdir(parents=True, exist_ok=True)
-            with whole(file) as temporary:
+            with atomic_path(file) as temporary:
                 temporary.write_bytes(encode_rerun(rerun, rejections))
 
     def rerun(self, collection: str, generation: str) -> RerunRecord | None:

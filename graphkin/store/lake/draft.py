@@ -162,14 +162,14 @@ def require_new(place: Place) -> list[str]:
     if MANIFEST in names:
         raise Conflict(
             "this lake is published, and a lake is written once",
-            given=place.shown,
+            given=place.display_url,
             expected="a new or empty folder",
         )
     others = [name for name in names if name != LOCK and not _is_writer_file(name)]
     if others:
         raise Conflict(
             "this folder holds other files",
-            given=f"{place.shown}: {others[0]}",
+            given=f"{place.display_url}: {others[0]}",
             expected="a new or empty folder",
         )
     return names

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damage, StoreDamaged
-from graphkin.runtime.array_cache import OVERHEAD, ArrayCache, Key
+from graphkin.runtime.array_cache import ENTRY_OVERHEAD, ArrayCache, Key
 from graphkin.runtime.files import ArrayWriter
 from graphkin.store.lake.layout import Group, Lake, Part
 from graphkin.store.lake.parts import read_array, read_table
@@ -120,11 +120,11 @@ class LakeFiles:
         `name` and the digests of the parts identify the array in the cache.
         """
         key = self._key(name, parts)
-        size = sum(part.bytes for part in parts) + 2 * OVERHEAD
+        size = sum(part.bytes for part in parts) + 2 * ENTRY_OVERHEAD
         try:
             array = self._cache.open(key, _content)
             if array is None:
-                with self._cache.turn():
+                with self._cache.write_lock():
                     array = self._cache.open(key, _content)
                     if array is None:
                         array = self._cache.add(key, size, lambda folder: _write(folder, pieces()), _content)
@@ -155,10 +155,10 @@ class LakeFiles:
         with TemporaryDirectory() as folder:
             write(Path(folder))
             files = list(Path(folder).iterdir())
-            size = sum(file.stat().st_size for file in files) + OVERHEAD
+            size = sum(file.stat().st_size for file in files) + ENTRY_OVERHEAD
             copy = partial(shutil.copytree, folder, dirs_exist_ok=True)
             try:
-                with self._cache.turn():
+                with self._cache.write_lock():
                     arrays = self._cache.open(key, _arrays)
                     return self._cache.add(key, size, copy, _arrays) if arrays is None else arrays
             except OSError as error:

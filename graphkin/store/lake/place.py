@@ -24,7 +24,7 @@ class Place(Location):
         try:
             super().__init__(url)
         except UnknownFileSystem as error:
-            raise unknown_file_system(error, self.shown, "file:///FOLDER, s3://BUCKET/FOLDER") from error
+            raise unknown_file_system(error, self.display_url, "file:///FOLDER, s3://BUCKET/FOLDER") from error
 
     def claim(self) -> Callable[[], None]:
         """Keep other writers away from a local folder until the call of the returned function; elsewhere do nothing.
@@ -37,28 +37,28 @@ class Place(Location):
         """Return the error of a writer that another one has overtaken."""
         return StoreError(
             "another writer has published this lake meanwhile",
-            given=self.shown,
+            given=self.display_url,
             expected="one writer per lake",
             hint="read what is there now, or run the same command again with another folder",
         )
 
     @contextmanager
-    def _reached(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
-            with super()._reached():
+            with super()._translate_errors():
                 yield
         except PartialFileRemoved as error:
             raise self.overtaken_error() from error
         except Locked as error:
             raise StoreBusy(
                 "another process is writing this lake",
-                given=self.shown,
+                given=self.display_url,
                 expected="one writer per lake",
                 hint="wait until it ends, or write into another folder",
             ) from error
         except Unreachable as error:
             raise StoreError(
                 f"this folder cannot be read or written: {error}",
-                given=self.shown,
+                given=self.display_url,
                 hint="check the address, the credentials and the free space, then run the same command again",
             ) from error

@@ -30,7 +30,7 @@ class LakeStore(Store):
         if not create and self._lake() is None:
             raise NotFound(
                 "there is no lake here",
-                given=self._place.shown,
+                given=self._place.display_url,
                 expected=f"a folder with {MANIFEST}",
                 hint="`graphkin export lake` writes one; one without its manifest was never finished",
             )

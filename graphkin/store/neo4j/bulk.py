@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from graphkin.protocol.errors import Conflict
-from graphkin.runtime.files import sweep, whole
+from graphkin.runtime.files import atomic_path, sweep
 from graphkin.store import csr
 from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
@@ -190,7 +190,7 @@ class _Table:
 def _table(path: Path, columns: Sequence[str]) -> Iterator[_Table]:
     schema = pa.schema([(column, _type(column)) for column in columns])
     options = csv.WriteOptions(include_header=False)
-    with whole(path) as temporary, csv.CSVWriter(temporary, schema, write_options=options) as file:
+    with atomic_path(path) as temporary, csv.CSVWriter(temporary, schema, write_options=options) as file:
         yield _Table(file, schema)
 
 

@@ -44,7 +44,7 @@ def run(fork_server: ForkServer, session: Callable[[Pool], Awaitable[T]], **opti
 
 async def canonical(pool: Pool, smiles: str, seconds: float = 20) -> str:
     async with pool.worker() as worker:
-        said = await worker.ask("read_query", seconds, **MOLECULES, smiles=smiles)
+        said = await worker.run("read_query", seconds, **MOLECULES, smiles=smiles)
     return str(said["text"])
 
 
@@ -66,7 +66,7 @@ def test_what_takes_too_much_memory_fails_alone(fork_server: ForkServer) -> None
     async def session(pool: Pool) -> str:
         async with pool.worker() as worker:
             with pytest.raises((TaskError, WorkerLost)):
-                await worker.ask("read_query", 60, **GRAPHS, graph=edges)
+                await worker.run("read_query", 60, **GRAPHS, graph=edges)
         return await canonical(pool, "OCC")
 
     assert run(fork_server, session, memory=8 * 2**20) == "CCO"

@@ -8,7 +8,7 @@ from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages.job import Sizes
 from graphkin.ingest.stages.pipeline import ingest as ingest_by_tasks
 from graphkin.protocol.manifest import Manifest
-from graphkin.runtime.files import sha256_at
+from graphkin.runtime.files import file_sha256
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_lake, open_store
 from graphkin.store.transfer import copy_generation
@@ -26,7 +26,7 @@ def files(folder: Path) -> dict[str, str]:
     """
     every = (path for path in folder.rglob("*") if path.is_file())
     return {
-        plain(path.relative_to(folder).as_posix()): sha256_at(path)
+        plain(path.relative_to(folder).as_posix()): file_sha256(path)
         for path in every
         if not path.name.startswith("index.") and path.name != "manifest.json"
     }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from graphkin.runtime.files import PARTIAL, partial, read_header, settle, sweep, whole
+from graphkin.runtime.files import PARTIAL_SUFFIX, atomic_path, read_header, rename_durably, sweep, temporary_path
 
 
 def _names(folder: Path) -> list[str]:
@@ -27,7 +27,7 @@ def _half_a_folder(path: Path) -> None:
 def test_whole_replaces_a_file_after_the_block(tmp_path: Path) -> None:
     path = tmp_path / "made"
     path.write_text("old")
-    with whole(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text("new")
         assert path.read_text() == "old"
         assert temporary.parent == tmp_path
@@ -36,7 +36,7 @@ def test_whole_replaces_a_file_after_the_block(tmp_path: Path) -> None:
 
 
 def test_whole_names_a_folder_after_the_block(tmp_path: Path) -> None:
-    with whole(tmp_path / "made") as temporary:
+    with atomic_path(tmp_path / "made") as temporary:
         temporary.mkdir()
         (temporary / "file").touch()
         assert not (tmp_path / "made").exists()
@@ -50,7 +50,7 @@ def test_failed_block_changes_nothing(tmp_path: Path, content: bytes | None) -> 
         (tmp_path / "made").write_bytes(content)
     before = _names(tmp_path)
     for fill in (_half_a_file, _half_a_folder):
-        with pytest.raises(KeyboardInterrupt), whole(tmp_path / "made") as temporary:
+        with pytest.raises(KeyboardInterrupt), atomic_path(tmp_path / "made") as temporary:
             fill(temporary)
         assert _names(tmp_path) == before
     assert content is None or (tmp_path / "made").read_bytes() == content
@@ -58,14 +58,14 @@ def test_failed_block_changes_nothing(tmp_path: Path, content: bytes | None) -> 
 
 def test_error_before_the_first_write_is_raised(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(NotADirectoryError), whole(tmp_path / "file" / "made") as temporary:
+    with pytest.raises(NotADirectoryError), atomic_path(tmp_path / "file" / "made") as temporary:
         temporary.touch()
 
 
 def test_sweep_removes_only_partial_files(tmp_path: Path) -> None:
     for name in ("file", "folder"):
-        with partial(tmp_path / name) as temporary:
-            leftover = temporary.with_name(f".{name}.1{PARTIAL}")
+        with temporary_path(tmp_path / name) as temporary:
+            leftover = temporary.with_name(f".{name}.1{PARTIAL_SUFFIX}")
             leftover.touch() if name == "file" else (leftover / "below").mkdir(parents=True)
     (tmp_path / "kept").touch()
     assert len(_names(tmp_path)) == 3
@@ -74,7 +74,7 @@ def test_sweep_removes_only_partial_files(tmp_path: Path) -> None:
 
 
 def test_writers_of_one_path_use_different_files(tmp_path: Path) -> None:
-    with partial(tmp_path / "made") as first, partial(tmp_path / "made") as second:
+    with temporary_path(tmp_path / "made") as first, temporary_path(tmp_path / "made") as second:
         assert first != second
 
 
@@ -82,7 +82,7 @@ def test_settle_renames_the_folder(tmp_path: Path) -> None:
     draft = tmp_path / "in" / "draft"
     draft.mkdir(parents=True)
     (draft / "file").write_text("text")
-    settle(draft, draft.with_name("named"))
+    rename_durably(draft, draft.with_name("named"))
     assert _names(tmp_path / "in") == ["named"]
     assert (tmp_path / "in" / "named" / "file").read_text() == "text"
 

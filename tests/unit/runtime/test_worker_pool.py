@@ -43,7 +43,7 @@ def run(server: ForkServer, session: Callable[[WorkerPool], Awaitable[T]]) -> T:
 
 async def loads(pool: WorkerPool, text: str) -> object:
     async with pool.worker() as worker:
-        return await worker.ask("loads", 20, s=text)
+        return await worker.run("loads", 20, s=text)
 
 
 def test_worker_survives_the_error_of_a_task(server: ForkServer) -> None:
@@ -60,7 +60,7 @@ def test_crashed_worker_is_replaced(server: ForkServer) -> None:
     async def session(pool: WorkerPool) -> object:
         with pytest.raises(WorkerEnded):
             async with pool.worker() as worker:
-                await worker.ask("_exit", 20, status=1)
+                await worker.run("_exit", 20, status=1)
         return await loads(pool, "[1]")
 
     assert run(server, session) == [1]

@@ -220,10 +220,10 @@ def test_block_hashes_of_another_id_are_reported_and_not_extended(
 ) -> None:
     """A faulty writer could leave them. The next generation would get an id that does not match its items."""
     path = whole / "blocks.npy"
-    before = files.sha256_at(path)
+    before = files.file_sha256(path)
     np.save(path, np.load(path) ^ np.uint8(1))
     with edit_catalog(folder) as database:
-        database.execute("UPDATE generations SET manifest = replace(manifest, ?, ?)", (before, files.sha256_at(path)))
+        database.execute("UPDATE generations SET manifest = replace(manifest, ?, ?)", (before, files.file_sha256(path)))
     with store.open("c") as generation:
         assert generation.check() == [f"blocks.npy: {NO_ID}"]
     with store.open("c") as generation, pytest.raises(StoreDamaged, match=NO_ID):
