@@ -21,12 +21,12 @@ const FULL: Address = {
   columns: ["log P", "a,b", "%"],
   pages: 3,
   mark: "shared",
-  expanded: ["CCO", "#7", "CCO"],
+  expandedItems: ["CCO", "#7", "CCO"],
   cluster: "c1ccccc1",
   selectedItem: "[O-][n+]1ccccc1",
   method: "scaffold",
   property: "log P",
-  by: "sali",
+  steepness: "sali",
   policy: "second_order",
   seed: 2 ** 40,
   color: "log P",
@@ -48,7 +48,7 @@ describe("the page address", () => {
 
   it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
-    const queryDefaults = { part: "find", pages: 1, expanded: [], cluster: null, selectedItem: null, seed: 0, from: null, to: null };
+    const queryDefaults = { part: "find", pages: 1, expandedItems: [], cluster: null, selectedItem: null, seed: 0, from: null, to: null };
     const filterDefaults = { exact: false, filters: [], name: null, substructure: null, basket: null };
     expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,
@@ -74,7 +74,7 @@ describe("the page address", () => {
   it("reuses lists and objects that did not change", () => {
     const [before, next] = [parse(format(FULL)), parse(format({ ...FULL, columns: ["log P"] }))];
     expect(reuseLists(next, before)).toEqual(next);
-    expect(reuseLists(next, before).expanded).toBe(before.expanded);
+    expect(reuseLists(next, before).expandedItems).toBe(before.expandedItems);
     expect(reuseLists(next, before).filters).toBe(before.filters);
   });
 

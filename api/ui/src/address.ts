@@ -34,7 +34,7 @@ export interface Address {
   /** What depictions highlight in comparison with the query. */
   mark: Mark;
   /** Items whose neighbors the graph includes too, in the order of expansion. */
-  expanded: string[];
+  expandedItems: string[];
   /** An item of the displayed cluster, or of the cluster at the root of the tree; null means all clusters. */
   cluster: string | null;
   /** The item compared with the query, as `exactAddressOf` writes it. */
@@ -43,7 +43,8 @@ export interface Address {
   method: Method;
   /** Property that cliffs differ in, or whose range clusters report. */
   property: string | null;
-  by: Steepness;
+  /** Measure by which cliffs are ranked. */
+  steepness: Steepness;
   /** Sampling policy of positives. */
   policy: Policy;
   /** Seed of that sample. */
@@ -106,12 +107,12 @@ export const DEFAULT_ADDRESS: Address = {
   columns: null,
   pages: 1,
   mark: "differences",
-  expanded: [],
+  expandedItems: [],
   cluster: null,
   selectedItem: null,
   method: "butina",
   property: null,
-  by: "difference",
+  steepness: "difference",
   policy: "random_walk",
   seed: 0,
   color: null,
@@ -126,11 +127,11 @@ export const DEFAULT_ADDRESS: Address = {
  * again at its first page.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
-  const { part, expanded, cluster, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
+  const { part, expandedItems, cluster, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
   const { minSimilarity, maxSimilarity, exact, filters, name, substructure } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
   const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, basket } : {};
-  const queryDefaults = differIn(address, next, "q") ? { part, expanded, cluster, selectedItem, seed, from, to } : {};
+  const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, selectedItem, seed, from, to } : {};
   return { ...address, ...filterDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
@@ -142,7 +143,7 @@ export function showsOtherSubject(a: Address, b: Address): boolean {
 /** Whether two addresses list different items, or list them in a different order. */
 export function showsOtherList(a: Address, b: Address): boolean {
   const filterDefaults = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure"] as const;
-  return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "by", "method");
+  return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "steepness", "method");
 }
 
 function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean {
@@ -155,11 +156,11 @@ function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean 
  * Effects that depend on such a list then do not run again.
  */
 export function reuseLists(next: Address, before: Address): Address {
-  const reuse = <List>(a: List, b: List): List => (JSON.stringify(a) === JSON.stringify(b) ? b : a);
-  const { expanded, columns, filters, substructure } = before;
+  const reuse = <ResultList>(a: ResultList, b: ResultList): ResultList => (JSON.stringify(a) === JSON.stringify(b) ? b : a);
+  const { expandedItems, columns, filters, substructure } = before;
   return {
     ...next,
-    expanded: reuse(next.expanded, expanded),
+    expandedItems: reuse(next.expandedItems, expandedItems),
     columns: reuse(next.columns, columns),
     filters: reuse(next.filters, filters),
     substructure: reuse(next.substructure, substructure),
@@ -186,12 +187,12 @@ export function parse(text: string): Address {
     columns: parameters.has("column") ? parameters.getAll("column").filter(Boolean) : null,
     pages: Math.min(parseNatural(parameters.get("pages")) || DEFAULT_ADDRESS.pages, MAX_PAGES),
     mark: MARKS.find((mark) => mark === parameters.get("mark")) ?? DEFAULT_ADDRESS.mark,
-    expanded: parameters.getAll("expand").filter(Boolean).slice(0, MAX_EXPANDED),
+    expandedItems: parameters.getAll("expand").filter(Boolean).slice(0, MAX_EXPANDED),
     cluster: parameters.get("cluster") || null,
     selectedItem: parameters.get("chosen") || null,
     method: METHODS.find((method) => method === parameters.get("method")) ?? DEFAULT_ADDRESS.method,
     property: parameters.get("property") || null,
-    by: STEEPNESSES.find((by) => by === parameters.get("by")) ?? DEFAULT_ADDRESS.by,
+    steepness: STEEPNESSES.find((steepness) => steepness === parameters.get("by")) ?? DEFAULT_ADDRESS.steepness,
     policy: POLICIES.find((policy) => policy === parameters.get("policy")) ?? DEFAULT_ADDRESS.policy,
     seed: parseNatural(parameters.get("seed")) ?? DEFAULT_ADDRESS.seed,
     color: parameters.get("colour") || null,
@@ -223,12 +224,12 @@ export function format(address: Address): string {
   address.columns?.forEach((column) => parameters.append("column", column));
   if (address.pages !== DEFAULT_ADDRESS.pages) parameters.set("pages", String(address.pages));
   if (address.mark !== DEFAULT_ADDRESS.mark) parameters.set("mark", address.mark);
-  address.expanded.forEach((item) => parameters.append("expand", item));
+  address.expandedItems.forEach((item) => parameters.append("expand", item));
   if (address.cluster) parameters.set("cluster", address.cluster);
   if (address.selectedItem) parameters.set("chosen", address.selectedItem);
   if (address.method !== DEFAULT_ADDRESS.method) parameters.set("method", address.method);
   if (address.property) parameters.set("property", address.property);
-  if (address.by !== DEFAULT_ADDRESS.by) parameters.set("by", address.by);
+  if (address.steepness !== DEFAULT_ADDRESS.steepness) parameters.set("by", address.steepness);
   if (address.policy !== DEFAULT_ADDRESS.policy) parameters.set("policy", address.policy);
   if (address.seed !== DEFAULT_ADDRESS.seed) parameters.set("seed", String(address.seed));
   if (address.color) parameters.set("colour", address.color);

@@ -10,7 +10,7 @@ const FORMULA = new RegExp(
 /**
  * Prefix formulas with an apostrophe, so that a spreadsheet shows them instead of running them.
  *
- * The rule and the test vectors are those of `graphkin/export/cells.py`.
+ * The rule is that of `graphkin/export/cells.py`. The tests of both use the same vectors.
  */
 export function guardFormula(text: string): string {
   const guardedText = text.replace(FORMULA, "$1'");
@@ -21,6 +21,6 @@ type Row = Record<string, string | number | undefined | null>;
 
 /** Format rows as CSV with a header. Texts are guarded against formulas. */
 export function formatCsv(rows: Row[]): string {
-  const guardedText = rows.map((row) => Object.entries(row).map(([name, cell]) => [name, typeof cell === "string" ? guardFormula(cell) : cell]));
-  return csvFormat(guardedText.map((cells) => Object.fromEntries(cells) as DSVRowString));
+  const guardedRows = rows.map((row) => Object.entries(row).map(([name, cell]) => [name, typeof cell === "string" ? guardFormula(cell) : cell]));
+  return csvFormat(guardedRows.map((cells) => Object.fromEntries(cells) as DSVRowString));
 }

@@ -45,6 +45,7 @@ class Navigation {
     };
   }
 
+  /** Change the address with a new entry in the browser's history. */
   go(change: Partial<Address>): void {
     const previous = this.address;
     this.unreadableParameters = [];

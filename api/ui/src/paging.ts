@@ -11,6 +11,6 @@ export async function loadPages<Pages extends PagedList<Pages>>(
   signal: AbortSignal,
 ): Promise<Pages> {
   let pages = await firstPage;
-  for (let loaded = 1; loaded < count && pages.next; loaded++) pages = await pages.next(signal);
+  for (let page = 1; page < count && pages.next; page++) pages = await pages.next(signal);
   return pages;
 }

@@ -14,7 +14,7 @@ describe("a permalink", () => {
 
   it("is readable if the page wrote it", () => {
     const filters = [{ property: "mass", min: 1, max: null, contains: null }];
-    const address = format({ ...DEFAULT_ADDRESS, part: "map", view: "tiles", filters, minSimilarity: 0.5, by: "difference", method: "single" });
+    const address = format({ ...DEFAULT_ADDRESS, part: "map", view: "tiles", filters, minSimilarity: 0.5, steepness: "difference", method: "single" });
     expect(unreadableParameters(address)).toEqual([]);
     expect(unreadableParameters("")).toEqual([]);
     expect(unreadableParameters("?part=&filter=%5B%22mass%22%2C1%2Cnull%5D")).toEqual([]);

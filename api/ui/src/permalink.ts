@@ -32,14 +32,14 @@ function similaritySentences(text: string | null): string[] {
  */
 export function inapplicableProperties(address: Address, properties: PropertyKinds): string[] {
   const numericProperties = Object.keys(properties).filter((name) => properties[name] === "number");
-  const choices = numericProperties.length ? `Properties with numbers are ${numericProperties.join(", ")}.` : "No property here has numbers.";
+  const numericSentence = numericProperties.length ? `Properties with numbers are ${numericProperties.join(", ")}.` : "No property here has numbers.";
   const { q, part, view, property, color } = address;
   const comparedProperty = q === null && (part === "cliffs" || part === "clusters") ? [property] : [];
   const colorProperty = (q === null && part === "map") || view === "graph" ? [color] : [];
-  const unreadableFilters = address.filters.filter((each) => !Object.hasOwn(properties, each.property));
-  const unknownSentences = unreadableFilters.map((each) => `This collection has no property “${each.property}” to filter by.`);
+  const unknownFilters = address.filters.filter((condition) => !Object.hasOwn(properties, condition.property));
+  const unknownSentences = unknownFilters.map((condition) => `This collection has no property “${condition.property}” to filter by.`);
   const nonNumericSentences = [...comparedProperty, ...colorProperty]
     .filter((name) => name !== null && !numericProperties.includes(name))
-    .map((name) => `This collection has no property “${name}” with numbers. ${choices}`);
+    .map((name) => `This collection has no property “${name}” with numbers. ${numericSentence}`);
   return [...unknownSentences, ...nonNumericSentences];
 }

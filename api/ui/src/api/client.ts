@@ -71,7 +71,7 @@ const DAMAGED = "urn:graphkin:problem:damaged";
 
 type Parameters = Record<string, string | number | null | undefined>;
 
-function query(parameters: Parameters): string {
+function queryString(parameters: Parameters): string {
   const entries = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
   return entries.length ? `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}` : "";
 }
@@ -116,8 +116,8 @@ export async function listCollections(signal?: AbortSignal): Promise<CollectionS
 }
 
 /** Fetch the SVG of a depiction. */
-export function fetchSvg(address: string, signal?: AbortSignal): Promise<string> {
-  return request(address, { signal }, (response) => response.text());
+export function fetchSvg(url: string, signal?: AbortSignal): Promise<string> {
+  return request(url, { signal }, (response) => response.text());
 }
 
 /** Size of a depiction in CSS pixels. */
@@ -312,6 +312,6 @@ export class Client {
 
   private url(path: string, parameters: Parameters): string {
     const base = `/v1/collections/${encodeURIComponent(this.collection)}`;
-    return base + path + query({ ...parameters, generation: this.generation });
+    return base + path + queryString({ ...parameters, generation: this.generation });
   }
 }

@@ -32,10 +32,10 @@ class Basket {
 
   /** Add items, or none of them if the basket would become too large. */
   add(ids: readonly number[]): void {
-    const all = [...new Set([...this.ids, ...ids])];
+    const combinedIds = [...new Set([...this.ids, ...ids])];
     const formatCount = (number: number) => number.toLocaleString("en");
-    this.refusal = all.length > MAX_ITEMS ? `A basket holds ${formatCount(MAX_ITEMS)} items, and these would be ${formatCount(all.length)}.` : null;
-    if (this.refusal === null) this.save(all);
+    this.refusal = combinedIds.length > MAX_ITEMS ? `A basket holds ${formatCount(MAX_ITEMS)} items, and these would be ${formatCount(combinedIds.length)}.` : null;
+    if (this.refusal === null) this.save(combinedIds);
   }
 
   remove(ids: readonly number[]): void {

@@ -45,17 +45,17 @@ export async function interpret(client: Client, kind: Kind, text: string, signal
     const reason = byInchikey instanceof Failure ? "No InChIKeys are kept here" : "Nothing here has this InChIKey";
     return { candidates, complaint: `${reason}: give a SMILES or InChI.` };
   }
-  return { candidates, complaint: complaint(trimmed, byStructure instanceof Failure ? byStructure.message : null) };
+  return { candidates, complaint: explain(trimmed, byStructure instanceof Failure ? byStructure.message : null) };
 }
 
 /**
  * Return the text by which the address names an interpretation: its SMILES, else a name that is unique among the
  * candidates, else `#id`.
  */
-export function addressTextOf(reading: Interpretation, candidates: Interpretation[], text: string): string {
-  if (reading.smiles !== null) return reading.smiles;
+export function addressTextOf(interpretation: Interpretation, candidates: Interpretation[], text: string): string {
+  if (interpretation.smiles !== null) return interpretation.smiles;
   const isUniqueName = candidates.filter((candidate) => candidate.matchedBy === "name").length === 1;
-  return reading.matchedBy === "name" && isUniqueName ? text.trim() : `#${reading.item?.id}`;
+  return interpretation.matchedBy === "name" && isUniqueName ? text.trim() : `#${interpretation.item?.id}`;
 }
 
 /** Return the URL of the depiction of an interpretation, optionally aligned with another structure. */
@@ -69,16 +69,16 @@ export function descriptionOf({ item, smiles }: Interpretation): string {
 }
 
 /** Return the essential part of an RDKit error message, which repeats itself at length. */
-export function shortenRdkitError(refusal: string): string {
-  const position = /syntax error.*around position (\d+)/s.exec(refusal)?.[1];
+export function shortenRdkitError(message: string): string {
+  const position = /syntax error.*around position (\d+)/s.exec(message)?.[1];
   if (position !== undefined) return `syntax error around character ${position}`;
-  const [firstPart = refusal] = refusal.replace(/^not a molecule: /, "").split(/;| while parsing| for input/);
+  const [firstPart = message] = message.replace(/^not a molecule: /, "").split(/;| while parsing| for input/);
   return firstPart.replace(/^SMILES Parse Error: /, "");
 }
 
 async function interpretStructure(client: Client, text: string, signal?: AbortSignal): Promise<Interpretation[]> {
-  const trimmed = text.startsWith("InChI=") ? { inchi: text } : { smiles: text };
-  const { smiles, id } = await client.structure(trimmed, signal);
+  const structure = text.startsWith("InChI=") ? { inchi: text } : { smiles: text };
+  const { smiles, id } = await client.structure(structure, signal);
   return [{ matchedBy: "structure", smiles, item: id === null ? null : await client.item(id, signal) }];
 }
 
@@ -90,10 +90,10 @@ async function interpretId(client: Client, id: number, signal?: AbortSignal): Pr
 async function interpretItems(
   client: Client,
   matchedBy: "name" | "inchikey",
-  by: { name: string } | { inchikey: string },
+  parameters: { name: string } | { inchikey: string },
   signal?: AbortSignal,
 ): Promise<Interpretation[]> {
-  const matches = await client.items({ ...by, limit: MAX_NAMESAKES }, signal);
+  const matches = await client.items({ ...parameters, limit: MAX_NAMESAKES }, signal);
   return matches.map((item) => ({ matchedBy, smiles: item.smiles, item }));
 }
 
@@ -111,10 +111,10 @@ function noNameText(text: string): string {
 }
 
 /** Explain why a text has no interpretation. A text that looks like a name gets no SMILES syntax error. */
-function complaint(text: string, refusal: string | null): string {
+function explain(text: string, refusal: string | null): string {
   if (refusal !== null && !looksLikeName(text)) return `Not a structure: ${shortenRdkitError(refusal)}, and ${noNameText(text)}.`;
-  const firstPart = `N${noNameText(text).slice(1)}`;
-  return refusal === null ? `${firstPart}.` : `${firstPart}, nor is it a SMILES or InChI.`;
+  const sentence = `N${noNameText(text).slice(1)}`;
+  return refusal === null ? `${sentence}.` : `${sentence}, nor is it a SMILES or InChI.`;
 }
 
 /**

@@ -46,8 +46,8 @@ export class GraphCanvas {
   private component: Int32Array = new Int32Array();
   private selectedIndex: number | null = null;
   private isLegible = false;
-  private readonly pendingDepictions = new Map<NodeSingular, AbortController>(); // Requests for depictions in progress.
-  private readonly objectUrls: string[] = []; // Object URLs of loaded depictions, which must be revoked.
+  private readonly pendingDepictions = new Map<NodeSingular, AbortController>(); // requests in progress
+  private readonly objectUrls: string[] = []; // URLs to revoke
   private width: number;
   private height: number;
   private timer = 0;
@@ -119,9 +119,9 @@ export class GraphCanvas {
   }
 
   /** Show only the first edges, which are the most similar ones. Nodes without a component fade. */
-  cut(edges: number, component: Int32Array): void {
+  applyCut(edgeCount: number, component: Int32Array): void {
     this.component = component;
-    this.update({ edgeCount: edges });
+    this.update({ edgeCount });
   }
 
   setColors(colors: (string | null)[]): void {
@@ -131,7 +131,7 @@ export class GraphCanvas {
   select(index: number | null): void {
     this.selectedIndex = index;
     this.update({});
-    this.cy.batch(() => this.nodes.forEach((node, nodeIndex) => setClass(node, "chosen", nodeIndex === index)));
+    this.cy.batch(() => this.nodes.forEach((node, nodeIndex) => setClass(node, "selected", nodeIndex === index)));
   }
 
   /** Center a node unless it is in view. */
@@ -166,7 +166,7 @@ export class GraphCanvas {
    *
    * @param captionOf - renders the caption for a width in screen pixels.
    */
-  async png(background: string, captionOf: (width: number) => { svg: string; height: number }): Promise<Blob> {
+  async toPng(background: string, captionOf: (width: number) => { svg: string; height: number }): Promise<Blob> {
     const box = this.cy.elements().boundingBox();
     // Cytoscape.js multiplies this by devicePixelRatio.
     const scale = Math.min(PNG_SCALE, MAX_PNG_SIZE / Math.max(box.w, box.h)) / devicePixelRatio;
@@ -227,10 +227,10 @@ export class GraphCanvas {
 
   private readonly updateStyle = (): void => {
     const variables = getComputedStyle(this.container);
-    const setColors = (name: string) => variables.getPropertyValue(`--${name}`).trim();
-    this.underlay.palette = [setColors("edge"), setColors("accent"), setColors("paper")];
+    const cssColor = (name: string) => variables.getPropertyValue(`--${name}`).trim();
+    this.underlay.palette = [cssColor("edge"), cssColor("accent"), cssColor("paper")];
     this.underlay.requestPaint();
-    this.cy.style(style(setColors));
+    this.cy.style(style(cssColor));
   };
 
   /** Cytoscape.js also reports a resize when an attribute changes. The view is then kept. */
@@ -267,10 +267,10 @@ export class GraphCanvas {
   };
 
   /** Load the depiction of a node. If it fails, the node stays empty, and the next move tries again. */
-  private async loadDepiction(node: NodeSingular, address: string): Promise<void> {
+  private async loadDepiction(node: NodeSingular, url: string): Promise<void> {
     const controller = new AbortController();
     this.pendingDepictions.set(node, controller);
-    const objectUrl = await this.loadObjectUrl(address, controller.signal).catch(() => null);
+    const objectUrl = await this.loadObjectUrl(url, controller.signal).catch(() => null);
     if (this.pendingDepictions.get(node) !== controller) return;
     this.pendingDepictions.delete(node);
     if (objectUrl !== null) node.data("picture", objectUrl);
@@ -278,8 +278,8 @@ export class GraphCanvas {
   }
 
   /** Return an object URL of a depiction. The image is decoded already, so Cytoscape.js can load it at once. */
-  private async loadObjectUrl(address: string, signal: AbortSignal): Promise<string> {
-    const svg = removeBackground(await loadSvg(address, signal));
+  private async loadObjectUrl(url: string, signal: AbortSignal): Promise<string> {
+    const svg = removeBackground(await loadSvg(url, signal));
     signal.throwIfAborted();
     const { src } = await loadImage(svg);
     if (signal.aborted) URL.revokeObjectURL(src);
@@ -291,7 +291,7 @@ export class GraphCanvas {
   private releaseDepictions(): void {
     this.pendingDepictions.forEach((controller) => controller.abort());
     this.pendingDepictions.clear();
-    this.objectUrls.splice(0).forEach((address) => URL.revokeObjectURL(address));
+    this.objectUrls.splice(0).forEach((url) => URL.revokeObjectURL(url));
   }
 
   private updateBusy(): void {
@@ -313,11 +313,11 @@ function isOutside({ x1, x2, y1, y2 }: BoundingBox12, x: number, y: number, marg
 }
 
 /** Set or remove a class. An unchanged class is skipped, because each change restyles the node. */
-function setClass(node: NodeSingular, name: string, needsDepiction: boolean): void {
-  if (node.hasClass(name) !== needsDepiction) node.toggleClass(name, needsDepiction);
+function setClass(node: NodeSingular, name: string, isSet: boolean): void {
+  if (node.hasClass(name) !== isSet) node.toggleClass(name, isSet);
 }
 
-function style(setColors: (name: string) => string): StylesheetJson {
+function style(cssColor: (name: string) => string): StylesheetJson {
   return [
     {
       selector: "node",
@@ -330,13 +330,13 @@ function style(setColors: (name: string) => string): StylesheetJson {
         width: WIDTH,
         height: HEIGHT,
         label: "data(title)",
-        color: setColors("text"),
+        color: cssColor("text"),
         "font-family": "system-ui, sans-serif",
         "text-valign": "bottom",
         "text-margin-y": 3 + FRAME_WIDTH,
         "text-wrap": "ellipsis",
         "text-max-width": "90px",
-        "text-background-color": setColors("paper"),
+        "text-background-color": cssColor("paper"),
         "text-background-opacity": 0.8,
       },
     },
@@ -352,11 +352,11 @@ function style(setColors: (name: string) => string): StylesheetJson {
     { selector: "node.legible.faded", style: { opacity: FADED_OPACITY } },
     {
       selector: "node.on-path",
-      style: { "underlay-color": setColors("accent"), "underlay-opacity": 0.35, "underlay-padding": 6 },
+      style: { "underlay-color": cssColor("accent"), "underlay-opacity": 0.35, "underlay-padding": 6 },
     },
     {
-      selector: "node.chosen",
-      style: { "outline-color": setColors("accent"), "outline-width": 4, "outline-offset": 2 + FRAME_WIDTH, "z-index": 9 },
+      selector: "node.selected",
+      style: { "outline-color": cssColor("accent"), "outline-width": 4, "outline-offset": 2 + FRAME_WIDTH, "z-index": 9 },
     },
   ];
 }

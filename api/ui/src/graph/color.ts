@@ -67,5 +67,5 @@ export function scaleStops(colorScheme: ColorScheme): string[] {
 /** Mix a color with white, so that structures are legible on it. */
 export function lighten(color: string): string {
   const parts = [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16));
-  return `#${parts.map((fraction) => Math.round(fraction + (255 - fraction) * WHITE_SHARE).toString(16).padStart(2, "0")).join("")}`;
+  return `#${parts.map((part) => Math.round(part + (255 - part) * WHITE_SHARE).toString(16).padStart(2, "0")).join("")}`;
 }

@@ -22,14 +22,14 @@ const QUERY_RADIUS = 66;
  * close to it.
  */
 export async function layout(
-  nodes: number,
+  nodeCount: number,
   edges: Edges,
   knownPoints: (Point | undefined)[],
   signal: AbortSignal,
 ): Promise<Point[]> {
   const isIncremental = knownPoints.some((point) => point !== undefined);
-  const data: SimulationNodeDatum[] = Array.from({ length: nodes }, (_, index) => ({ ...knownPoints[index] }));
-  const links = strongestLinks(nodes, edges);
+  const data: SimulationNodeDatum[] = Array.from({ length: nodeCount }, (_, index) => ({ ...knownPoints[index] }));
+  const links = strongestLinks(nodeCount, edges);
   for (const { source, target } of links) placeNearNeighbor(data, source, target);
   Object.assign(data[0] ?? {}, { fx: 0, fy: 0 });
   const distance = (link: { similarity: number }) => MIN_LINK_LENGTH + (MAX_LINK_LENGTH - MIN_LINK_LENGTH) * (1 - link.similarity);
@@ -57,8 +57,8 @@ export async function layout(
 }
 
 /** Return the edges that pull nodes: for each node the few most similar ones. */
-function strongestLinks(nodes: number, { source, target, similarity }: Edges): { source: number; target: number; similarity: number }[] {
-  const linkCounts = new Uint8Array(nodes);
+function strongestLinks(nodeCount: number, { source, target, similarity }: Edges): { source: number; target: number; similarity: number }[] {
+  const linkCounts = new Uint8Array(nodeCount);
   const strongest = [];
   for (let edge = 0; edge < Math.min(similarity.length, MAX_EDGES); edge++) {
     const [a, b] = [source[edge]!, target[edge]!];

@@ -34,7 +34,7 @@ const client = {
 const signal = new AbortController().signal;
 const stored = { matchedBy: "id" as const, smiles: "item 0", item: item(0) };
 const newStructure = { matchedBy: "structure" as const, smiles: "C", item: null };
-const REQUEST = { client, subject: stored, restrictedTo: null, minThreshold: 0.4, expanded: [] as Item[], additionalItems: [] as Item[] };
+const REQUEST = { client, subject: stored, itemSubset: null, minThreshold: 0.4, expandedItems: [] as Item[], additionalItems: [] as Item[] };
 
 describe("a neighborhood", () => {
   it("holds the query and its most similar neighbors, with edges sorted by similarity", async () => {
@@ -49,22 +49,22 @@ describe("a neighborhood", () => {
   });
 
   it("grows by an expanded item and 100 of its neighbors for each expansion", async () => {
-    const { nodes } = await loadNeighborhood({ ...REQUEST, expanded: [item(0), item(1500), item(1500)] }, signal);
+    const { nodes } = await loadNeighborhood({ ...REQUEST, expandedItems: [item(0), item(1500), item(1500)] }, signal);
     expect(nodes.length).toBe(402);
     expect(new Set(nodes.map((node) => node.item?.id)).size).toBe(nodes.length);
   });
 
   it("stops at the largest number of nodes", async () => {
-    const expanded = [...Array.from({ length: 20 }, () => item(0)), item(1500), item(700)];
-    const { nodes } = await loadNeighborhood({ ...REQUEST, expanded }, signal);
+    const expandedItems = [...Array.from({ length: 20 }, () => item(0)), item(1500), item(700)];
+    const { nodes } = await loadNeighborhood({ ...REQUEST, expandedItems }, signal);
     expect(nodes.length).toBe(MAX_NODES);
   });
 
   it("sends one request for an item that is expanded several times", async () => {
     let callCount = 0;
     const countingClient = { ...client, neighbors: (...parameters: [never]) => (callCount++, (client as any).neighbors(...parameters)) };
-    const expanded = [item(7), item(1500), item(7), item(7)];
-    const { nodes } = await loadNeighborhood({ ...REQUEST, client: countingClient as unknown as Client, expanded }, signal);
+    const expandedItems = [item(7), item(1500), item(7), item(7)];
+    const { nodes } = await loadNeighborhood({ ...REQUEST, client: countingClient as unknown as Client, expandedItems }, signal);
     expect([callCount, nodes.length]).toEqual([3, 101 + 300 + 101]);
   });
 
@@ -74,8 +74,8 @@ describe("a neighborhood", () => {
   });
 
   it("holds only the given items if it is restricted to them", async () => {
-    const restrictedTo = [item(5), item(0), item(9)];
-    const { nodes } = await loadNeighborhood({ ...REQUEST, subject: { ...stored, item: item(5) }, restrictedTo }, signal);
+    const itemSubset = [item(5), item(0), item(9)];
+    const { nodes } = await loadNeighborhood({ ...REQUEST, subject: { ...stored, item: item(5) }, itemSubset }, signal);
     expect(nodes.map((node) => node.item?.id)).toEqual([5, 0, 9]);
   });
 

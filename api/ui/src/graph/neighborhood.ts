@@ -41,11 +41,11 @@ export interface NeighborhoodRequest {
   client: Client;
   subject: Interpretation;
   /** Items to show, the subject first; null shows the neighborhood of the subject. */
-  restrictedTo: Item[] | null;
+  itemSubset: Item[] | null;
   /** Stored threshold. */
   minThreshold: number;
   /** Items whose neighbors are added too. Each occurrence of an item adds 100 more. */
-  expanded: Item[];
+  expandedItems: Item[];
   /** Further items to include, such as those on a path. */
   additionalItems: Item[];
 }
@@ -54,12 +54,12 @@ type Edge = [source: number, target: number, similarity: number];
 
 /** Load the neighborhood of a query: the most similar neighbors of the query and of each expanded item. */
 export async function loadNeighborhood(request: NeighborhoodRequest, signal: AbortSignal): Promise<Neighborhood> {
-  const { client, subject, restrictedTo, expanded, additionalItems } = request;
+  const { client, subject, itemSubset, expandedItems, additionalItems } = request;
   const hits = subject.item === null ? await search(request, signal) : [];
   const items = new Map<number, Item>();
   for (const { item } of hits) items.set(item.id, item);
-  for (const item of restrictedTo ?? []) items.set(item.id, item);
-  const expansions = Map.groupBy(subject.item === null || restrictedTo !== null ? expanded : [subject.item, ...expanded], ({ id }) => id);
+  for (const item of itemSubset ?? []) items.set(item.id, item);
+  const expansions = Map.groupBy(subject.item === null || itemSubset !== null ? expandedItems : [subject.item, ...expandedItems], ({ id }) => id);
   for (const repeats of expansions.values()) await addNeighbors(items, repeats[0]!, EXPANSION_SIZE * repeats.length, client, signal);
   for (const item of additionalItems) items.set(item.id, item);
 
@@ -89,8 +89,8 @@ async function addNeighbors(
   // This suffices even if all included items are among the neighbors.
   const limit = Math.min(items.size + count, MAX_NODES);
   const page = await client.neighbors(item.id, { min_similarity: null, limit, cursor: null }, signal);
-  const newItems = page.neighbors.filter((each) => !items.has(each.item.id)).slice(0, maxNew);
-  for (const each of newItems) items.set(each.item.id, each.item);
+  const newItems = page.neighbors.filter((neighbor) => !items.has(neighbor.item.id)).slice(0, maxNew);
+  for (const neighbor of newItems) items.set(neighbor.item.id, neighbor.item);
 }
 
 async function edgesAmong(client: Client, ids: number[], signal: AbortSignal): Promise<string> {

@@ -12,10 +12,10 @@ export interface SceneRequest {
   kind: Kind;
   subject: Interpretation;
   /** Items to show, the subject first; null shows the neighborhood of the subject. */
-  restrictedTo: Item[] | null;
+  itemSubset: Item[] | null;
   /** Stored threshold. */
   minThreshold: number;
-  expanded: string[];
+  expandedItems: string[];
   /** Start of a path; null starts at the query. */
   from: string | null;
   to: string | null;
@@ -38,25 +38,25 @@ export interface Scene extends Neighborhood {
 
 /** Load a scene. Nodes of the previous scene stay where they are. */
 export async function loadScene(request: SceneRequest, previous: Scene | null, signal: AbortSignal): Promise<Scene> {
-  const { client, kind, subject, restrictedTo, minThreshold } = request;
+  const { client, kind, subject, itemSubset, minThreshold } = request;
   const itemPromises = new Map(previous?.nodes.map(({ item }) => [item && exactAddressOf(item), Promise.resolve(item)]));
   const findItem = (text: string): Promise<Item | null> => {
     const item = itemPromises.get(text) ?? interpret(client, kind, text, signal).then(({ candidates }) => candidates[0]?.item ?? null);
     itemPromises.set(text, item);
     return item;
   };
-  const expanded = await Promise.all(request.expanded.map(findItem));
+  const expandedItems = await Promise.all(request.expandedItems.map(findItem));
   const from = request.from === null ? subject.item : await findItem(request.from);
   const to = request.to === null ? null : await findItem(request.to);
   const route = from && to && (await loadRoute(client, from, to, request.minSimilarity, signal));
   const additionalItems = [from, to, ...(route?.steps.map(({ item }) => item) ?? [])];
-  const neighborhood = await loadNeighborhood({ client, subject, restrictedTo, minThreshold, expanded: withoutNulls(expanded), additionalItems: withoutNulls(additionalItems) }, signal);
+  const neighborhood = await loadNeighborhood({ client, subject, itemSubset, minThreshold, expandedItems: withoutNulls(expandedItems), additionalItems: withoutNulls(additionalItems) }, signal);
   return { ...neighborhood, route, points: await placeNodes(neighborhood, previous, signal) };
 }
 
 async function loadRoute(client: Client, from: Item, to: Item, minSimilarity: number, signal: AbortSignal): Promise<Route> {
-  const neighborhood = (await client.path(from.id, to.id, minSimilarity, signal)) ?? [];
-  const steps = neighborhood.map(async ({ id, similarity }) => ({ item: await client.item(id, signal), similarity }));
+  const pathSteps = (await client.path(from.id, to.id, minSimilarity, signal)) ?? [];
+  const steps = pathSteps.map(async ({ id, similarity }) => ({ item: await client.item(id, signal), similarity }));
   return { from, to, steps: await Promise.all(steps) };
 }
 

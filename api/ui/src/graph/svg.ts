@@ -65,11 +65,11 @@ function edgeSvg(nodes: DrawnNode[], [source, target, similarity]: DrawnEdge): s
 }
 
 function nodeSvg({ x, y, width, height, title, color, isFaded, depictionSvg }: DrawnNode, { edge }: Palette): string {
-  const index = `x="${round(x - width / 2)}" y="${round(y - height / 2)}" width="${width}" height="${height}"`;
+  const rectangle = `x="${round(x - width / 2)}" y="${round(y - height / 2)}" width="${width}" height="${height}"`;
   const [, , box, content] = ROOT.exec(depictionSvg) ?? [];
   const fill = color === null ? "#ffffff" : lighten(color);
-  const frame = `<rect ${index} rx="6" fill="${fill}" stroke="${color ?? edge}" stroke-width="${color === null ? 1 : 3}"/>`;
-  const drawing = content === undefined ? "" : `<svg ${index} viewBox="${box}" fill="#000000">${removeBackground(content)}</svg>`;
+  const frame = `<rect ${rectangle} rx="6" fill="${fill}" stroke="${color ?? edge}" stroke-width="${color === null ? 1 : 3}"/>`;
+  const drawing = content === undefined ? "" : `<svg ${rectangle} viewBox="${box}" fill="#000000">${removeBackground(content)}</svg>`;
   const label = `<text x="${round(x)}" y="${round(y + height / 2 + 12)}">${escapeXml(title)}</text>`;
   return `<g${isFaded ? ` opacity="${FADED_OPACITY}"` : ""}>${frame}${drawing}${label}</g>\n`;
 }

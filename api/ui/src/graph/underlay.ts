@@ -14,7 +14,7 @@ export const FRAME_WIDTH = 3;
 export const DOT_RADIUS = 18;
 const MIN_DOT_RADIUS = 5; // device-independent pixels on the screen
 export const FADED_OPACITY = 0.2;
-const WIDTH_CLASS = 0.05; // step of similarity: edges within one step are equally wide
+const SIMILARITY_STEP = 0.05; // step of similarity: edges within one step are equally wide
 const MAX_EDGE_OPACITY = 0.45; // opacity of edges if they are few
 const MIN_EDGE_OPACITY = 0.12;
 const MANY_EDGES = 500; // Beyond this number of edges, each is lighter.
@@ -44,9 +44,9 @@ export function edgeOpacity(edges: number): number {
 export function strokes(similarity: Float64Array, edgeCount: number): Stroke[] {
   const result: Stroke[] = [];
   for (let from = 0, to = 0; from < edgeCount; from = to) {
-    const rank = Math.round(similarity[from]! / WIDTH_CLASS);
-    while (to < edgeCount && Math.round(similarity[to]! / WIDTH_CLASS) === rank) to++;
-    result.push({ width: edgeWidth(rank * WIDTH_CLASS), from, to });
+    const rank = Math.round(similarity[from]! / SIMILARITY_STEP);
+    while (to < edgeCount && Math.round(similarity[to]! / SIMILARITY_STEP) === rank) to++;
+    result.push({ width: edgeWidth(rank * SIMILARITY_STEP), from, to });
   }
   return result;
 }

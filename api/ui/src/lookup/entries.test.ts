@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseEntries } from "./entries";
 
-const identifiers = (text: string, molecules = true) => parseEntries(text, molecules).map(({ identifiers }) => identifiers);
+const identifiers = (text: string, hasMolecules = true) => parseEntries(text, hasMolecules).map(({ identifiers }) => identifiers);
 
 describe("a list", () => {
   it("has a structure or a name on each line, and an optional label behind a structure", () => {

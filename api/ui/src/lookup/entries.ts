@@ -16,9 +16,9 @@ const STRUCTURE_COLUMNS = ["smiles", "canonical_smiles", "isomeric_smiles", "str
 const NAME_COLUMNS = ["name", "names", "title", "compound", "id"];
 
 /** Parse a pasted text or a file: an SD file, a table with a header, or lines with a structure or name each. */
-export function parseEntries(text: string, molecules: boolean): Entry[] {
-  if (molecules && text.includes(MOLBLOCK_END)) return parseSdf(text);
-  return parseTable(text, molecules) ?? parseLines(text, molecules);
+export function parseEntries(text: string, hasMolecules: boolean): Entry[] {
+  if (hasMolecules && text.includes(MOLBLOCK_END)) return parseSdf(text);
+  return parseTable(text, hasMolecules) ?? parseLines(text, hasMolecules);
 }
 
 function parseSdf(text: string): Entry[] {
@@ -32,13 +32,13 @@ function parseSdf(text: string): Entry[] {
 }
 
 /** Parse a table. Return null if no column title is known. */
-function parseTable(text: string, molecules: boolean): Entry[] | null {
+function parseTable(text: string, hasMolecules: boolean): Entry[] | null {
   const [header = ""] = text.split("\n", 1);
-  const separator = [",", ";", "\t"].find((each) => header.includes(each)) ?? ",";
+  const separator = [",", ";", "\t"].find((candidate) => header.includes(candidate)) ?? ",";
   const format = dsvFormat(separator);
   const columnTitles = (format.parseRows(header)[0] ?? []).map((title) => title.trim().toLowerCase());
-  const findColumn = (columnNames: string[]) => columnNames.map((each) => columnTitles.indexOf(each)).find((index) => index >= 0) ?? null;
-  const [structure, name] = [molecules ? findColumn(STRUCTURE_COLUMNS) : null, findColumn(NAME_COLUMNS)];
+  const findColumn = (columnNames: string[]) => columnNames.map((candidate) => columnTitles.indexOf(candidate)).find((index) => index >= 0) ?? null;
+  const [structure, name] = [hasMolecules ? findColumn(STRUCTURE_COLUMNS) : null, findColumn(NAME_COLUMNS)];
   const column = structure ?? name;
   if (column === null) return null;
   return format
@@ -52,13 +52,13 @@ function parseTable(text: string, molecules: boolean): Entry[] | null {
     });
 }
 
-function parseLines(text: string, molecules: boolean): Entry[] {
+function parseLines(text: string, hasMolecules: boolean): Entry[] {
   return text
     .split("\n")
     .map((line) => line.trim())
     .filter(Boolean)
     .map((line) => {
-      if (!molecules) return { text: line, label: null, identifiers: [{ name: line }] };
+      if (!hasMolecules) return { text: line, label: null, identifiers: [{ name: line }] };
       const [, structure = line, rest = ""] = /^(\S+)\s*(.*)$/.exec(line) ?? [];
       return { text: line, label: rest || null, identifiers: [structureIdentifier(structure), { name: line }] };
     });

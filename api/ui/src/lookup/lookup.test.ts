@@ -15,8 +15,8 @@ const client = {
     }),
 } as unknown as Client;
 
-async function outcomes(text: string, molecules = true) {
-  const results = await lookUpEntries(client, parseEntries(text, molecules), new AbortController().signal);
+async function outcomes(text: string, hasMolecules = true) {
+  const results = await lookUpEntries(client, parseEntries(text, hasMolecules), new AbortController().signal);
   return results.map(({ outcome, reason }) => [outcome, reason]);
 }
 

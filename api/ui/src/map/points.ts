@@ -45,8 +45,8 @@ export function pointsOf(lines: string): Points {
 }
 
 /** Pack `#rrggbb` into the 32-bit integer of an opaque RGBA pixel. */
-export function packColor(pixelOf: string): number {
-  const [red, green, blue] = [1, 3, 5].map((start) => Number.parseInt(pixelOf.slice(start, start + 2), 16)) as [number, number, number];
+export function packColor(color: string): number {
+  const [red, green, blue] = [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16)) as [number, number, number];
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
@@ -61,9 +61,9 @@ export function colorPoints(points: Points, hasValues: boolean, colorScheme: Col
   if (!hasValues) for (const rank of component) sizes[rank] = (sizes[rank] ?? 0) + 1;
   const colors = hasValues ? colorByNumber(points.value, colorScheme) : colorByComponent({ component, sizes });
   const pixelOfColor = new Map<string | null, number>([[null, 0]]);
-  const pixels = Uint32Array.from(colors.nodes, (pixelOf) => {
-    const pixel = pixelOfColor.get(pixelOf) ?? packColor(pixelOf!);
-    pixelOfColor.set(pixelOf, pixel);
+  const pixels = Uint32Array.from(colors.nodes, (color) => {
+    const pixel = pixelOfColor.get(color) ?? packColor(color!);
+    pixelOfColor.set(color, pixel);
     return pixel;
   });
   return { pixels, colors, sizes };
@@ -72,7 +72,7 @@ export function colorPoints(points: Points, hasValues: boolean, colorScheme: Col
 /**
  * Paint each point as a square into the pixels of a canvas. Later points cover earlier ones.
  *
- * Hollow points lie below all others. They are outlined in the color `line` and filled with `paper`.
+ * Hollow points lie below all others. They are outlined in the color `line` and filled with `background`.
  *
  * @param side - length of a square in pixels.
  */
@@ -83,13 +83,13 @@ export function paint(
   pixels: Uint32Array,
   mapWindow: MapWindow,
   side: number,
-  [line, colorScheme]: [line: number, colorScheme: number],
+  [line, background]: [line: number, background: number],
 ): void {
   const isHollow = (id: number) => pixels[id] === 0;
   if (pixels.includes(0)) {
     const border = Math.max(1, Math.round(side / 6));
     paintSquares(target, width, points, mapWindow, side, (id) => (isHollow(id) ? line : null));
-    if (side > 2) paintSquares(target, width, points, mapWindow, side - 2 * border, (id) => (isHollow(id) ? colorScheme : null));
+    if (side > 2) paintSquares(target, width, points, mapWindow, side - 2 * border, (id) => (isHollow(id) ? background : null));
   }
   paintSquares(target, width, points, mapWindow, side, (id) => (isHollow(id) ? null : pixels[id]!));
 }
@@ -129,25 +129,25 @@ export function nearestPoint({ x, y }: Points, point: Point, maxDistance: number
 
 /** Return the ids inside a polygon. The last point is joined to the first. */
 export function idsInside({ x, y }: Points, line: readonly Point[]): number[] {
-  const [left, right] = [Math.min(...line.map((each) => each.x)), Math.max(...line.map((each) => each.x))];
-  const [top, bottom] = [Math.min(...line.map((each) => each.y)), Math.max(...line.map((each) => each.y))];
+  const [left, right] = [Math.min(...line.map((point) => point.x)), Math.max(...line.map((point) => point.x))];
+  const [top, bottom] = [Math.min(...line.map((point) => point.y)), Math.max(...line.map((point) => point.y))];
   const ids: number[] = [];
   for (let id = 0; id < x.length; id++) {
     const [px, py] = [x[id]!, y[id]!];
     if (px < left || px > right || py < top || py > bottom) continue;
-    let maxDistance = false;
+    let isInside = false;
     line.forEach((a, index) => {
       const b = line[(index + 1) % line.length]!;
-      if (a.y > py !== b.y > py && px < a.x + ((py - a.y) / (b.y - a.y)) * (b.x - a.x)) maxDistance = !maxDistance;
+      if (a.y > py !== b.y > py && px < a.x + ((py - a.y) / (b.y - a.y)) * (b.x - a.x)) isInside = !isInside;
     });
-    if (maxDistance) ids.push(id);
+    if (isInside) ids.push(id);
   }
   return ids;
 }
 
 /** Return the window that shows the whole map in the middle of a canvas. */
 export function fitWindow({ x, y }: Points, width: number, height: number, border: number): MapWindow {
-  const [right, bottom] = [x, y].map((coordinates) => coordinates.reduce((max, index) => Math.max(max, index), 0)) as [number, number];
+  const [right, bottom] = [x, y].map((coordinates) => coordinates.reduce((max, coordinate) => Math.max(max, coordinate), 0)) as [number, number];
   const scale = Math.min((width - 2 * border) / (right || 1), (height - 2 * border) / (bottom || 1));
   return { left: (right - width / scale) / 2, top: (bottom - height / scale) / 2, scale };
 }

@@ -7,10 +7,10 @@ const COLUMNS = columnsOf(PROPERTIES, null);
 
 describe("columns", () => {
   it("are the first few properties, or the selected ones that exist", () => {
-    const exportNames = (selection: string[] | null) => columnsOf(PROPERTIES, selection).map(({ title }) => title);
-    expect(exportNames(null).slice(3)).toEqual(["logP", "note", "a", "b"]);
-    expect(exportNames(["c", "gone", "constructor"]).slice(3)).toEqual(["c"]);
-    expect(exportNames([])).toEqual(["Similarity", "Name", "Neighbours"]);
+    const titlesOf = (selectedNames: string[] | null) => columnsOf(PROPERTIES, selectedNames).map(({ title }) => title);
+    expect(titlesOf(null).slice(3)).toEqual(["logP", "note", "a", "b"]);
+    expect(titlesOf(["c", "gone", "constructor"]).slice(3)).toEqual(["c"]);
+    expect(titlesOf([])).toEqual(["Similarity", "Name", "Neighbours"]);
   });
 
   it("map to sort keys of the API", () => {

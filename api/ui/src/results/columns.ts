@@ -54,15 +54,15 @@ export function kindsOf({ properties, qualifiers = {} }: Pick<Manifest, "propert
  * Return the columns: similarity if items are compared, name, neighbors, and the selected or the first few
  * properties.
  */
-export function columnsOf(properties: PropertyKinds, selection: string[] | null, hasSimilarity = true): Column[] {
-  const names = selection ?? Object.keys(properties).slice(0, DEFAULT_COLUMN_COUNT);
-  const existing = names.filter((name) => Object.hasOwn(properties, name));
+export function columnsOf(properties: PropertyKinds, selectedNames: string[] | null, hasSimilarity = true): Column[] {
+  const names = selectedNames ?? Object.keys(properties).slice(0, DEFAULT_COLUMN_COUNT);
+  const existingNames = names.filter((name) => Object.hasOwn(properties, name));
   const exportNameOf = exportNames(properties);
   return [
     ...(hasSimilarity ? [SIMILARITY] : []),
     NAME,
     DEGREE,
-    ...existing.map((name) => ({
+    ...existingNames.map((name) => ({
       key: `property:${name}`,
       title: name,
       isNumeric: properties[name] === "number",

@@ -17,7 +17,7 @@ export function nameOf(item: Item): string | null {
 }
 
 /** Return all names of an item, or its title if it has none. */
-export function names(item: Item): string {
+export function allNames(item: Item): string {
   return item.names.filter((name) => name.trim()).join(", ") || title(item);
 }
 

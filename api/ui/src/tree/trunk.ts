@@ -24,6 +24,7 @@ export interface Split {
 /** The splits loaded so far. */
 export interface Trunk extends PagedList<Trunk> {
   splits: Split[];
+  /** Component in which the next page continues; null above the last split. */
   top: Component | null;
   /** Medoids and lowest members of the clusters, and of the 10 largest branches of each. */
   items: ReadonlyMap<number, Item>;
@@ -45,7 +46,7 @@ async function extendTrunk(client: Client, trunk: Trunk, signal: AbortSignal): P
     const [next = null, ...branches] = children;
     const lastSplit = splits.at(-1);
     const split = { cluster: component, lastSimilarity: top.similarity, branches, unlistedCount: children_total - children.length };
-    if (lastSplit && isSingleItems(lastSplit) && isSingleItems(split)) splits.splice(-1, 1, mergeSplits(lastSplit, split));
+    if (lastSplit && hasOnlySingles(lastSplit) && hasOnlySingles(split)) splits.splice(-1, 1, mergeSplits(lastSplit, split));
     else splits.push(split);
     top = next;
   }
@@ -55,7 +56,7 @@ async function extendTrunk(client: Client, trunk: Trunk, signal: AbortSignal): P
 }
 
 /** Whether only single items split off. */
-function isSingleItems({ branches }: Split): boolean {
+function hasOnlySingles({ branches }: Split): boolean {
   return branches.every(({ size }) => size === 1);
 }
 
