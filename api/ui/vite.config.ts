@@ -2,7 +2,7 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-/** OpenChemLib's tables for conformers and properties, 1.3 MB: drawing does not need them. */
+/** Omits OpenChemLib's tables for conformers and properties (1.3 MB), which the structure editor does not need. */
 const withoutTables: Plugin = {
   name: "without-tables",
   generateBundle(_, bundle) {

@@ -1,4 +1,4 @@
 import type { Environment } from "vitest/runtime";
 
-/** Units are compiled as for a browser, though there is none. */
+/** Environment that compiles modules as for a browser without providing a DOM. */
 export default { name: "page", viteEnvironment: "client", setup: () => ({ teardown() {} }) } satisfies Environment;

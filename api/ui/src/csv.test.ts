@@ -10,7 +10,7 @@ describe("guardFormula", () => {
 });
 
 it("formatCsv guards texts and leaves numbers unchanged", () => {
-  expect(formatCsv([{ given: "=1+1", id: 3, similarity: -0.5, name: undefined, reason: 'no "name"' }])).toBe(
-    'given,id,similarity,name,reason\n\'=1+1,3,-0.5,,"no ""name"""',
+  expect(formatCsv([{ text: "=1+1", id: 3, similarity: -0.5, name: undefined, reason: 'no "name"' }])).toBe(
+    'text,id,similarity,name,reason\n\'=1+1,3,-0.5,,"no ""name"""',
   );
 });

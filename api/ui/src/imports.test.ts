@@ -24,15 +24,15 @@ function cycle(imports: Map<string, string[]>): string[] {
     if (path.includes(module)) return [...path.slice(path.indexOf(module)), module];
     if (done.has(module)) return [];
     for (const target of imports.get(module) ?? []) {
-      const found = visit(target, [...path, module]);
-      if (found.length) return found;
+      const firstCycle = visit(target, [...path, module]);
+      if (firstCycle.length) return firstCycle;
     }
     done.add(module);
     return [];
   };
   for (const module of imports.keys()) {
-    const found = visit(module, []);
-    if (found.length) return found;
+    const firstCycle = visit(module, []);
+    if (firstCycle.length) return firstCycle;
   }
   return [];
 }

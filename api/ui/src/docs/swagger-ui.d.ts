@@ -1,4 +1,4 @@
-/** The build for bundlers, of which the package has no types of its own. */
+/** Types of the package's build for bundlers. The package itself has none for it. */
 declare module "swagger-ui-dist/swagger-ui-es-bundle.js" {
   import type { SwaggerUIBundle } from "swagger-ui-dist";
 

@@ -17,7 +17,7 @@ function naive(nodes: number, { source, target, similarity }: Edges, threshold: 
     for (const [edge, value] of similarity.entries())
       if (value >= threshold) {
         const [a, b] = [label[source[edge]!]!, label[target[edge]!]!];
-        label = label.map((each) => (each === a || each === b ? Math.min(a, b) : each));
+        label = label.map((component) => (component === a || component === b ? Math.min(a, b) : component));
       }
   const groups = Map.groupBy(label.keys(), (index) => label[index]);
   return [...groups.values()].filter((members) => members.length > 1);

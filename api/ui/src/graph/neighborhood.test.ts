@@ -22,7 +22,7 @@ const client = {
     return { neighbors };
   },
   async search() {
-    return { hits: [item(5), item(9)].map((each, index) => ({ item: each, similarity: 0.9 - index / 10 })) };
+    return { hits: [item(5), item(9)].map((hit, index) => ({ item: hit, similarity: 0.9 - index / 10 })) };
   },
   async export({ ids }: { ids: number[] }) {
     const sorted = ids.toSorted((a, b) => a - b);

@@ -18,22 +18,22 @@ export interface Row {
 export function differences(
   properties: PropertyKinds,
   query: Item | null,
-  other: Item,
+  otherItem: Item,
   priorityNames: (string | null | undefined)[],
 ): { rows: Row[]; same: Row[] } {
   const names = Object.keys(properties);
   const priority = new Set(priorityNames.filter((name): name is string => typeof name === "string" && names.includes(name)));
   const [rows, same]: [Row[], Row[]] = [[], []];
   for (const name of new Set([...priority, ...names])) {
-    const values = [...(query ? [query] : []), other].map((item) => item.properties[name] ?? null);
+    const values = [...(query ? [query] : []), otherItem].map((item) => item.properties[name] ?? null);
     const row = { name, values: formatAll(values), difference: difference(values) };
     (query && values[0] === values[1] && !priority.has(name) ? same : rows).push(row);
   }
   return { rows, same };
 }
 
-function difference([first, other]: unknown[]): string {
-  if (typeof first !== "number" || typeof other !== "number") return "";
-  const magnitude = formatterOf([first, other])(Math.abs(other - first));
-  return other === first ? magnitude : `${other > first ? "+" : "−"}${magnitude}`;
+function difference([queryValue, otherValue]: unknown[]): string {
+  if (typeof queryValue !== "number" || typeof otherValue !== "number") return "";
+  const magnitude = formatterOf([queryValue, otherValue])(Math.abs(otherValue - queryValue));
+  return otherValue === queryValue ? magnitude : `${otherValue > queryValue ? "+" : "−"}${magnitude}`;
 }
