@@ -17,7 +17,7 @@ from graphkin.protocol.values import ListedBy
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Generation
-from graphkin.store.records import KEPT_INPUT, REJECTION_SCHEMA, Int32
+from graphkin.store.records import MAX_REJECTED_INPUT, REJECTION_SCHEMA, Int32
 
 _COLUMN: dict[ListedBy, str] = {"name": "names", "smiles": "smiles"}
 _ABSENT: dict[ListedBy, str] = {"name": "no item has this name", "smiles": "no item is this molecule"}
@@ -76,7 +76,11 @@ def resolve_list(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], 
     owners, places = _match_texts(base, _COLUMN[by], keys)
     matched = {*keys.take(pa.array(np.unique(places))).to_pylist()}
     missing = [line for line in lines if line.key not in matched]
-    rows = [[file] * len(missing), [line.number for line in missing], [line.text[:KEPT_INPUT] for line in missing]]
+    rows = [
+        [file] * len(missing),
+        [line.number for line in missing],
+        [line.text[:MAX_REJECTED_INPUT] for line in missing],
+    ]
     reasons = [line.fault or _ABSENT[by] for line in missing]
     return ListedItems(np.unique(owners), pa.record_batch([*rows, reasons], schema=REJECTION_SCHEMA), source)
 

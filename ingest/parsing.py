@@ -9,7 +9,7 @@ import pyarrow as pa
 from graphkin.ingest.readers import RECORD_SCHEMA
 from graphkin.similarity.describer import Describer, Rejected, failure_reason
 from graphkin.similarity.recipe import Recipe
-from graphkin.store.records import KEPT_INPUT, REJECTION_SCHEMA
+from graphkin.store.records import MAX_REJECTED_INPUT, REJECTION_SCHEMA
 
 _CARRIED = ["name", "properties"]
 
@@ -104,6 +104,6 @@ def rejections(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
     """Return `REJECTION_SCHEMA` rows for pairs of (row in the chunk, reason)."""
     rows = [row for row, _ in rejected]
     picked = chunk.records.take(pa.array(rows, pa.int64()))
-    inputs = [(text or "")[:KEPT_INPUT] for text in picked["text"].to_pylist()]
+    inputs = [(text or "")[:MAX_REJECTED_INPUT] for text in picked["text"].to_pylist()]
     reasons = [reason for _, reason in rejected]
     return pa.record_batch([[chunk.source] * len(rows), picked["line"], inputs, reasons], schema=REJECTION_SCHEMA)

@@ -134,7 +134,7 @@ class SubstructureMatcher:
             for part in parts:
                 with self._translate_errors(matches.pattern.text):
                     async with asyncio.timeout(_WAIT_SECONDS):
-                        matches.learn(part, np.frombuffer(await anext(pieces), np.bool_))
+                        matches.record(part, np.frombuffer(await anext(pieces), np.bool_))
                 advance(len(part))
             await anext(pieces, None)  # Wait for the end of the task.
 

@@ -1,1 +1,1 @@
-"""Questions about one open generation."""
+"""Operations on one open generation, such as search, query, clusters and samples."""

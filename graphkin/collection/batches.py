@@ -1,4 +1,4 @@
-"""Batches of query structures: the readable ones, and the errors of the others."""
+"""Batches of query structures, some of which may be unreadable."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ Unreadable = InvalidInput | NotFound
 """The error of a structure that cannot be read, or of a name that no item has."""
 
 StructureText = dict[str, str]
-"""A structure as the arguments of `read_structure`."""
+"""The keyword arguments of `read_structure` for one structure."""
 
 
 def structure_texts(generation: Generation, batch: Sequence[str | StructureOrName]) -> list[StructureText | Unreadable]:
-    """Return each structure of a batch as the arguments of `read_structure`, or its error.
+    """Return the arguments of `read_structure` for each structure of a batch, or its error.
 
-    The name of an item becomes the item's structure.
+    The name of an item stands for the structure of the item.
     """
     structures = list[StructureText | Unreadable]()
     for structure in batch:
@@ -47,7 +47,7 @@ def _written(generation: Generation, structure: str | StructureOrName) -> Struct
 
 
 def read_each(generation: Generation, structures: Iterable[StructureText | Unreadable]) -> Iterator[Query | Unreadable]:
-    """Yield each structure as the collection reads it, or its error."""
+    """Iterate over the standardized structures. An unreadable structure becomes its error."""
     recipe = recipe_of(generation)
     for each in structures:
         try:
@@ -61,10 +61,10 @@ class Queries:
     """A batch of S structures, R of which can be searched for.
 
     Attributes:
-        search: the search index.
-        readable: the R structures.
-        numbers: (R,) int32, the positions of these in the batch.
-        errors: S texts; None for each structure that can be searched for.
+        search: The search index.
+        readable: The R structures that can be searched for.
+        numbers: (R,) int32 positions of these structures in the batch.
+        errors: The error of each of the S structures, None if it can be searched for.
     """
 
     search: Search
@@ -74,7 +74,7 @@ class Queries:
 
     @staticmethod
     def from_structures(search: Search, structures: Iterable[Query | Unreadable]) -> "Queries":
-        """Select the structures that `search` can compare with its items."""
+        """Separate the structures that `search` can compare with its items from errors."""
         readable, numbers, errors = list[Query](), list[int](), list[str | None]()
         for number, each in enumerate(structures):
             error = _comparison_error(search, each) if isinstance(each, Query) else each
@@ -85,11 +85,11 @@ class Queries:
         return Queries(search, readable, np.array(numbers, np.int32), errors)
 
     def parts(self, min_similarity: float | None, limit: int, threads: int) -> Generator[Matches]:
-        """Yield the hits of the readable structures in parts; `Matches.query` is a position in `readable`."""
+        """Iterate over the hits of the readable structures in parts. `Matches.query` is a position in `readable`."""
         return self.search.search_all(self.readable, min_similarity, limit, threads)
 
     def answers(self, parts: Iterable[Matches]) -> "Answers":
-        """Return the hits of all parts by the positions of the structures in the batch."""
+        """Join the hits of all parts. `Matches.query` of the result is the position of a structure in the batch."""
         hits = Matches.concatenate(parts)
         stored = np.full(len(self.errors), -1, np.int32)
         same = self.search.find_identical_all(self.readable, hits)
@@ -102,9 +102,9 @@ class Answers:
     """The hits of a batch of S structures.
 
     Attributes:
-        errors: as `Queries` has them.
-        stored: (S,) int32, the item that each structure is, -1 for none.
-        hits: the hits; `query` is the position of a structure in the batch.
+        errors: The error of each structure, None if it was searched for.
+        stored: (S,) int32 id of the item with this structure, -1 if there is none.
+        hits: The hits. `query` is the position of a structure in the batch.
     """
 
     errors: list[str | None]
@@ -113,16 +113,17 @@ class Answers:
 
     @property
     def ids(self) -> pa.Array:
-        """`stored` with null for none."""
+        """The ids in `stored`, null if there is none."""
         return pa.array(self.stored, mask=self.stored < 0)
 
     @property
     def offsets(self) -> Int32:
-        """The positions at which the hits of each structure begin and end, (S + 1,)."""
+        """The positions in `hits` at which the hits of each structure begin, and the end, (S + 1,) int32."""
         return np.searchsorted(self.hits.query, np.arange(len(self.errors) + 1)).astype(np.int32)
 
 
 def _comparison_error(search: Search, query: Query) -> Unreadable | None:
+    """Return the error of a structure that cannot be compared with items, or None."""
     try:
         search.require_comparable(query)
     except InvalidInput as error:
@@ -131,12 +132,12 @@ def _comparison_error(search: Search, query: Query) -> Unreadable | None:
 
 
 def join_items(errors: pa.Array, hits: Matches, items_of: Callable[[Int32], pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Return a row for each hit and for each unreadable structure, in the order of the structures.
+    """Return one row for each hit and each structure with an error, in the order of the structures.
 
     Args:
-        errors: (S,) the text of each error, null for readable structures.
-        hits: the hits.
-        items_of: reads items by their ids.
+        errors: (S,) texts of the errors, null for structures that were searched for.
+        hits: The hits.
+        items_of: A function that reads items by their ids.
 
     Returns:
         Two tables with the same rows. The first has the columns query int32, error, id int32 and similarity float32.

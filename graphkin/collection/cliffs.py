@@ -16,7 +16,7 @@ from graphkin.store.columns import visible_columns
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
 _IDENTICAL = np.float32(1)
-"""Similarity of identical fingerprints, as stored."""
+"""The stored similarity of items with identical fingerprints."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,13 @@ class Cliffs:
     """Pairs of items in the order of a ranking.
 
     Attributes:
-        a: (C,) int32, the item with the lower id.
-        b: (C,) int32, the other item.
+        a: (C,) int32 ids of the items with the lower id.
+        b: (C,) int32 ids of the other items.
         similarity: (C,) float32.
-        difference: (C,) float64 ≥ 0, of the property.
-        total: the number of all pairs, also of those beyond the limit.
-        identical: the number of pairs with identical fingerprints that differ, whether they are ranked or not.
+        difference: (C,) float64 absolute difference of the property, above 0.
+        total: The number of all pairs, including pairs beyond the limit.
+        identical: The number of pairs with identical fingerprints that differ in the property, even if the ranking
+            excludes them.
     """
 
     a: Int32
@@ -41,11 +42,11 @@ class Cliffs:
 
     @property
     def sali(self) -> Float64:
-        """The structure-activity landscape index, (C,): difference / (1 - similarity); infinite at similarity 1."""
+        """The structure-activity landscape index: difference / (1 - similarity), (C,), infinite at similarity 1."""
         return _sali(self.similarity, self.difference)
 
     def part(self, begin: int, end: int | None = None) -> "Cliffs":
-        """Return the pairs at positions `begin` to `end` - 1, by default to the last."""
+        """Return the pairs at positions `begin` to `end` - 1, by default up to the last."""
         rows = slice(begin, end)
         return replace(
             self,
@@ -57,20 +58,22 @@ class Cliffs:
 
 
 def rank_cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000, among: Int32 | None = None) -> Cliffs:
-    """Rank the pairs of stored neighbors that both have a property and differ in it; return the first `limit`.
+    """Rank pairs of stored neighbors that differ in a property, and return the first `limit` pairs.
 
-    Pairs rank by SALI or by their difference; equals by their difference, then by their ids. Both bounds of similarity
-    are rounded to float32, as stored similarities are.
+    Pairs are ordered by SALI or by difference, descending. Ties are ordered by difference, then by ids. Pairs with an
+    item without a value are left out. Both bounds of similarity are rounded to float32, the precision of stored
+    similarities.
 
     Args:
-        generation: the generation.
-        ranking: the property, the order and the bounds.
-        limit: the most pairs to return.
-        among: (n,) ids of the items whose pairs are ranked; by default all.
+        generation: The generation.
+        ranking: The property, the order and the bounds.
+        limit: The largest number of pairs to return.
+        among: (n,) ids of the items whose pairs are ranked. By default all items.
 
     Raises:
-        InvalidInput: The property does not exist (the message lists those that do) or holds no numbers, a similarity
-            is below the stored threshold, or the largest similarity is below the smallest.
+        InvalidInput: The property is not numeric or does not exist, a bound of similarity is below the stored
+            threshold, or the largest similarity is below the smallest. The error about a property lists all numeric
+            properties.
     """
     require_stored_threshold(generation, ranking.min_similarity)
     smallest, largest = _bounds(generation.manifest.threshold, ranking)
@@ -108,20 +111,21 @@ def _bounds(stored: float, ranking: CliffRanking) -> tuple[float, np.float32]:
     return smallest, largest
 
 
-def _merge(some: Cliffs, others: Cliffs, by: By, limit: int) -> Cliffs:
+def _merge(ranked: Cliffs, others: Cliffs, by: By, limit: int) -> Cliffs:
     """Return the first `limit` pairs of two rankings."""
     a, b, similarity, difference = (
-        np.concatenate([getattr(some, name), getattr(others, name)]) for name in ("a", "b", "similarity", "difference")
+        np.concatenate([getattr(ranked, name), getattr(others, name)])
+        for name in ("a", "b", "similarity", "difference")
     )
     score = _sali(similarity, difference) if by == "sali" else difference
     top = _largest(score, limit)
     order = top[np.lexsort((b[top], a[top], -difference[top], -score[top]))][:limit]
-    counts = some.total + others.total, some.identical + others.identical
+    counts = ranked.total + others.total, ranked.identical + others.identical
     return Cliffs(a[order], b[order], similarity[order], difference[order], *counts)
 
 
 def _largest(score: Float64, limit: int) -> Int64:
-    """Return the positions of the `limit` largest scores, and of all scores that equal the smallest of these."""
+    """Return the positions of the `limit` largest scores, including ties with the smallest of them."""
     if len(score) <= limit:
         return np.arange(len(score))
     return np.flatnonzero(score >= np.partition(score, len(score) - limit)[len(score) - limit])
@@ -134,16 +138,16 @@ def _sali(similarity: Float32, difference: Float64) -> Float64:
 
 
 def cliffs_table(pairs: Cliffs, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
-    """Return a row for each pair: a, b, similarity, difference, sali, and four columns for each end.
+    """Return a table with one row per pair.
 
-    The columns of an end are its structure, names, property and, if the property has censored numbers, its qualifier;
-    their names end with _a and _b.
+    Its columns are a, b, similarity, difference and sali, and for each of the two items its structure, names, property
+    and, if the property has censored numbers, qualifier. The names of the latter end with _a and _b.
 
     Args:
-        pairs: the pairs.
-        manifest: of the generation.
-        property: the ranked property.
-        items_of: reads items by their ids.
+        pairs: The pairs.
+        manifest: The manifest of the generation.
+        property: The ranked property.
+        items_of: A function that reads items by their ids.
     """
     columns = visible_columns(manifest)
     qualifiers = [

@@ -15,15 +15,15 @@ from graphkin.store.columns import visible_columns
 from graphkin.store.records import Int32, Mask
 
 _NAMES = "names"
-_POSSIBLE = {"number": ("min", "max", "equals", "among"), "text": ("equals", "among", "contains")}
-_WRITTEN = {"among": "in"}
+_CONDITIONS_BY_TYPE = {"number": ("min", "max", "equals", "among"), "text": ("equals", "among", "contains")}
+_FIELD_NAMES = {"among": "in"}  # `in` is a keyword in Python
 _COMPARISONS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
     "min": pc.greater_equal,
     "max": pc.less_equal,
     "equals": pc.equal,
     "among": lambda values, among: pc.is_in(values, value_set=among),
     "contains": lambda values, part: pc.match_substring(values, part.as_py()),
-    "begins": lambda values, beginning: pc.starts_with(values, beginning.as_py()),
+    "starts_with": lambda values, prefix: pc.starts_with(values, prefix.as_py()),
 }
 
 
@@ -31,11 +31,11 @@ class _Condition(NamedTuple):
     """A comparison with the values of one stored column.
 
     Attributes:
-        column: the stored column.
-        kind: number, text or names.
-        name: the comparison, a key of `_COMPARISONS`.
-        value: the right side of the comparison.
-        read: converts the stored values first.
+        column: The stored column.
+        kind: The type of the values: number, text or names.
+        name: The comparison, a key of `_COMPARISONS`.
+        value: The right side of the comparison. Texts are in lower case.
+        read: A function that converts stored values to values that can be compared.
     """
 
     column: str
@@ -46,25 +46,26 @@ class _Condition(NamedTuple):
 
 
 def filter_mask(
-    generation: Generation, filters: Sequence[Filter], beginning: str | None = None, ids: Int32 | None = None
+    generation: Generation, filters: Sequence[Filter], name_prefix: str | None = None, ids: Int32 | None = None
 ) -> Mask:
-    """Return which items pass every filter and have a name with this beginning, in any case.
+    """Return a mask of the items that pass every filter and have a name with a prefix.
 
     Args:
-        generation: the generation.
-        filters: the filters.
-        beginning: the beginning of a name.
-        ids: (n,) ids of the items to filter; by default all N.
+        generation: The generation.
+        filters: The filters.
+        name_prefix: The prefix of a name, compared without regard to case. By default names do not matter.
+        ids: (n,) ids of the items to filter. By default all N items.
 
     Returns:
-        (n,) or (N,) bool.
+        A mask, (n,) or (N,) bool.
 
     Raises:
-        InvalidInput: A property does not exist, or it has no such condition; the message lists what is accepted.
+        InvalidInput: A property does not exist, or a condition does not apply to its type. The error lists the
+            accepted properties or conditions.
     """
     conditions = [each for filter in filters for each in _conditions(generation, filter)]
-    if beginning is not None:
-        conditions.append(_Condition(_NAMES, _NAMES, "begins", _lower(beginning)))
+    if name_prefix is not None:
+        conditions.append(_Condition(_NAMES, _NAMES, "starts_with", _lower(name_prefix)))
     mask = np.ones(generation.size if ids is None else len(ids), np.bool_)
     begin = 0
     for batch in generation.scan(ids, [*dict.fromkeys(each.column for each in conditions)]) if conditions else ():
@@ -76,6 +77,7 @@ def filter_mask(
 
 
 def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
+    """Iterate over the conditions of a filter, after a check that they apply to the property."""
     columns = visible_columns(generation.manifest)
     if filter.property != _NAMES and filter.property not in columns:
         expected = f"one of {', '.join([_NAMES, *columns])}"
@@ -83,29 +85,29 @@ def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
     column = columns.get(filter.property)
     kind = _NAMES if column is None else column.kind
     for name, value in filter.conditions().items():
-        _require_possible(filter.property, kind, name, value)
-        compared = _compared(kind, value)
+        _require_applicable(filter.property, kind, name, value)
+        right_side = _right_side(kind, value)
         if column is None:
-            yield _Condition(_NAMES, kind, name, compared)
+            yield _Condition(_NAMES, kind, name, right_side)
         else:
-            yield _Condition(column.stored, kind, name, compared, column.values)
+            yield _Condition(column.stored, kind, name, right_side, column.values)
 
 
-def _require_possible(column: str, kind: str, name: str, value: Any) -> None:
+def _require_applicable(column: str, kind: str, name: str, value: Any) -> None:
     content = "number" if kind == "number" else "text"
     type, values = (str if content == "text" else int | float), value if isinstance(value, list) else [value]
-    if name not in _POSSIBLE[content] or not all(isinstance(each, type) for each in values):
-        possible = ", ".join(_WRITTEN.get(each, each) for each in _POSSIBLE[content])
-        parameter = _WRITTEN.get(name, name)
+    if name not in _CONDITIONS_BY_TYPE[content] or not all(isinstance(each, type) for each in values):
+        possible = ", ".join(_FIELD_NAMES.get(each, each) for each in _CONDITIONS_BY_TYPE[content])
+        parameter = _FIELD_NAMES.get(name, name)
         raise InvalidInput(
-            f"{column} holds {content}s, of which this cannot be asked",
+            f"this condition does not apply to {column}, which holds {content}s",
             given={"property": column, parameter: value if len(values) == 1 else values[:3]},
             expected=f"{content}s, for {possible}",
             hint="numbers are written without quotation marks" if content == "number" else "texts have no order here",
         )
 
 
-def _compared(kind: str, value: Any) -> pa.Scalar | pa.Array:
+def _right_side(kind: str, value: Any) -> pa.Scalar | pa.Array:
     if kind == "number":
         return pa.array(value, pa.float64()) if isinstance(value, list) else pa.scalar(float(value))
     return pc.utf8_lower(pa.array(value, pa.string())) if isinstance(value, list) else _lower(value)

@@ -1,4 +1,4 @@
-"""The similarity of items by the number of edges between them (the paper's figure 4)."""
+"""The similarity of pairs of items by their distance in the similarity graph (figure 4 of the paper)."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from graphkin.store import traverse
 from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float64
 
-_SAMPLE = 50  # items of a hop that are compared with a target
-_BLOCK = 64  # targets that are traversed at once: one bit each
+_SAMPLE = 50  # items at one distance that are compared with a target, at most
+_BLOCK = 64  # targets per traversal: each is one bit of a uint64
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,10 @@ class Hop:
     """Pairs that are exactly `hop` edges apart.
 
     Attributes:
-        hop: the number of edges.
-        pairs: the number of pairs that were compared.
-        mean: the mean of their similarity.
-        deviation: its standard deviation.
+        hop: The distance, in edges.
+        pairs: The number of compared pairs.
+        mean: The mean of their similarities.
+        deviation: The standard deviation of their similarities.
     """
 
     hop: int
@@ -33,17 +33,18 @@ class Hop:
 def similarity_by_hop(
     generation: Generation, search: Search, min_similarity: float | None, targets: int, max_hops: int, seed: int = 0
 ) -> list[Hop]:
-    """Compare random targets with at most 50 random items at each distance, along edges ≥ `min_similarity`.
+    """Compare random targets with at most 50 random items at each distance.
 
-    A distance is exact: the fewest edges between two items. Distances without items are left out.
+    The distance of two items is the number of edges of a shortest path between them. Distances without items are left
+    out.
 
     Args:
-        generation: the generation.
-        search: its search index.
-        min_similarity: the smallest similarity of edges; by default the stored threshold.
-        targets: the number of random targets.
-        max_hops: the largest distance.
-        seed: of the random numbers.
+        generation: The generation.
+        search: The search index of the generation.
+        min_similarity: The lowest similarity of the edges of a path. By default the stored threshold.
+        targets: The number of random targets.
+        max_hops: The largest distance.
+        seed: The seed of the random numbers.
     """
     random = np.random.default_rng(seed)
     graph = generation.graph()
@@ -53,13 +54,13 @@ def similarity_by_hop(
         block = sample[start : start + _BLOCK]
         layers = traverse.layers(graph, block, max_hops, as_float32(min_similarity))
         for bit, target in enumerate(block.tolist()):
-            for layer, of_hop in zip(layers, similarities, strict=True):
+            for layer, hop_similarities in zip(layers, similarities, strict=True):
                 members = np.flatnonzero(layer >> np.uint64(bit) & np.uint64(1))
                 if len(members):
                     others = random.choice(members, min(_SAMPLE, len(members)), replace=False)
-                    of_hop.append(search.similarities(target, others))
+                    hop_similarities.append(search.similarities(target, others))
     return [
         Hop(hop, len(values), float(values.mean()), float(values.std()))
-        for hop, of_hop in enumerate(similarities, 1)
-        if len(values := np.concatenate([np.empty(0), *of_hop]))
+        for hop, hop_similarities in enumerate(similarities, 1)
+        if len(values := np.concatenate([np.empty(0), *hop_similarities]))
     ]

@@ -1,4 +1,4 @@
-"""A map of a whole collection: its spanning forest, laid out in the plane."""
+"""Two-dimensional map of a collection: a layout of its maximum spanning forest."""
 
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,25 +14,25 @@ from graphkin.store.base import Generation
 from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Float32, Float64, Graph, Int32, Int64
 
-_STEPS = 150
-_STEPS_PER_REPORT = 10
+_STEPS = 150  # of the relaxation of a tree
+_STEPS_PER_REPORT = 10  # between calls of `advance`
 _HEAT = 10.0  # edge lengths that an item may move in the first step
-_RIGID = 4  # a tree of at most so many items keeps its rings
+_RIGID = 4  # trees of at most this many items are not relaxed
 _NEAR = 2.0  # items repel each other within this many edge lengths
-_CROWD = 32  # items of a cell that repel others; bounds the time of a step where many leaves hang on one item
-_TOUCHING = 1e-6  # squared edge lengths
+_CROWD = 32  # items of a grid cell that repel others, at most: this bounds the time of a step
+_TOUCHING = 1e-6  # squared edge lengths, below which two items count as being at the same place
 _GAP = 1.5  # edge lengths between trees
 
 
 class Layout(NamedTuple):
-    """The place of every item.
+    """The position of every item.
 
-    Items that the spanning forest joins lie side by side. The largest tree comes first; items without neighbors lie
-    below all trees.
+    Items that an edge of the spanning forest joins lie close to each other. The largest tree comes first. Items without
+    neighbors lie below all trees.
 
     Attributes:
-        x: (N,) float32, from 0 to 1, to the right.
-        y: (N,) float32, from 0 to 1, downward.
+        x: (N,) float32 from 0 to 1, rightward.
+        y: (N,) float32 from 0 to 1, downward.
     """
 
     x: Float32
@@ -42,16 +42,17 @@ class Layout(NamedTuple):
 ROWS = pa.schema(
     [("id", pa.int32()), ("x", pa.float32()), ("y", pa.float32()), ("value", pa.float64()), ("cluster", pa.int32())]
 )
-"""The columns of a map: `value` of a property, `cluster` from 1."""
+"""The columns of a map: `value` is that of a property, and `cluster` is a number from 1."""
 
 
 @dataclass(frozen=True)
 class Map:
-    """A layout, and two columns of its items, None where they were not requested.
+    """A layout with optional values of the items.
 
     Attributes:
-        values: (N,) float64 of a property, NaN where an item lacks it.
-        label: (N,) int32, the cluster of each item, from 0.
+        layout: The positions of the items.
+        values: (N,) float64 values of a property, NaN for items without a value. None if no property was requested.
+        label: (N,) int32 cluster of each item, from 0. None if no clusters were requested.
     """
 
     layout: Layout
@@ -59,7 +60,7 @@ class Map:
     label: Int32 | None
 
     def rows(self, part: slice) -> pa.RecordBatch:
-        """Return consecutive items with the columns of `ROWS`."""
+        """Return the rows of consecutive items, with the columns of `ROWS`."""
         x = self.layout.x[part]
         ids = np.arange(part.start, part.start + len(x), dtype=np.int32)
         value = pa.nulls(len(x), pa.float64()) if self.values is None else pa.array(self.values[part], from_pandas=True)
@@ -68,28 +69,33 @@ class Map:
 
 
 def cached_layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:
-    """Return the map of a generation from the user's cache; compute it if it is missing.
+    """Return the layout of a generation from the cache of the user, or compute it.
 
-    The same generation has the same map.
+    The layout is deterministic.
 
     Args:
-        generation: the generation.
-        advance: is called with the number of items that are placed.
+        generation: The generation.
+        advance: A function that is called with the number of items that have been placed.
     """
 
-    def make() -> Layout:
+    def compute() -> Layout:
         forest = generation.forest()
         return compute_layout(csr.build(forest, generation.size), advance)
 
-    made_by = f"layout {version('graphkin')}"
-    return load_or_compute_index(generation, made_by, Layout, lambda cached: len(cached.x) == generation.size, make)
+    key = f"layout {version('graphkin')}"
+    return load_or_compute_index(generation, key, Layout, lambda cached: len(cached.x) == generation.size, compute)
 
 
 def compute_layout(forest: Graph, advance: Advance) -> Layout:
-    """Place the items of a forest.
+    """Compute the positions of the items of a forest.
 
-    Each tree starts as rings around its center. Fruchterman and Reingold's forces (1991) relax it, without the forces
-    between distant items, as they propose. Then the trees are arranged in rows.
+    The items of a tree start on rings around its center. The force-directed algorithm of Fruchterman and Reingold
+    (1991) then relaxes the tree, in the variant that ignores repulsion between distant items. Finally, the trees are
+    arranged in rows.
+
+    Args:
+        forest: The spanning forest.
+        advance: A function that is called with the number of items that have been placed.
     """
     order, parent, starts = _order_trees(forest.indptr, forest.indices)
     x, y = _place_on_rings(parent, starts)
@@ -113,8 +119,9 @@ def _order_trees(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
     """Order the items of a forest: the largest tree first, each tree breadth first from its center.
 
     Returns:
-        order (N,): the items. parent (N,): the position in `order` of each item's parent; of a center its own.
-        starts (T + 1,): the position at which each of T trees starts, and N.
+        order: (N,) items.
+        parent: (N,) position in `order` of the parent of each item of `order`. A center is its own parent.
+        starts: (T + 1,) positions in `order` at which the T trees start, and N.
     """
     nodes = len(indptr) - 1
     order, parent = np.empty(nodes, np.int32), np.full(nodes, -1, np.int32)
@@ -149,7 +156,11 @@ def _order_trees(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
 
 @kernel
 def _walk_tree(root: int, indptr: Int64, indices: Int32, order: Int32, parent: Int32, begin: int) -> int:
-    """Write a tree into `order` and `parent`, breadth first from position `begin`. Return the position after it."""
+    """Write a tree, breadth first, into `order` from position `begin`, and its parents into `parent`.
+
+    Returns:
+        The position in `order` after the tree.
+    """
     order[begin], parent[root], end = root, root, begin + 1
     place = begin
     while place < end:
@@ -166,9 +177,9 @@ def _walk_tree(root: int, indptr: Int64, indices: Int32, order: Int32, parent: I
 
 @kernel
 def _place_on_rings(parent: Int32, starts: Int64) -> tuple[Float64, Float64]:
-    """Place each tree around the origin: one ring for each distance from its center, one sector for each branch.
+    """Place each tree around the origin: one ring per distance from its center, and one sector per branch.
 
-    A ring is long enough for its items; the width of a sector is proportional to its items.
+    The circumference of a ring grows with its number of items, and the width of a sector with that of its branch.
     """
     nodes = len(parent)
     size = np.ones(nodes)
@@ -196,7 +207,7 @@ def _place_on_rings(parent: Int32, starts: Int64) -> tuple[Float64, Float64]:
 
 @kernel
 def _relax(x: Float64, y: Float64, parent: Int32, heat: float, first: int, last: int) -> None:
-    """Move the items of one tree in place, in steps `first` to `last` - 1."""
+    """Move the items of one tree in place, by the steps `first` to `last` - 1 of the relaxation."""
     nodes = len(x)
     push_x, push_y = np.empty(nodes), np.empty(nodes)
     for step in range(first, last):
@@ -220,7 +231,10 @@ def _relax(x: Float64, y: Float64, parent: Int32, heat: float, first: int, last:
 
 @kernel
 def _repel(x: Float64, y: Float64, push_x: Float64, push_y: Float64) -> None:
-    """Write the repulsion of near items, 1 / distance, into `push_x` and `push_y`. A grid finds near items."""
+    """Write the repulsion between near items, 1 / distance, into `push_x` and `push_y`.
+
+    A grid with cells of width `_NEAR` limits the search for near items.
+    """
     nodes, left, low = len(x), x.min(), y.min()
     columns, rows = int((x.max() - left) / _NEAR) + 1, int((y.max() - low) / _NEAR) + 1
     head, following = np.full(columns * rows, -1, np.int32), np.empty(nodes, np.int32)
@@ -245,7 +259,7 @@ def _repel(x: Float64, y: Float64, push_x: Float64, push_y: Float64) -> None:
 
 @inline_kernel
 def _push(across: float, up: float, node: int) -> tuple[float, float]:
-    """Return the force of an item on another at this distance."""
+    """Return the force that an item exerts on another one at the offset (`across`, `up`)."""
     squared = across * across + up * up
     if squared >= _NEAR * _NEAR:
         return 0.0, 0.0
@@ -256,7 +270,7 @@ def _push(across: float, up: float, node: int) -> tuple[float, float]:
 
 @kernel
 def _arrange_in_rows(x: Float64, y: Float64, starts: Int64) -> None:
-    """Move trees in place into rows, the largest first; the rows together are about a square."""
+    """Arrange trees in rows, in place, the largest first. Together the rows form approximately a square."""
     area = 0.0
     for tree in range(len(starts) - 1):
         own_x, own_y = x[starts[tree] : starts[tree + 1]], y[starts[tree] : starts[tree + 1]]

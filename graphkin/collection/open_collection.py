@@ -1,4 +1,4 @@
-"""One open generation, and one method for each question about it."""
+"""An open generation with one method for each operation."""
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -64,14 +64,19 @@ from graphkin.store.sampling.rows import negatives_rows
 
 T = TypeVar("T")
 
-_COMPONENTS = 4  # thresholds whose components are remembered: 12 bytes an item each
-_RANKINGS = 8  # rankings of cliffs that are remembered: 20 bytes a pair
-_NEGATIVES = 2**20  # ids of a block of negatives
+_COMPONENTS = 4  # thresholds whose components are cached: 12 bytes per item for each
+_RANKINGS = 8  # rankings of cliffs that are cached: 20 bytes per pair
+_NEGATIVES = 2**20  # negatives in one block
 
 
 class SearchResult(NamedTuple):
-    """The query structure as the collection reads it, the id of the item that it is (None if it is not stored), and
-    its hits."""
+    """The result of a search.
+
+    Attributes:
+        query: The query structure, standardized by the recipe of the collection.
+        id: The id of the item with this structure, or None.
+        hits: The hits.
+    """
 
     query: Query
     id: int | None
@@ -79,13 +84,14 @@ class SearchResult(NamedTuple):
 
 
 class OpenCollection:
-    """One open generation. Each method answers one question, posed as the request model of the REST API.
+    """One open generation. Each method performs one operation of the REST API and takes the model of its request.
 
-    Results that several questions need are computed once and remembered. Safe to share between threads.
+    Results that several operations need are cached. Threads may share an open collection.
 
     Args:
-        generation: the generation, which the caller closes.
-        open_ports: returns the ports that do the expensive parts; `graphkin.collection.ports.local_ports` by default.
+        generation: The generation, which the caller closes.
+        open_ports: A function that returns the implementations of the expensive parts. The default,
+            `graphkin.collection.ports.local_ports`, performs them in this process.
     """
 
     def __init__(
@@ -101,7 +107,7 @@ class OpenCollection:
 
     @property
     def index(self) -> Search:
-        """The search index. Raises `Conflict` for a collection that cannot be searched."""
+        """The search index. Raises `Conflict` if the collection cannot be searched."""
         return self._singleton("index", lambda: kind_of(self.generation).search(self.generation))
 
     @property
@@ -109,16 +115,17 @@ class OpenCollection:
         """The sampler of positives and negatives."""
         return self._singleton("sampler", self._ports.sampler)
 
-    def measured(self, measure: Measure | None) -> Search:
-        """Return the search index, by another measure than the collection's own if one is named."""
+    def index_for(self, measure: Measure | None) -> Search:
+        """Return the search index for a similarity measure, by default the measure of the collection."""
         return self.index if measure is None else self.index.with_measure(measure)
 
     # Items and structures
 
     def read(self, request: StructureFields) -> Query:
-        """Return a structure as the collection reads it.
+        """Return a structure, standardized by the recipe of the collection.
 
-        Raises `InvalidInput` for one that cannot be read; its hint names an item of this name, if there is one.
+        Raises:
+            InvalidInput: The structure cannot be read. If its text is the name of an item, the hint says so.
         """
         try:
             return self._ports.reader.read(structure_text(request))
@@ -127,15 +134,17 @@ class OpenCollection:
             raise
 
     def structure(self, request: StructureFields) -> tuple[Query, int | None]:
-        """Return a structure as the collection reads it, and the id of the item that it is, None if there is none."""
+        """Return a standardized structure, and the id of the item with this structure or None."""
         query = self.read(request)
         ids = self.generation.find("smiles", query.text, limit=1)
         return query, ids[0] if ids else None
 
     def item_id(self, id: int | None = None, smiles: str | None = None, name: str | None = None) -> int:
-        """Return the id of an item that is named in exactly one way.
+        """Return the id of an item from exactly one of its id, SMILES and name.
 
-        Raises `NotFound`, which suggests similar names, and `InvalidInput` for a name that several items share.
+        Raises:
+            NotFound: There is no such item. The hint suggests similar names.
+            InvalidInput: Several items share the name, or not exactly one identifier is present.
         """
         require_one_identifier(id, smiles, name)
         if id is not None:
@@ -146,10 +155,10 @@ class OpenCollection:
             return require_single_id(self.generation.find("smiles", structure), collection, smiles=smiles)
         ids = self.generation.ids_by_name(name or "")
         similar_names = [] if ids else self.generation.similar_names(name or "")
-        return require_single_id(ids, collection, name=name, like=similar_names)
+        return require_single_id(ids, collection, name=name, similar_names=similar_names)
 
     def item_ids(self, request: ItemsQuery, start: int, limit: int) -> list[int]:
-        """Return the first `limit` ids ≥ `start` of all items, or of those with one SMILES, name or InChIKey."""
+        """Return the first `limit` ids ≥ `start` of all items, or of items with a SMILES, name or InChIKey."""
         if request.smiles is not None:
             structure = self.read(StructureFields(smiles=request.smiles)).text
             return self.generation.find("smiles", structure, start - 1, limit)
@@ -160,15 +169,15 @@ class OpenCollection:
         return [*range(start, min(start + limit, self.generation.size))]
 
     def items(self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
-        """Return some columns, by default all, of the items `start` to `stop` - 1, as exports have them."""
+        """Return columns, by default all, of the items `start` to `stop` - 1, in the form of an export."""
         return read_items(self.generation, columns=columns, start=start, stop=stop)
 
     def items_of(self, ids: Int32 | Int64) -> pa.Table:
-        """Return all columns of some items, in the order of `ids`, as exports have them."""
+        """Return all columns of some items, in the order of `ids` and in the form of an export."""
         return read_items(self.generation, require_ids(ids, self.generation.size))
 
     def rejections(self, start: int = 0) -> Iterator[pa.RecordBatch]:
-        """Yield the rejected records of the input, in its order, but for the first `start`."""
+        """Iterate over the rejected records in input order, without the first `start` of them."""
         return self.generation.rejections(start)
 
     # Similar items
@@ -182,27 +191,27 @@ class OpenCollection:
         offset: int = 0,
         limit: int | None = None,
     ) -> Neighbors:
-        """Return the stored neighbors of an item that pass all filters and have a substructure, most similar first."""
+        """Return the stored neighbors of an item that meet all conditions, most similar first."""
         require_stored_threshold(self.generation, min_similarity)
         matches = self._matches(substructure, lambda: self.generation.neighbors(id, min_similarity).ids)
         return self._selector.neighbors(id, min_similarity, offset, limit, filters, matches)
 
     def search(self, request: SearchFields, limit: int, query: Query | None = None) -> SearchResult:
-        """Return the most similar of the items that pass.
+        """Return the most similar items that meet the conditions of a request.
 
         Args:
-            request: the structure and the conditions.
-            limit: the most hits.
-            query: the structure of the request if it was read before.
+            request: The query structure and the conditions.
+            limit: The largest number of hits.
+            query: The query structure, if the caller has read it before.
         """
         query, filters = query or self.read(request), request.filters or ()
         matches = self._matches(request.substructure, lambda: self._selector.select(filters).ids)
-        index = self.measured(request.measure)
+        index = self.index_for(request.measure)
         hits = self._selector.hits(index, query, request.min_similarity, limit, filters, matches)
         return SearchResult(query, index.find_identical(query), hits)
 
     def search_batch(self, request: SearchBatchBody) -> Answers:
-        """Return the hits of each structure, or why it could not be read."""
+        """Return the hits of each structure, or the error of an unreadable one."""
         structures = structure_texts(self.generation, request.structures)
         return self.search_each(structures, request.min_similarity, request.limit)
 
@@ -213,8 +222,8 @@ class OpenCollection:
         limit: int,
         measure: Measure | None = None,
     ) -> Answers:
-        """Return what `search_batch` returns, for structures written as the arguments of `read_structure`."""
-        queries = Queries.from_structures(self.measured(measure), self._ports.reader.read_each(structures))
+        """Search like `search_batch`, for structures as keyword arguments of `read_structure`."""
+        queries = Queries.from_structures(self.index_for(measure), self._ports.reader.read_each(structures))
         parts = list[Matches]()
         with (
             self._ports.stage("search", None, "structures") as advance,
@@ -226,13 +235,13 @@ class OpenCollection:
         return queries.answers(parts)
 
     def query(self, request: QueryFields) -> Selection:
-        """Return the items that pass, in the order of the request."""
+        """Return the items that match a query, in the order of the request."""
         source, filters = self._source(request), request.filters or ()
         select = partial(self._selector.select, filters, request.name, source)
         return select(request.sort, self._matches(request.substructure, lambda: select().ids))
 
     def comparison(self, request: QueryFields) -> Comparison | None:
-        """Return the structure that exported items of a query are compared with, if it has one."""
+        """Return the comparison of exported items with the structure of a query, or None if it has no structure."""
         near = self._near(request)
         if near is None:
             return None
@@ -242,13 +251,17 @@ class OpenCollection:
         )
 
     def pick(self, request: PickFields, count: int) -> DiverseSubset:
-        """Return a diverse subset of `count` items, or of fewer by `sphere`."""
+        """Return a diverse subset of `count` items. `sphere` may return fewer.
+
+        Raises:
+            InvalidInput: The pick would take more comparisons than `Ports.max_comparisons`.
+        """
         among = None if request.source is None else self.query(request.source).ids
         size = self.generation.size if among is None else len(among)
         most = self._ports.max_comparisons
         if most is not None and count * size > most:
             raise InvalidInput(
-                "to pick so many of so many takes too long here",
+                "picking this many items takes too long on this server",
                 given=f"{count:,} of {size:,}",
                 expected=f"count x items at most {most:,}",
                 hint="pick fewer, or from fewer; `graphkin pick` has no such bound",
@@ -258,7 +271,7 @@ class OpenCollection:
             return DiverseSubset.from_picks(picks, count, size, advance)
 
     def cliffs(self, request: CliffRanking, limit: int, among: QueryFields | None = None) -> Cliffs:
-        """Return the first `limit` activity cliffs, of the items that a query finds."""
+        """Return the first `limit` activity cliffs among all items, or among the items that match a query."""
         ranking = request.model_dump_json(include=set(CliffRanking.model_fields))
         key = (ranking, limit, among and among.model_dump_json())
 
@@ -270,19 +283,19 @@ class OpenCollection:
     # Clusters and the map
 
     def clusters(self, request: ClusteringFields) -> Clustering:
-        """Return all items in clusters, computed once on a machine."""
+        """Return the clusters of all items. They are cached on disk."""
         threshold, largest = resolve_threshold(self.generation, request.method, request.threshold)
         clusters = self._ports.builder.clusters(request.method, threshold)
         return Clustering(request.method, threshold, largest, clusters)
 
     def mcs(self, number: int, clustering: Clustering) -> ClusterMcs:
-        """Return the largest substructure that the members of a cluster, counted from 1, share."""
+        """Return the maximum common substructure of a cluster. `number` is that of the cluster, from 1."""
         members = compared_members(self.generation, clustering.clusters, number - 1)
         substructure = self._ports.builder.find_mcs([*self.generation.structures(members)])
         return ClusterMcs(number, len(clustering.clusters.members(number - 1)), len(members), substructure)
 
     def map(self, request: MapQuery) -> Map:
-        """Return the map of the collection, computed once on a machine, with a property and clusters if named."""
+        """Return the map of the collection, with the requested property and clusters. The layout is cached on disk."""
         values = None if request.property is None else numeric_property(self.generation, request.property)
         clustering = request.clustering()
         label = None if clustering is None else self.clusters(clustering).clusters.label
@@ -291,7 +304,7 @@ class OpenCollection:
     # The similarity graph
 
     def edges(self, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
-        """Return the stored edges whose source is `start` to `stop` - 1, by source, then target."""
+        """Return the stored edges with a source from `start` to `stop` - 1, ordered by source, then target."""
         require_stored_threshold(self.generation, min_similarity)
         return read_edges(self.generation, min_similarity, start, stop)
 
@@ -314,7 +327,7 @@ class OpenCollection:
         return self.generation.path(request.source, request.target, request.max_hops, request.min_similarity)
 
     def hops(self, request: HopsQuery) -> list[Hop]:
-        """Return the similarity of items that are so many edges apart (the paper's figure 4)."""
+        """Return the similarity of pairs of items by their distance in edges (figure 4 of the paper)."""
         index = self.index
         require_stored_threshold(self.generation, request.min_similarity)
         bounds = request.targets, request.max_hops, request.seed
@@ -323,15 +336,15 @@ class OpenCollection:
     # Samples
 
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
-        """Return the positive sets of anchors, in their order."""
+        """Return the positive sets of anchors, in the order of the anchors."""
         return self.sampler.positives(anchors, policy, seed, epoch)
 
     def explain_positives(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
-        """Return the positives of one anchor, each with the reason why it is one."""
+        """Return the positives of one anchor, each with the reason for its selection."""
         return self.sampler.explain(anchor, policy, seed, epoch)
 
     def negatives(self, request: NegativesQuery) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of shared negatives, in blocks."""
+        """Iterate over the batches of shared negatives, many batches per record batch."""
         sampler, end = self.sampler, request.first + request.batches
         step = max(1, _NEGATIVES // request.count)
         for first in range(request.first, end, step):
@@ -339,7 +352,7 @@ class OpenCollection:
             yield negatives_rows(first, ids)
 
     def _source(self, request: QueryFields) -> ItemSource | None:
-        """Return the items that a query selects from, None for all."""
+        """Return the source of a query, or None for all items."""
         if request.neighbors_of is not None:
             id, min_similarity = request.neighbors_of.id, request.neighbors_of.min_similarity
             require_stored_threshold(self.generation, min_similarity)
@@ -371,7 +384,7 @@ class OpenCollection:
             return cast("T", self._singletons[name])
 
     def _cached(self, cache: LRUCache[Hashable, T], key: Hashable, compute: Callable[[], T]) -> T:
-        """Return a cached value. Two threads that compute the same value at once keep either."""
+        """Return a value from a cache, or compute it. Threads may compute the same value at the same time."""
         with self._lock:
             value = cache.get(key)
         if value is None:

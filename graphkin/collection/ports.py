@@ -1,4 +1,7 @@
-"""The expensive parts of a question, which a program does itself and a server leaves to worker processes."""
+"""Ports for the expensive parts of an operation.
+
+The Python library performs them in its own process, and the server in worker processes.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -25,50 +28,50 @@ from graphkin.store.transfer import Stage, no_progress
 
 
 class StructureReader(Protocol):
-    """Reads structures as the recipe of one generation says."""
+    """A reader that standardizes structures by the recipe of one generation."""
 
     def read(self, structure: StructureText) -> Query:
-        """Return the structure. Raises as `read_structure` does."""
+        """Return the standardized structure. Raises the same errors as `read_structure`."""
 
     def read_each(self, structures: Iterable[StructureText | Unreadable]) -> Iterable[Query | Unreadable]:
-        """Yield each structure, or why it could not be read."""
+        """Iterate over the standardized structures. An unreadable one becomes its error."""
 
 
 class SubstructureMatcher(Protocol):
-    """Finds the items of one generation that have a substructure."""
+    """A matcher that finds the items of one generation that contain a substructure."""
 
     def match(self, substructure: str | Substructure, select: Callable[[], Int32]) -> SubstructureMatches:
-        """Return the matches, which are known at least for the items that `select` returns.
+        """Match at least the items whose ids `select` returns.
 
-        Raises as `select` and `Kind.pattern` do.
+        Raises the same errors as `select` and `Kind.pattern`.
         """
 
 
 class Builder(Protocol):
-    """Computes whatever takes long and is kept for the next request."""
+    """A builder of expensive results that are cached for later requests."""
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
-        """Return all items in clusters, at a threshold from `resolve_threshold`."""
+        """Return the clusters of all items. `threshold` is a result of `resolve_threshold`."""
 
     def layout(self) -> Layout:
-        """Return the map of the collection."""
+        """Return the layout of the map of the collection."""
 
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
-        """Return the largest substructure that molecules share."""
+        """Return the maximum common substructure of molecules."""
 
 
 @dataclass(frozen=True)
 class Ports:
-    """How the expensive parts of the questions about one generation are done.
+    """Implementations of the expensive parts of operations on one generation.
 
     Attributes:
-        reader: reads query structures.
-        matcher: matches substructures.
-        builder: computes clusters, maps and common substructures.
-        sampler: opens the sampler of positives and negatives.
-        threads: threads of a search for many structures.
-        stage: reports the progress of a pick or of a search for many structures, and may stop it by raising.
-        max_comparisons: the most comparisons of one pick; None means any number.
+        reader: The reader of query structures.
+        matcher: The matcher of substructures.
+        builder: The builder of clusters, maps and maximum common substructures.
+        sampler: A function that opens the sampler of positives and negatives.
+        threads: The number of threads of a batch search.
+        stage: A reporter of the progress of picks and batch searches. It may stop them by raising an error.
+        max_comparisons: The largest number of comparisons of one pick. None means any number.
     """
 
     reader: StructureReader
@@ -83,13 +86,14 @@ class Ports:
 def local_ports(
     generation: Generation, selector: Selector, threads: int | None = None, stage: Stage = no_progress
 ) -> Ports:
-    """Return ports that do everything in this process.
+    """Return ports that perform everything in this process.
 
     Args:
-        generation: the generation that the questions are about.
-        selector: remembers the matches of substructures.
-        threads: of searches and of matching substructures, and processes of clusters; by default one for each core.
-        stage: reports the progress of questions that take long.
+        generation: The generation.
+        selector: The selector that records the matches of substructures.
+        threads: The number of threads of searches and substructure matching, and of processes of scaffold clusters. By
+            default one per core.
+        stage: A reporter of the progress of long operations.
     """
     workers = threads or os.cpu_count() or 1
     return Ports(

@@ -1,4 +1,7 @@
-"""The items of a generation that a query selects, in its order. They never change, so they are cached."""
+"""Selection of the items that match a query, in its order.
+
+A generation never changes, so selections are cached.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -25,14 +28,14 @@ from graphkin.store.columns import VisibleColumn, visible_columns
 from graphkin.store.records import Float32, Int32, Mask
 from graphkin.store.sampling.base import require_ids
 
-_CACHE = 64 * 2**20  # bytes of a cache, at least
-_BYTES_PER_ITEM = 16  # a larger cache for a large generation, so that it holds whole orders
+_CACHE = 64 * 2**20  # bytes, the smallest size of a cache
+_BYTES_PER_ITEM = 16  # of a cache, so that the cache of a large generation holds several orders of all items
 
 SIMILARITY = "similarity"
-"""The name of the order by similarity."""
+"""The value of `Sort.by` that orders items by similarity."""
 
 DEGREE = "degree"
-"""The name of the order by the number of stored neighbors, unless a property has this name."""
+"""The value of `Sort.by` that orders items by the number of stored neighbors, unless a property has this name."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,14 @@ class Selection:
 
     Attributes:
         ids: (n,) int32.
-        similarity: (n,) float32, to the structure of the query; None if the query has none.
+        similarity: (n,) float32 similarity to the structure of the query, or None if the query has no structure.
     """
 
     ids: Int32
     similarity: Float32 | None = None
 
     def first(self, limit: int | None) -> "Selection":
-        """Return the first `limit` items, all of them for None."""
+        """Return the first `limit` items, or all items for None."""
         return Selection(self.ids[:limit], None if self.similarity is None else self.similarity[:limit])
 
     def where(self, mask: Mask) -> "Selection":
@@ -61,11 +64,11 @@ class Selection:
 
 
 class ItemSource(Protocol):
-    """The items that a query selects from, and their own order."""
+    """The items to which a query applies its conditions, and their own order."""
 
     @property
     def key(self) -> list[Any]:
-        """The values that distinguish it from other sources."""
+        """The values that distinguish this source from others, for the cache."""
 
     def items(self, generation: Generation) -> Selection:
         """Return all items of the source."""
@@ -76,11 +79,11 @@ class SimilarItems:
     """The items that are similar to a structure, most similar first.
 
     Attributes:
-        search: returns the search index by the collection's own measure.
-        query: the structure.
-        min_similarity: the smallest similarity; None selects all items.
-        measure: another measure than the collection's own.
-        itself: whether the item that is this structure belongs to the source.
+        search: A function that returns the search index with the measure of the collection.
+        query: The structure.
+        min_similarity: The lowest similarity. None selects all items.
+        measure: A measure to use instead of that of the collection.
+        itself: Whether the source includes the item whose structure is identical to the query.
     """
 
     search: Callable[[], Search]
@@ -94,11 +97,11 @@ class SimilarItems:
         arrays = [each.tobytes() for each in self.query.arrays]
         return ["near", self.query.text, arrays, self.min_similarity, self.measure, self.itself]
 
-    def items(self, generation: Generation) -> Selection:  # noqa: ARG002 - the search is of it
+    def items(self, generation: Generation) -> Selection:  # noqa: ARG002 - `search` has the generation
         search = self.search() if self.measure is None else self.search().with_measure(self.measure)
         hits = search.search(self.query, self.min_similarity, sys.maxsize)
-        own = None if self.itself else search.find_identical(self.query)
-        selection = slice(None) if own is None else hits.ids != own
+        identical = None if self.itself else search.find_identical(self.query)
+        selection = slice(None) if identical is None else hits.ids != identical
         return Selection(hits.ids[selection], hits.similarity[selection])
 
 
@@ -120,18 +123,18 @@ class NeighborItems:
 
 @dataclass(frozen=True)
 class GroupItems:
-    """The items of a group, in its order; `key` distinguishes it from other groups."""
+    """The items of a group, such as a cluster, in the order of the group. `key` distinguishes the group from others."""
 
     key: list[Any]
     ids: Int32
 
-    def items(self, generation: Generation) -> Selection:  # noqa: ARG002 - the group is of its items
+    def items(self, generation: Generation) -> Selection:  # noqa: ARG002 - the ids are known
         return Selection(self.ids)
 
 
 @dataclass(frozen=True)
 class ListedItems:
-    """The items with these ids, in this order, each once. Raises `NotFound` naming an id that no item has."""
+    """Items by their ids, in the order of the ids. A repeated id selects its item once."""
 
     ids: tuple[int, ...]
 
@@ -144,7 +147,7 @@ class ListedItems:
 
 
 class Selector:
-    """Selects items of one generation, and caches what it selects. Safe to share between threads."""
+    """A cached selection of items of one generation. Threads may share a selector."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
@@ -153,11 +156,11 @@ class Selector:
         self._cache: LRUCache[bytes, Any] = LRUCache(size, getsizeof=lambda value: value.nbytes)
 
     def filter_mask(self, filters: Sequence[Filter], name: str | None = None) -> Mask:
-        """Return (N,) which items pass, as `filters.filter_mask` does. Raises as it does."""
+        """Return the mask of `filters.filter_mask` for all items, (N,) bool. Raises the same errors."""
         return self._cached([_key(filters), name], lambda: filter_mask(self._generation, filters, name))
 
     def matches(self, pattern: Pattern) -> SubstructureMatches:
-        """Return the matches of a substructure, as far as they are known."""
+        """Return the object that records the matches of a substructure."""
         return self._cached(
             [pattern.notation, pattern.text], lambda: SubstructureMatches(pattern, self._generation.size)
         )
@@ -173,14 +176,16 @@ class Selector:
         """Return the items of a source that pass all conditions, in order.
 
         Args:
-            filters: the filters that items pass.
-            name: the beginning of a name.
-            source: the items to select from; by default all.
-            sort: the order; by default that of the source, else by id. Ties are in order of id.
-            matches: the matches of a substructure, known for all items that pass the other conditions.
+            filters: The filters that items must pass.
+            name: The prefix of a name that items must have.
+            source: The items to select from. By default all items.
+            sort: The order. By default that of the source, or by id without a source. Ties are ordered by id.
+            matches: The matches of a substructure that items must contain. All items that meet the other conditions
+                have been matched.
 
         Raises:
-            InvalidInput: A property or the column of `sort` does not exist; the message lists those that do.
+            InvalidInput: A property or the column of `sort` does not exist. The error lists the existing ones.
+            NotFound: An id of the source does not exist.
         """
         conditions = [_key(filters), name, source and source.key]
 
@@ -206,7 +211,7 @@ class Selector:
         filters: Sequence[Filter] = (),
         matches: SubstructureMatches | None = None,
     ) -> Hits:
-        """Return the hits of a search among the items that pass filters and have a substructure, as in `select`."""
+        """Return the most similar of the items that pass all filters and contain a substructure, as in `select`."""
         if not filters and matches is None:
             return search.search(query, min_similarity, limit)
         return search.search_among(self.select(filters, matches=matches).ids, query, min_similarity, limit)
@@ -220,9 +225,9 @@ class Selector:
         filters: Sequence[Filter] = (),
         matches: SubstructureMatches | None = None,
     ) -> Neighbors:
-        """Return the stored neighbors of an item that pass filters and have a substructure.
+        """Return the stored neighbors of an item that pass all filters and contain a substructure.
 
-        `matches` is known for all neighbors of the item.
+        All neighbors have been matched if `matches` is present.
         """
         if not filters and matches is None:
             return self._generation.neighbors(id, min_similarity, offset, limit)
@@ -254,20 +259,20 @@ class Selector:
         if sort.by == SIMILARITY and similarity is not None:
             values = similarity.astype(np.float64)
         else:
-            values = self._sort_values(ids, sort.by, compared=similarity is not None)
-        lacking = np.isnan(values)
-        order = np.lexsort((-values if sort.descending else values, lacking))  # stable
+            values = self._sort_values(ids, sort.by, has_similarity=similarity is not None)
+        is_missing = np.isnan(values)
+        order = np.lexsort((-values if sort.descending else values, is_missing))  # stable
         return Selection(ids[order], None if similarity is None else similarity[order])
 
-    def _sort_values(self, ids: Int32, by: str, *, compared: bool) -> NDArray[np.float64]:
-        """Return (n,) numbers in the order of the values of a column; NaN for an item that has no value."""
+    def _sort_values(self, ids: Int32, by: str, *, has_similarity: bool) -> NDArray[np.float64]:
+        """Return numbers with the same order as the values of a column, (n,), NaN for items without a value."""
         manifest = self._generation.manifest
         properties = visible_columns(manifest)
         inchikey = ["inchikey"] if manifest.recipe.get("inchikey") else []
         columns = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties]
         if by not in columns:
-            expected = f"one of {', '.join([*columns, *([SIMILARITY] if compared else [])])}"
-            raise InvalidInput("items have no such column to be sorted by", given=by, expected=expected)
+            expected = f"one of {', '.join([*columns, *([SIMILARITY] if has_similarity else [])])}"
+            raise InvalidInput("items have no such column to sort by", given=by, expected=expected)
         if by == "id":
             return ids.astype(np.float64)
         if by == DEGREE and DEGREE not in properties:
@@ -280,7 +285,7 @@ class Selector:
         return np.where(column.is_null().to_numpy(), np.nan, ranks.to_numpy())
 
     def _column(self, ids: Int32, name: str, property: VisibleColumn | None) -> pa.ChunkedArray:
-        """Return the values of items, whose ids ascend, in a property or another column; of names the first."""
+        """Return the values of a property or column for ascending ids. The value of `names` is the first name."""
         parts, begin = [], 0
         stored, read = (name, _single) if property is None else (property.stored, property.values)
         for batch in self._generation.columns([stored]):
@@ -295,6 +300,7 @@ def _key(filters: Sequence[Filter]) -> list[str]:
 
 
 def _single(column: pa.Array) -> pa.Array:
+    """Return one value per row: the first element of lists, null for empty lists."""
     if not pa.types.is_list(column.type):
         return column
     lengths = np.asarray(pc.list_value_length(column))

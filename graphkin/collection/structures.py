@@ -1,4 +1,4 @@
-"""Query structures, read exactly as the collection's recipe reads its records."""
+"""Query structures, standardized by the recipe of the collection, and the identifiers of items."""
 
 import json
 from collections.abc import Sequence
@@ -14,17 +14,18 @@ from graphkin.store.base import Generation
 
 
 def read_structure(recipe: Recipe, **structure: str | None) -> Query:
-    """Read a structure that is written in exactly one way.
+    """Read a structure in exactly one notation.
 
     Args:
-        recipe: of the collection.
-        **structure: one text by the name of its notation. Molecules: smiles, inchi (10 kB each) or molblock (1 MB), of
-            at most 1,000 atoms. Graphs: graph, as JSON. Collections with fingerprints: fingerprint, in hexadecimal.
-            Every kind: structure, which is the first notation of the kind.
+        recipe: The recipe of the collection.
+        **structure: The text of the structure, by the name of its notation. Other notations may be None. Molecules of
+            at most 1,000 atoms: smiles or inchi (10 kB each) or molblock (1 MB). Graphs: graph, as JSON. Collections
+            with fingerprints: fingerprint, in hexadecimal. Every kind: structure, which stands for the main notation of
+            the kind.
 
     Raises:
-        InvalidInput: The structure cannot be read, or it is not written in exactly one way.
-        Conflict: Items of this kind have no such notation.
+        InvalidInput: The structure cannot be read, or does not have exactly one notation.
+        Conflict: The kind of the collection does not support the notation.
     """
     kind = kind_of_recipe(recipe)
     texts = [(text, writing) for writing, text in structure.items() if text is not None]
@@ -47,7 +48,7 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
 
 
 def add_name_hint(generation: Generation, error: InvalidInput) -> None:
-    """Add to an error about an unreadable structure the item that has this text as its name, if there is one."""
+    """Add a hint to the error of an unreadable structure if its text is the name of an item."""
     name = error.given
     if not isinstance(name, str) or not name.strip():
         return
@@ -62,18 +63,19 @@ def add_name_hint(generation: Generation, error: InvalidInput) -> None:
 
 
 def structure_text(request: StructureFields) -> dict[str, str]:
-    """Return the structure of a request as the arguments of `read_structure`."""
+    """Return the keyword arguments of `read_structure` for the structure of a request."""
     graph = None if request.graph is None else request.graph.model_dump_json(exclude_none=True)
     vector = None if request.vector is None else json.dumps(request.vector)
-    texts = {way: getattr(request, way) for way in ("smiles", "inchi", "molblock", "fingerprint", "structure")}
-    return {way: text for way, text in {**texts, "graph": graph, "vector": vector}.items() if text is not None}
+    notations = ("smiles", "inchi", "molblock", "fingerprint", "structure")
+    texts = {**{notation: getattr(request, notation) for notation in notations}, "graph": graph, "vector": vector}
+    return {notation: text for notation, text in texts.items() if text is not None}
 
 
 def pattern_arguments(substructure: str | Substructure) -> tuple[str, str]:
-    """Return the text of a substructure and its notation: the arguments of `Kind.pattern`."""
+    """Return the text and the notation of a substructure, which are the arguments of `Kind.pattern`."""
     if isinstance(substructure, str):
         return substructure, "smarts"
-    ((writing, text),) = substructure.ways().items()
+    ((writing, text),) = substructure.by_notation().items()
     return text, writing
 
 
@@ -83,17 +85,24 @@ def require_single_id(
     *,
     smiles: str | None = None,
     name: str | None = None,
-    like: Sequence[str] = (),
+    similar_names: Sequence[str] = (),
 ) -> int:
-    """Return the only id of `ids`.
+    """Return the id of the only item that a request can mean.
+
+    Args:
+        ids: The ids of all matching items.
+        collection: The name of the collection, for the error.
+        smiles: The SMILES by which the request names the item, or None.
+        name: The name by which the request names the item, or None.
+        similar_names: Names to suggest if there is no item.
 
     Raises:
-        NotFound: There is none; the hint suggests the names in `like`.
+        NotFound: There is no matching item.
         InvalidInput: Several items share the name.
     """
     if not ids:
         hint = "names are matched in any case" if smiles is None else "search finds what is similar to any structure"
-        suggestion = f"did you mean {', '.join(map(repr, like))}?" if like else hint
+        suggestion = f"did you mean {', '.join(map(repr, similar_names))}?" if similar_names else hint
         raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=suggestion)
     if len(ids) > 1:
         raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*ids]}")
@@ -101,8 +110,15 @@ def require_single_id(
 
 
 def require_one_identifier(id: int | None, smiles: str | None, name: str | None) -> None:
-    """Raise `InvalidInput` unless an item is named in exactly one of these ways."""
-    ways = [way for way, value in (("id", id), ("smiles", smiles), ("name", name)) if value is not None]
-    if len(ways) != 1:
-        named = " and ".join(ways) or "none"
-        raise InvalidInput("an item is asked for in one way", given=named, expected="exactly one of id, smiles, name")
+    """Check that a request names an item by exactly one of its id, SMILES and name.
+
+    Raises:
+        InvalidInput: There is no identifier, or more than one.
+    """
+    identifiers = [field for field, value in (("id", id), ("smiles", smiles), ("name", name)) if value is not None]
+    if len(identifiers) != 1:
+        raise InvalidInput(
+            "an item must be named in exactly one way",
+            given=" and ".join(identifiers) or "none",
+            expected="exactly one of id, smiles, name",
+        )

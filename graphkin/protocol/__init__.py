@@ -1,1 +1,1 @@
-"""Models, errors and limits that server, client and command line share. Needs pydantic and the standard library."""
+"""Models, errors and limits that server, client and command line share. Depends only on pydantic."""

@@ -1,7 +1,9 @@
-"""The manifest of a folder of exported epochs. It is written last; the folder is published once it exists.
+"""The manifest of a folder of exported epochs. It is written last, so a folder with a manifest is complete.
 
-manifest.json                  the sampling policy, and every other file with its SHA-256
-epoch=7/part-00000.parquet     epoch 7, consecutive anchors per part: rows as in the reply to `GET positives/epochs/7`
+The folder contains:
+
+manifest.json                  the sampling policy, and the SHA-256 of every other file
+epoch=7/part-00000.parquet     rows of epoch 7 as in the reply to `GET positives/epochs/7`, consecutive anchors per part
 """
 
 from typing import Annotated, Literal, Self

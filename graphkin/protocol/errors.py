@@ -1,4 +1,4 @@
-"""The exceptions of graphkin. Needs only the standard library.
+"""The exceptions of graphkin. Depends only on the standard library.
 
     GraphkinError
     ├── InvalidInput                  an argument or input is invalid          exit 2   HTTP 422
@@ -26,7 +26,7 @@
     ├── VersionMismatch               server and client are incompatible       exit 2
     ├── GenerationChanged             a reply of another generation            exit 4
     ├── Closed                        the connection was closed                exit 1
-    └── those of `trainer.errors`
+    └── the errors of training, in `trainer.errors`
 
 The HTTP column is the table in `graphkin/protocol/problems.py`.
 """
@@ -36,7 +36,7 @@ from typing import Any, ClassVar
 
 
 class TruncatedPairsWarning(UserWarning):
-    """A result made of stored pairs lacks the pairs that the collection's top-k limit truncated."""
+    """A result computed from stored pairs lacks pairs that the top-k limit of the collection truncated."""
 
 
 class GraphkinError(Exception):
@@ -77,23 +77,29 @@ class InvalidInput(GraphkinError):
     exit_code = 2
 
 
-def require(holds: bool, what: str, given: object, expected: str) -> None:
-    """Check a condition.
+def require(condition: bool, subject: str, given: object, expected: str) -> None:
+    """Check a condition on an argument.
+
+    Args:
+        condition: The condition.
+        subject: The kind of value in the error, such as "threshold".
+        given: The value.
+        expected: The accepted values.
 
     Raises:
-        InvalidInput: `holds` is false; the error names a `what`.
+        InvalidInput: The condition is false.
     """
-    if not holds:
-        raise InvalidInput(f"not a possible {what}", given=given, expected=expected)
+    if not condition:
+        raise InvalidInput(f"not a possible {subject}", given=given, expected=expected)
 
 
 def unknown_file_system(reason: object, url: str, expected: str) -> InvalidInput:
     """Return the error for a URL whose file system is not installed.
 
     Args:
-        reason: the text of fsspec.
-        url: the URL without credentials.
-        expected: which locations are accepted.
+        reason: The error message of fsspec.
+        url: The URL without credentials.
+        expected: The accepted locations.
     """
     return InvalidInput(
         f"this file system is not known here: {reason}",
@@ -146,11 +152,11 @@ class NotFound(GraphkinError):
 
 
 class Deleted(NotFound):
-    """The generation was published and has been deleted. Reads that started with it cannot continue."""
+    """The generation was deleted after its publication. Running reads of it cannot continue."""
 
 
 class Unavailable(GraphkinError):
-    """A temporary failure: the server or store is unreachable or busy, or the connection broke off.
+    """A temporary failure: the server or store is unreachable or busy, or the connection was lost.
 
     Attributes:
         retry_after: Seconds after which to retry, or None if unknown.
@@ -176,10 +182,7 @@ class StoreError(Unavailable):
 
 
 class StoreBusy(StoreError):
-    """Another writer holds the collection, or a computation is in progress; retry later.
-
-    `retry_after` is in whole seconds.
-    """
+    """Another writer holds the collection, or a computation is in progress. `retry_after` is in whole seconds."""
 
     def __init__(self, detail: str, *, retry_after: int = 1, **context: Any) -> None:
         super().__init__(detail, retry_after=retry_after, **context)
@@ -207,7 +210,7 @@ class Damage:
         problem: What is wrong with it.
         collection: Name of the collection, or None.
         generation: Id of the generation, or None.
-        remedy: The next step; None for the default: restore a backup or ingest again.
+        remedy: The next step, or None for the default: to restore a backup or ingest again.
     """
 
     file: str
@@ -218,7 +221,7 @@ class Damage:
 
 
 class StoreDamaged(Damaged, StoreFormat):
-    """A file of a store is not as it was written; `damage` describes it."""
+    """A file of a store differs from what was written. `damage` describes the file and the problem."""
 
     def __init__(self, damage: Damage) -> None:
         if damage.generation is None:
@@ -235,11 +238,11 @@ class StoreDamaged(Damaged, StoreFormat):
 
 
 class ServerFault(GraphkinError):
-    """A bug in the server, or a reply from something between client and server that is not graphkin."""
+    """A bug in the server, or a reply from another program between client and server."""
 
 
 class InvalidReply(ServerFault):
-    """A reply does not hold the requested data: the server is faulty, or something between alters replies.
+    """A reply does not hold the requested data: the server is faulty, or a proxy has altered the reply.
 
     Retrying does not help.
     """
@@ -250,7 +253,15 @@ class InvalidReply(ServerFault):
     def from_problem(
         cls, reply: str, problem: str, *, given: Any = None, expected: str | None = None, hint: str | None = None
     ) -> "InvalidReply":
-        """Create the error for the reply to a request for the path `reply`."""
+        """Create the error.
+
+        Args:
+            reply: The path of the request.
+            problem: The difference between the reply and the request.
+            given: The offending value, or None.
+            expected: The accepted values, or None.
+            hint: The next step. By default, to look for a proxy that alters replies.
+        """
         return cls(
             f"the reply to {reply} is not what was requested: {problem}",
             given=given,
@@ -260,13 +271,13 @@ class InvalidReply(ServerFault):
 
 
 class VersionMismatch(GraphkinError):
-    """The server's version samples or replies differently from the versions that this client supports."""
+    """The version of the server samples or replies differently from the versions that this client supports."""
 
     exit_code = 2
 
 
 class GenerationChanged(GraphkinError):
-    """A reply is of another generation, or of another sample, than the previous replies."""
+    """A reply belongs to another generation, or another sample, than earlier replies to the same request."""
 
     exit_code = 4
 

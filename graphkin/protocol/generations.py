@@ -8,18 +8,18 @@ LENGTH = 64
 """Number of characters of a full id."""
 
 
-def expand_id(beginning: str, generations: Sequence[str]) -> str:
-    """Return the id that begins with `beginning`.
+def expand_id(id_prefix: str, generations: Sequence[str]) -> str:
+    """Return the full id that starts with `id_prefix`.
 
-    If there is none, return `beginning` itself, because it may be the id of a deleted generation.
+    If there is none, return `id_prefix` itself, because it may be the id of a deleted generation.
 
     Raises:
-        InvalidInput: Several ids begin with it, or it is empty.
+        InvalidInput: Several ids start with the prefix, or the prefix is empty.
     """
-    if not beginning:
+    if not id_prefix:
         raise InvalidInput("no generation is named", given="an empty id", expected="an id, or how it begins")
-    matches = [id for id in generations if id.startswith(beginning)]
+    matches = [id for id in generations if id.startswith(id_prefix)]
     if len(matches) > 1:
-        choices = ", ".join(id[: len(beginning) + 6] for id in matches)
-        raise InvalidInput("several generations begin so", given=beginning, expected=f"more of one of {choices}")
-    return matches[0] if matches else beginning
+        choices = ", ".join(id[: len(id_prefix) + 6] for id in matches)
+        raise InvalidInput("several generations begin so", given=id_prefix, expected=f"more of one of {choices}")
+    return matches[0] if matches else id_prefix

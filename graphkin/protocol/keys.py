@@ -12,10 +12,10 @@ from pydantic import AwareDatetime, Field
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.values import Access
 
-_BEGINNING = "gk_"
-"""Prefix of every secret, by which secret scanners recognize it."""
+_PREFIX = "gk_"
+"""Prefix of every secret, which lets secret scanners recognize it."""
 
-_BYTES = 32
+_SECRET_BYTES = 32
 
 MAX_HEAVY = 64
 """Highest limit on the concurrent heavy requests of a key."""
@@ -30,7 +30,7 @@ class Quota(Frozen):
     Attributes:
         requests: Requests per minute.
         rows: Rows of replies per minute.
-        heavy: Concurrent heavy requests, those with a class of work.
+        heavy: Concurrent heavy requests, such as searches and exports.
     """
 
     requests: Annotated[int, Field(ge=1)] | None = None
@@ -48,11 +48,11 @@ class Key(Frozen):
         name: Name of the key.
         digest: SHA-256 of the secret, in hexadecimal.
         access: Permissions.
-        collections: Collections that the key gives access to; empty for all present and future ones.
+        collections: Collections that the key gives access to, empty for all present and future collections.
         created_at: Time of creation.
         expires_at: Time after which the key is invalid, or None.
         revoked_at: Time of revocation, or None.
-        quota: Limits; those of a proxy's key apply to each of its users.
+        quota: Limits. The limits of the key of a proxy apply to each of its users separately.
         for_proxy: Whether the key belongs to a reverse proxy, which names the user in every request.
     """
 
@@ -85,7 +85,7 @@ _NO_QUOTA = Quota()
 
 
 def digest_of(secret: str) -> str:
-    """Return the digest that identifies a key, for any text."""
+    """Return the SHA-256 of a secret, or of any other text, in hexadecimal."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -98,12 +98,14 @@ def create_key(
     *,
     for_proxy: bool = False,
 ) -> tuple[str, Key]:
-    """Create a key, and return its secret and the key. The secret cannot be recovered from the key.
+    """Create a key with a random secret, and return the secret and the key.
+
+    The secret cannot be recovered from the key.
 
     Raises:
         ValidationError: The name or an access is invalid.
     """
-    secret, now = _BEGINNING + secrets.token_urlsafe(_BYTES), datetime.now(UTC)
+    secret, now = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES), datetime.now(UTC)
     key = Key(
         id=secrets.token_hex(8),
         name=name,

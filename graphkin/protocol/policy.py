@@ -1,4 +1,4 @@
-"""Sampling policies of positives: validated once, and part of the replay key."""
+"""Sampling policies of positives."""
 
 import json
 from typing import Annotated, Any, Self

@@ -1,4 +1,4 @@
-"""The mapping between errors and HTTP problem replies. Needs only the standard library."""
+"""The mapping between errors and HTTP problem replies. Depends only on the standard library."""
 
 from http import HTTPStatus
 from typing import NamedTuple
@@ -58,7 +58,10 @@ TABLE: dict[type[GraphkinError], ProblemType] = {
     Damaged: ProblemType(HTTPStatus.SERVICE_UNAVAILABLE, "Damaged"),
     ServerFault: ProblemType(HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error"),
 }
-"""An error that is not listed is reported as its nearest listed ancestor, or else as a `ServerFault`."""
+"""The problem type of each error class.
+
+Other errors have the type of their nearest listed base class, or else of `ServerFault`.
+"""
 
 _BY_URN = {type.urn: error for error, type in TABLE.items()}
 _BY_STATUS = {
@@ -74,7 +77,7 @@ def problem_type_of(error: GraphkinError) -> ProblemType:
 
 
 def error_type_of(status: int, urn: str | None) -> type[GraphkinError]:
-    """Return the error class that a reply stands for.
+    """Return the error class for a reply with an error status.
 
     Statuses that graphkin does not use map to `ServerFault`, except those that a proxy sends if it cannot reach the
     server.

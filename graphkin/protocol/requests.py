@@ -38,32 +38,33 @@ from graphkin.protocol.values import (
     Rank,
 )
 
-_PLAIN = re.compile("0|-?[1-9][0-9]*", re.ASCII)
+_PLAIN_INTEGER = re.compile("0|-?[1-9][0-9]*", re.ASCII)
 
 
-def _plain(value: object) -> object:
+def _require_plain_integer(value: object) -> object:
     """Reject text that Python reads as an integer but JSON does not: +1, 01, 1_0, 1.0, or with spaces."""
-    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+    if isinstance(value, str) and not _PLAIN_INTEGER.fullmatch(value):
         raise PydanticKnownError("int_parsing")
     return value
 
 
-Digits = BeforeValidator(_plain)
-"""Validator of integers in a path or a query, which arrive as text."""
+Digits = BeforeValidator(_require_plain_integer)
+"""A validator for integers in a path or a query, which arrive as text."""
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 IdInText = Annotated[Id, Digits]
-"""An id in a path or a query. Ids in a body are numbers, and too many to validate one by one."""
+"""An id in a path or a query. Ids in a body need no such validator, because JSON has numbers."""
 NodeNumber = Annotated[int, Field(ge=0, le=MAX_ID)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SEED, description="Epoch to sample for, from 0."), Digits]
 
 
-def _with_plus(smiles: str) -> str:
+def _restore_plus(smiles: str) -> str:
+    """Replace spaces by `+`, except the space before an extension."""
     before, space, extension = smiles.partition(" |")
     return before.replace(" ", "+") + space + extension
 
 
-SmilesInQuery = Annotated[str, AfterValidator(_with_plus)]
+SmilesInQuery = Annotated[str, AfterValidator(_restore_plus)]
 """A SMILES in a query.
 
 An unescaped `+` arrives as a space. A SMILES has no spaces except the one before its extension, `|…|`.
@@ -71,7 +72,7 @@ An unescaped `+` arrives as a space. A SMILES has no spaces except the one befor
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED, description="Seed of the random sampling."), Digits]
 Similarity = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 StoredSimilarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-"""A threshold of stored edges. The threshold of a collection may be 0."""
+"""A threshold of stored edges. It may be 0, because the stored threshold of a collection may be 0."""
 MinSimilarity = Annotated[
     StoredSimilarity | None,
     Field(description="Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold."),
@@ -114,12 +115,12 @@ class Substructure(Body):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        if len(self.ways()) != 1:
+        if len(self.by_notation()) != 1:
             raise ValueError("exactly one of smarts, smiles, inchi, molblock")
         return self
 
-    def ways(self) -> dict[str, str]:
-        """Return the text by the name of its field."""
+    def by_notation(self) -> dict[str, str]:
+        """Return the text of the field that is set, by the name of the field."""
         return self.model_dump(exclude_none=True)
 
 
@@ -193,7 +194,7 @@ def structure_list(structures: Iterable[Any]) -> list[Any]:
     """Return the structures of a batch as a list.
 
     Raises:
-        InvalidInput: The argument is a single structure. A text would otherwise be searched letter by letter.
+        InvalidInput: The argument is a single structure. A string would otherwise become a list of its letters.
     """
     if isinstance(structures, str | bytes | Mapping):
         raise InvalidInput(
@@ -296,7 +297,7 @@ class CliffsQuery(CliffRanking, PageQuery):
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Pairs per page."), Digits] = 100
 
     def selection(self) -> "QueryFields | None":
-        """Return the query that selects the items of the pairs, None for all items."""
+        """Return the query that both items of a pair must match, or None for all items."""
         if not self.filters and self.substructure is None:
             return None
         return QueryFields(filters=self.filters, substructure=self.substructure)
@@ -553,7 +554,7 @@ class PolicyFields(Frozen):
     seed: Seed = 0
 
     def to_policy(self) -> Policy:
-        """Return the policy with its default parameters."""
+        """Return the policy, with defaults for parameters that are not set."""
         parameters = self.model_dump(include=set(Policy.model_fields))
         return Policy.from_name(self.policy, **parameters)
 
@@ -629,7 +630,15 @@ class GraphBody(Body):
 class StructureFields(Body):
     """A structure in exactly one notation. A molecule has at most 1,000 atoms."""
 
-    ways: ClassVar[tuple[str, ...]] = ("smiles", "inchi", "molblock", "graph", "fingerprint", "vector", "structure")
+    notations: ClassVar[tuple[str, ...]] = (
+        "smiles",
+        "inchi",
+        "molblock",
+        "graph",
+        "fingerprint",
+        "vector",
+        "structure",
+    )
 
     smiles: Annotated[str | None, Field(description="SMILES of at most 10 kB.", examples=["CC(=O)Oc1ccccc1C(=O)O"])] = (
         None
@@ -655,8 +664,8 @@ class StructureFields(Body):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        if sum(getattr(self, way) is not None for way in self.ways) != 1:
-            raise ValueError(f"exactly one of {', '.join(self.ways)}")
+        if sum(getattr(self, notation) is not None for notation in self.notations) != 1:
+            raise ValueError(f"exactly one of {', '.join(self.notations)}")
         return self
 
 
@@ -826,7 +835,7 @@ class PickBody(PickFields):
 class StructureOrName(StructureFields):
     """A structure in exactly one notation, or the name of an item."""
 
-    ways: ClassVar[tuple[str, ...]] = (*StructureFields.ways, "name")
+    notations: ClassVar[tuple[str, ...]] = (*StructureFields.notations, "name")
 
     name: Annotated[str | None, Field(description="Name of an item.")] = None
 

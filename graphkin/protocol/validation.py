@@ -12,7 +12,7 @@ from graphkin.protocol.policy import Policy
 
 @contextmanager
 def translate_validation_errors() -> Iterator[None]:
-    """Raise the first validation error of the block as `InvalidInput`."""
+    """Translate the first validation error of the `with` block into `InvalidInput`."""
     try:
         yield
     except ValidationError as error:
@@ -22,10 +22,10 @@ def translate_validation_errors() -> Iterator[None]:
 
 
 def parse_policy(name: str, **parameters: Any) -> Policy:
-    """Return a policy, with defaults for parameters that are None.
+    """Return a validated policy, with defaults for parameters that are None.
 
     Raises:
-        InvalidInput: A parameter is invalid; the error names it.
+        InvalidInput: A parameter is invalid. The error names the parameter.
     """
     with translate_validation_errors():
         return Policy.from_name(name, **parameters)

@@ -1,12 +1,12 @@
-"""Names and limits that requests, replies and options share. Needs only the standard library."""
+"""Names and limits that requests, replies and command-line options share. Depends only on the standard library."""
 
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = str
-"""Kind of items, in lower-case letters: molecule, graph, node, fingerprint, vector or one of an installed package."""
+"""Kind of items: molecule, graph, node, fingerprint, vector, or a kind that an installed package adds."""
 
 ListedBy = Literal["name", "smiles"]
-"""The identifier of items in a list."""
+"""The identifier by which a list of items to remove names them."""
 
 PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
@@ -27,7 +27,7 @@ Exported = Literal["items", "edges", "links", "fingerprints"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]
 
 MAX_SEED = 2**53 - 1
-"""Largest seed and epoch: the largest integer up to which JSON numbers are exact."""
+"""Largest seed and epoch: JSON numbers represent all integers up to this one exactly."""
 
 MAX_ID = 2**31 - 1
 """Largest id: ids have 32 bits in files, arrays and replies."""

@@ -1,4 +1,4 @@
-"""Stores: one port (`store.base`), its adapters, and the samplers that read through it."""
+"""Stores of similarity graphs: the port (`store.base`), its adapters, and the samplers that read through the port."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,24 +38,27 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
 
 
 @contextmanager
-def open_generation(location: str | Path, collection: str, beginning: str | None) -> "Iterator[Generation]":
+def open_generation(location: str | Path, collection: str, id_prefix: str | None) -> "Iterator[Generation]":
     """Open one generation of a collection for the duration of a `with` block.
 
     Args:
         location: A folder or a URL, as `open_store` accepts.
         collection: The name of the collection.
-        beginning: The first characters of the generation id, or None for the current generation.
+        id_prefix: The first characters of the generation id, or None for the current generation.
 
     Raises:
         GraphkinError: Any error of `open_store`, `Store.full_id` or `Store.open`.
     """
-    with open_store(location) as store, store.open(collection, store.full_id(collection, beginning)) as generation:
+    with open_store(location) as store, store.open(collection, store.full_id(collection, id_prefix)) as generation:
         yield generation
 
 
 @lru_cache(maxsize=2)
 def open_cached(location: str, collection: str, generation: str) -> "Generation":
-    """Open a generation and keep it open, for a process that runs several tasks on it.
+    """Open a generation, or return the reader that an earlier call opened.
+
+    A process that runs several tasks on a generation so opens it once. The two generations used last are cached, and
+    their readers stay open.
 
     Raises:
         GraphkinError: Any error of `open_store` or `Store.open`.
@@ -64,7 +67,7 @@ def open_cached(location: str, collection: str, generation: str) -> "Generation"
 
 
 def is_file_based(location: str) -> bool:
-    """Return whether the store is made of files that several processes can map, without a server."""
+    """Return whether the store consists of files, which several processes can open without a server."""
     return not location.startswith(_SCHEMES)
 
 
@@ -76,13 +79,13 @@ def is_lake(location: str) -> bool:
 def open_lake(location: str, *, create: bool = False) -> "Store":
     """Open the lake in a folder or at a URL. Raises the same errors as `open_store`."""
     if location.lower().startswith(("http://", "https://")):
-        raise _no_store(location)
+        raise _web_server_error(location)
     with _require_fsspec():
         from graphkin.store.lake.store import LakeStore
     return LakeStore(location, create=create)
 
 
-def _no_store(url: str) -> Exception:
+def _web_server_error(url: str) -> Exception:
     """Return the error for the URL of a web server."""
     from graphkin.protocol.errors import InvalidInput
 
@@ -93,12 +96,12 @@ def _no_store(url: str) -> Exception:
         given=address,
         expected="a folder, the URL of a bucket (s3://BUCKET/FOLDER), or neo4j://HOST",
         hint=f'a graphkin server is opened in Python: graphkin.connect("{address}"); '
-        "`graphkin doctor --server URL` looks whether it is well",
+        "`graphkin doctor --server URL` checks it",
     )
 
 
 def open_place(url: str) -> "Place":
-    """Open a folder or URL for files that do not form a lake.
+    """Open a folder or URL for reading and writing files that do not form a lake, such as exported epochs.
 
     Raises:
         InvalidInput: The `lake` extra is not installed.
@@ -112,6 +115,7 @@ def open_place(url: str) -> "Place":
 
 @contextmanager
 def _require_fsspec() -> Iterator[None]:
+    """Raise `InvalidInput` if an import in the `with` block fails, because the `lake` extra is not installed."""
     from graphkin.protocol.errors import InvalidInput
 
     try:

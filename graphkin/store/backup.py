@@ -1,4 +1,4 @@
-"""Copies of all generations of a store, for backup and restore, and the deletion of old generations."""
+"""Copy all generations of a store, for backup and restore, and delete old generations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,29 +14,29 @@ class CopyResult:
     """The result of `copy_all`, as (collection, generation) pairs.
 
     Attributes:
-        new: Generations that were copied.
-        kept: Generations that the target already had.
-        gone: Generations that were deleted from the source during the copy.
+        new: Generations that the target lacked.
+        present: Generations that the target already had.
+        deleted: Generations that were deleted from the source during the copy.
     """
 
     new: list[tuple[str, str]]
-    kept: list[tuple[str, str]]
-    gone: list[tuple[str, str]]
+    present: list[tuple[str, str]]
+    deleted: list[tuple[str, str]]
 
 
 def copy_all(source: Store, target: Store, stage: Stage = no_progress) -> CopyResult:
     """Copy all generations of a store that another store lacks.
 
-    Ids stay the same. Each generation is published completely or not at all. For each collection, the same generation
-    becomes current in both stores. Nothing is deleted from the target. API keys are copied first, so that the data they
-    guard is never open to everyone.
+    Ids stay the same. Each generation is published completely or not at all. For each collection, the current
+    generation of the source becomes current in the target. Nothing is deleted from the target. API keys are copied
+    first, so that the data that they protect is never open to everyone.
 
-    The source may be read and written during the copy. Generations that were published when the copy started are
-    copied, except generations that are deleted before their turn. Raises the same errors as `Store.take_over` and
+    The source may be read and written during the copy. The copy contains the generations that were published when it
+    started, except those that are deleted before they are copied. Raises the same errors as `Store.copy_from` and
     `copy_generation`.
     """
     _copy_keys(source.keys(), target.keys())
-    copied = CopyResult([], [], [])
+    result = CopyResult([], [], [])
     target_collections = {candidate.name: candidate for candidate in target.collections()}
     for collection in source.collections():
         target_collection = target_collections.get(collection.name)
@@ -45,15 +45,15 @@ def copy_all(source: Store, target: Store, stage: Stage = no_progress) -> CopyRe
             is_present = target_collection is not None and generation in target_collection.generations
             is_current = target_collection is not None and generation == target_collection.current
             if is_present and (is_current or generation != collection.current):
-                copied.kept.append(pair)
+                result.present.append(pair)
                 continue
             try:
                 _copy(source, target, *pair, stage)
             except Deleted:
-                copied.gone.append(pair)
+                result.deleted.append(pair)
                 continue
-            (copied.kept if is_present else copied.new).append(pair)
-    return copied
+            (result.present if is_present else result.new).append(pair)
+    return result
 
 
 def _copy_keys(source: Keys, target: Keys) -> None:
@@ -67,14 +67,14 @@ def _copy_keys(source: Keys, target: Keys) -> None:
 
 
 def _current_last(collection: Collection) -> Iterator[str]:
-    """Iterate over the generations, oldest first, with the current one last: the last publication becomes current."""
+    """Iterate over the generations, oldest first, but the current one last, because the last publication is current."""
     yield from (generation for generation in collection.generations if generation != collection.current)
     yield collection.current
 
 
 def _copy(source: Store, target: Store, collection: str, generation: str, stage: Stage) -> None:
     with stage(f"{collection} {generation[:12]}", None, "B") as advance:
-        is_copied = target.take_over(source, collection, generation, advance)
+        is_copied = target.copy_from(source, collection, generation, advance)
     if not is_copied:
         with source.open(collection, generation) as reader:
             copy_generation(reader, target, stage)

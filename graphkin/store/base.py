@@ -34,11 +34,11 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 Field = Literal["smiles", "name", "inchikey"]
 
 MAX_CANDIDATES = 2000
-"""The number of names at most that `Generation.similar_names` compares letter by letter with an unknown name."""
+"""The largest number of names that `Generation.similar_names` compares with an unknown name."""
 
-_IF_OLDER = "ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)"
+_OLDER_HINT = "ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)"
 _PAGE = 4096  # items
-_PREFIX, _SUFFIX = 3, 4  # characters that a candidate name shares with an unknown name
+_PREFIX_LENGTH, _SUFFIX_LENGTH = 3, 4  # a candidate shares its first 3 or last 4 characters with the unknown name
 _COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -46,7 +46,11 @@ _COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 class Collection:
     """A named set of items of one kind.
 
-    `generations` holds the ids, oldest first. `current` is the id of the generation that is served.
+    Attributes:
+        name: The name.
+        kind: The kind of the items.
+        current: The id of the generation that `Store.open` opens by default.
+        generations: The ids of all published generations, oldest first.
     """
 
     name: str
@@ -59,7 +63,10 @@ class Collection:
 class Neighbors:
     """One page of the neighbors of an item: similarity descending, then id.
 
-    `total` counts the neighbors on all pages.
+    Attributes:
+        ids: (n,) int32.
+        similarity: (n,) float32.
+        total: The number of neighbors on all pages.
     """
 
     ids: Int32
@@ -100,15 +107,15 @@ class Path:
 
 
 class Store(ABC):
-    """A place that holds collections.
+    """A store of collections.
 
     ## Thread safety
 
     Any number of threads may read a store and its generations at the same time. A `Draft` belongs to one thread.
 
-    Each collection has at most one writer at a time, in all processes together: `draft`, `growth` and `take_over` raise
-    `StoreBusy` while another writer holds the collection. Object stores cannot lock. There, the first writer to publish
-    wins, and `Draft.publish` of any other one raises `StoreError`.
+    Each collection has at most one writer at a time, in all processes together: `draft`, `growth` and `copy_from` raise
+    `StoreBusy` while another writer holds the collection. Object stores offer no locks. There, several writers may work
+    at the same time: the first one to publish wins, and `Draft.publish` of the others raises `StoreError`.
 
     ## Consistency
 
@@ -156,17 +163,17 @@ class Store(ABC):
             else "this store holds no collection yet",
         )
 
-    def full_id(self, collection: str, beginning: str | None) -> str | None:
-        """Return the full id of the generation whose id starts with `beginning`.
+    def full_id(self, collection: str, id_prefix: str | None) -> str | None:
+        """Return the full id of the generation whose id starts with `id_prefix`.
 
-        Returns None for None. Returns `beginning` unchanged if no generation matches, because `open` knows which
-        generations were deleted.
+        Returns None for None. Returns `id_prefix` unchanged if no generation matches: it may be the id of a deleted
+        generation, for which `open` raises `Deleted`.
 
         Raises:
             InvalidInput: Several generations match.
             NotFound: There is no such collection.
         """
-        return None if beginning is None else expand_id(beginning, self.collection(collection).generations)
+        return None if id_prefix is None else expand_id(id_prefix, self.collection(collection).generations)
 
     @abstractmethod
     def open(self, collection: str, generation: str | None = None) -> "Generation":
@@ -234,7 +241,7 @@ class Store(ABC):
             "this store does not grow collections",
             given=collection,
             expected="a store in a folder, or in Neo4j",
-            hint="append to the collection in a folder, then write it anew",
+            hint="append to the collection in a folder, then write the lake again",
         )
 
     @abstractmethod
@@ -250,14 +257,14 @@ class Store(ABC):
             StoreBusy: The store deletes under the writer lock, and a writer holds it.
         """
 
-    def take_over(self, source: "Store", collection: str, generation: str, advance: Callable[[int], object]) -> bool:
+    def copy_from(self, source: "Store", collection: str, generation: str, advance: Callable[[int], object]) -> bool:
         """Publish a generation of another store by copying its files, and make it current.
 
         Args:
             source: The store to copy from.
             collection: The collection, which has the same name in both stores.
             generation: The id of the generation.
-            advance: Called with the number of bytes after each part is copied.
+            advance: A function that is called with the number of bytes after each part is copied.
 
         Returns:
             Whether the generation was copied. False means that the two stores use different files.
@@ -326,7 +333,8 @@ class Store(ABC):
                 )
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the files and connections of the store."""
 
     def __enter__(self) -> Self:
         return self
@@ -340,9 +348,12 @@ class Store(ABC):
 class Draft(ABC):
     """A generation being written, invisible to readers.
 
-    Leaving the `with` block without `publish` discards the draft. `workspace` is a local folder, which may not exist
-    yet, for intermediate results that the next draft of the collection can use if this one dies. No other writer
-    touches it.
+    Leaving the `with` block without `publish` discards the draft.
+
+    Attributes:
+        workspace: A local folder for intermediate results, which may not exist yet. If the process of this draft is
+            killed, the next draft of the collection gets the same folder and can use the results. No other writer
+            uses the folder.
 
     ## Thread safety
 
@@ -450,8 +461,8 @@ class Growth(Draft):
     """A draft that starts with the whole content of a published generation, `base`.
 
     Appended items, rejections, fingerprints and edges follow those of the base, and ids continue. If the base has
-    counts of truncated pairs and a forest, both are written again, for all items. Links and index are never written.
-    The base stays open as long as the draft.
+    counts of truncated pairs and a forest, the caller writes both again, for all items. It never writes links or an
+    index. The base stays open as long as the draft.
     """
 
     base: "Generation"
@@ -500,7 +511,7 @@ class Generation(ABC):
     collection: str
     manifest: Manifest
     is_local: ClassVar[bool] = False
-    """True if a small read takes microseconds, so that a server need not hand it to another thread."""
+    """Whether a small read takes microseconds, so that a server can read in its event loop, without another thread."""
 
     @property
     def id(self) -> str:
@@ -698,7 +709,8 @@ class Generation(ABC):
         """
         lower = name.lower()
         originals = {
-            candidate.lower(): candidate for candidate in self._candidate_names(lower[:_PREFIX], lower[-_SUFFIX:])
+            candidate.lower(): candidate
+            for candidate in self._candidate_names(lower[:_PREFIX_LENGTH], lower[-_SUFFIX_LENGTH:])
         }
         return [originals[candidate] for candidate in get_close_matches(lower, originals, limit)]
 
@@ -836,7 +848,8 @@ class Generation(ABC):
         """
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the files of the reader."""
 
     def __enter__(self) -> Self:
         return self
@@ -886,13 +899,13 @@ def require_collection_name(name: str) -> None:
         )
 
 
-def require_schema_version(version: int, accepted: int, if_older: str = _IF_OLDER) -> None:
+def require_schema_version(version: int, accepted: int, older_hint: str = _OLDER_HINT) -> None:
     """Check the schema version of a store for an adapter.
 
     Args:
         version: The version in the store.
         accepted: The version that this release reads.
-        if_older: The hint for a store with an older version.
+        older_hint: The hint for a store with an older version.
 
     Raises:
         StoreFormat: The versions differ.
@@ -904,7 +917,7 @@ def require_schema_version(version: int, accepted: int, if_older: str = _IF_OLDE
         f"the store was written by {'a newer' if is_newer else 'an older'} graphkin",
         given=f"schema version {version}",
         expected=f"schema version {accepted}",
-        hint="upgrade graphkin" if is_newer else if_older,
+        hint="upgrade graphkin" if is_newer else older_hint,
     )
 
 
@@ -942,7 +955,7 @@ def require_edges(generation: Generation) -> None:
 
 
 def require_stored_threshold(generation: Generation, min_similarity: float | None) -> None:
-    """Check that a threshold lies between the stored τ and 1, both compared as float32. None is accepted.
+    """Check that a threshold lies between the stored threshold τ and 1, compared as float32. None is accepted.
 
     Raises:
         InvalidInput: The threshold is out of range.

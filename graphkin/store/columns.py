@@ -1,7 +1,8 @@
 """The item table: names, types and values of its columns.
 
-The columns that every item has come first, then one column per property. A number is a float64. If the source wrote
-some number of a property in another way than the shortest, the texts of the source are stored next to the numbers.
+Columns that every item has come first, then one column per property. Numbers are float64. If the source wrote any
+number of a property differently from its shortest decimal text, such as 1.50, the column stores every number together
+with its text in the source (`NUMBER_WITH_TEXT`).
 """
 
 import re
@@ -23,7 +24,7 @@ ITEM_SCHEMA = pa.schema(
         pa.field("names", pa.list_(pa.string()), nullable=False),  # distinct, in order of appearance
     ]
 )
-"""The columns that every item has, in id order: the row number is the id."""
+"""The columns that every item has. The row number is the item id."""
 
 ID = pa.field("id", pa.int32(), nullable=False)
 
@@ -34,7 +35,10 @@ A missing marker has a text and no number. A censored number has a text that beg
 """
 
 CENSORED_SIGN = r"^\s*(?P<sign>>=|<=|[><~≥≤])\s*"
-"""The sign of a censored number: its value is at least, at most or about the number."""
+"""The pattern of the sign of a censored number.
+
+The true value of `>10000` is known only to exceed the number. Other signs mean at least, below, at most or about.
+"""
 
 _ASCII_SIGNS = {"≥": ">=", "≤": "<="}
 
@@ -44,7 +48,7 @@ _INT_BOUND = 1e15  # whole numbers below this bound become int
 def unique_titles(names: Iterable[str], reserved: Iterable[str]) -> dict[str, str]:
     """Return a column title for each name that differs from the `reserved` titles and from all others.
 
-    A name that is taken gets the prefix `property.`.
+    A name that is in use gets the prefix `property.`.
     """
     titles_in_use = set(reserved)
     titles = {}
@@ -58,7 +62,7 @@ def unique_titles(names: Iterable[str], reserved: Iterable[str]) -> dict[str, st
 
 
 def titles(properties: Iterable[str]) -> dict[str, str]:
-    """Return the column title of each property, in the order of the item table, which is that of the property names."""
+    """Return the column title of each property, ordered by property name as in the item table."""
     return unique_titles(sorted(properties), [ID.name, *ITEM_SCHEMA.names])
 
 
@@ -92,7 +96,10 @@ class VisibleColumn(NamedTuple):
 
 
 def visible_types(provenance: Provenance) -> dict[str, Literal["number", "text"]]:
-    """Return the type of each property and of its qualifier, which follows the property."""
+    """Return the type of each property and qualifier. A qualifier follows its property.
+
+    The qualifier of a property is the column of the signs of its censored numbers.
+    """
     types: dict[str, Literal["number", "text"]] = {}
     for name, kind in provenance.properties.items():
         types[name] = kind
@@ -102,7 +109,7 @@ def visible_types(provenance: Provenance) -> dict[str, Literal["number", "text"]
 
 
 def visible_columns(provenance: Provenance) -> dict[str, VisibleColumn]:
-    """Return the columns that readers see, by title."""
+    """Return the columns that readers see, by title: properties and their qualifiers."""
     stored, types = titles(provenance.properties), visible_types(provenance)
     qualified = {qualifier: name for name, qualifier in provenance.qualifiers.items()}
     return {
@@ -148,9 +155,9 @@ def convert_items(
 ) -> pa.RecordBatch:
     """Convert items with the properties `old_properties` to rows of a table with other properties.
 
-    A property that turns from number to text, or to a number with a text, gets the shortest text of each number: any
-    other text would have been stored before. A property that turns from text to number held only missing markers.
-    Missing columns become null.
+    If a property changes from numbers to texts, or to numbers with texts, each number gets its shortest text. This is
+    the text of the source: the items would otherwise have stored it. If a property changes from texts to numbers, its
+    texts are missing markers, because any other text would have made it a text property. Missing columns become null.
 
     Args:
         items: The items.
@@ -204,8 +211,8 @@ def merge_item_tables(
     order = np.insert(np.arange(ends[-1]), ends[owners[by_owner]], ends[-1] + by_owner)
     offsets = np.append(0, np.cumsum(lengths + np.bincount(owners, minlength=len(lengths))))
     all_names = pa.LargeListArray.from_arrays(pa.array(offsets), texts.take(pa.array(order)))
-    place = schema.get_field_index("names")
-    return items.set_column(place, schema.field(place), all_names)
+    position = schema.get_field_index("names")
+    return items.set_column(position, schema.field(position), all_names)
 
 
 def owner_ids(added_names: pa.RecordBatch) -> Int32:
@@ -214,18 +221,18 @@ def owner_ids(added_names: pa.RecordBatch) -> Int32:
 
 
 def to_one_batch(table: pa.Table) -> pa.RecordBatch:
-    """Return all rows of a table as one batch, whose texts have 64-bit offsets: a column may exceed 2 GB."""
+    """Return all rows of a table as one batch. Its texts have 64-bit offsets, because a column may exceed 2 GB."""
     schema = widen_offsets(table.schema)
     return pa.concat_batches(table.cast(schema).to_batches() or [pa.RecordBatch.from_pylist([], schema=schema)])
 
 
 def widen_offsets(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with 64-bit offsets, as tables are stored on disk."""
+    """Return a schema with 64-bit offsets, which tables on disk have."""
     return pa.schema([each.with_type(_widen(each.type)) for each in schema])
 
 
 def narrow_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with 32-bit offsets, as they were appended."""
+    """Return rows with 32-bit offsets, which `item_schema` has."""
     fields = [each.with_type(_narrow(each.type)) for each in batch.schema]
     columns = zip(batch.columns, fields, strict=True)
     narrow = [column if column.type == each.type else column.cast(each.type) for column, each in columns]

@@ -29,7 +29,13 @@ class Components:
 
     @classmethod
     def from_forest(cls, graph: Graph, forest: Edges, threshold: np.float32) -> "Components":
-        """Compute the components at a threshold from a graph and its maximum spanning forest, most similar first."""
+        """Compute the components at a threshold.
+
+        Args:
+            graph: The similarity graph.
+            forest: Its maximum spanning forest, most similar first.
+            threshold: The lowest similarity of an edge that joins two items.
+        """
         label = np.arange(graph.nodes, dtype=np.int32)
         weakest = np.full(graph.nodes, np.inf, np.float32)
         sizes = _join(forest.source, forest.target, forest.similarity, threshold, label, weakest)
@@ -79,7 +85,9 @@ class Components:
 
 @kernel
 def find_outgrowing_edge(source: Int32, target: Int32, items: int, max_items: int) -> tuple[int, int]:
-    """Find the edge of a forest, most similar first, that first makes a component of more than `max_items` items.
+    """Find the first edge of a forest that joins more than `max_items` items into one component.
+
+    The edges of the forest are ordered by descending similarity.
 
     Returns:
         The position of that edge, or the number of edges if there is none, and the size of the largest component of the
@@ -105,7 +113,7 @@ def _join(
 ) -> Int32:
     """Join components in place along the edges ≥ threshold of a forest, and return the sizes.
 
-    Edges inside a present component change nothing.
+    Edges whose ends are in the same component change nothing.
     """
     for edge in range(len(source)):  # most similar first, so the last edge that joins is the weakest
         if similarity[edge] < threshold:
@@ -125,7 +133,10 @@ def _join(
 
 @kernel
 def find_root(label: Int32, node: int) -> int:
-    """Follow the labels from `node` to their end and return it. Halves the path on the way."""
+    """Return the root of `node` in a union-find forest. Path halving shortens later searches.
+
+    `label` holds the parent of each node. A root is its own parent.
+    """
     while label[node] != node:
         label[node] = label[label[node]]
         node = label[node]

@@ -1,4 +1,4 @@
-"""Conversion between edges and CSR, selection of CSR rows, and changes to graphs."""
+"""Similarity graphs in CSR form: conversion from edges, selection of rows, changes, and checks."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ _EDGE_BLOCK = 1 << 20
 
 
 def build(edges: Edges, nodes: int) -> Graph:
-    """Return the symmetric CSR form of undirected edges, each listed once, with every row sorted by neighbor id."""
+    """Return the symmetric CSR form of distinct undirected edges, with every row sorted by neighbor id."""
     degrees = np.bincount(edges.source, minlength=nodes) + np.bincount(edges.target, minlength=nodes)
     indptr = np.zeros(nodes + 1, dtype=np.int64)
     np.cumsum(degrees, out=indptr[1:])
@@ -73,7 +73,7 @@ def _among(
 
 
 def apply_change(graph: Graph, nodes: int, change: Change) -> Graph:
-    """Return a graph after a change. It then has `nodes` nodes."""
+    """Return a graph after a change. The result has `nodes` nodes."""
     removed, added = build(change.removed, nodes), build(change.added, nodes)
     return Graph(
         *_merge_change(
@@ -87,7 +87,7 @@ def _merge_change(
     indptr: Int64, indices: Int32, similarity: Float32, removed_indptr: Int64, removed: Int32, added_indptr: Int64,
     added: Int32, added_similarity: Float32,
 ) -> tuple[Int64, Int32, Float32]:  # fmt: skip
-    """Merge three sorted rows for each node: the present edges without the removed ones, and the added edges."""
+    """Merge three sorted rows for each node: its edges, the removed edges among them, and the added edges."""
     nodes = len(added_indptr) - 1
     starts = np.zeros(nodes + 1, np.int64)
     columns = np.empty(len(indices) + len(added), np.int32)
@@ -113,12 +113,12 @@ def _merge_change(
 
 
 def edges_after(edges: Edges, change: Change) -> Edges:
-    """Return edges after a change: the edges that remain, then the added ones."""
+    """Return edges after a change: the edges that were not removed, then the added edges."""
     return Edges.concatenate([edges.take(~membership_mask(edges, change.removed)), change.added])
 
 
 def difference(before: Edges, after: Edges) -> Change:
-    """Return the change from one forest to another, both most similar first."""
+    """Return the change from one forest to another. Both are ordered as by `sort_by_similarity`."""
     common_before, common_after = _mark_common(*vars(before).values(), *vars(after).values())
     return Change(before.take(~common_before), after.take(~common_after))
 
@@ -128,7 +128,7 @@ def _mark_common(
     source: Int32, target: Int32, similarity: Float32, other_source: Int32, other_target: Int32,
     other_similarity: Float32,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:  # fmt: skip
-    """Mark the edges of each of two forests, most similar first, that are in the other forest as well."""
+    """Mark the edges of each forest that the other forest also has, (E,) bool. Both are sorted by similarity."""
     in_other, in_first = np.zeros(len(source), np.bool_), np.zeros(len(other_source), np.bool_)
     position, other_position = 0, 0
     while position < len(in_other) and other_position < len(in_first):
@@ -184,8 +184,8 @@ def _fill_links(source: Int32, target: Int32, indptr: Int64, indices: Int32) -> 
 def flaw(graph: Graph) -> tuple[str, str] | None:
     """Return the name of the first array that violates the description of `Graph`, and the violation, or None.
 
-    The check takes one pass. Kernels trust a graph without a flaw: every index they compute from it lies inside its
-    arrays. A check for symmetry would take ten times as long, so the checksum has to cover that.
+    The check takes one pass. It lets kernels use a graph without a flaw unchecked: every index that they compute from
+    the graph is inside its arrays. A check for symmetry would take ten times as long, so only the checksum covers it.
     """
     indptr = graph.indptr
     if indptr[0] != 0 or indptr[-1] != len(graph.indices) or (indptr[1:] < indptr[:-1]).any():

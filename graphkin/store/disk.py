@@ -1,4 +1,4 @@
-"""The disk of a store: its errors, and the folder for unfinished work."""
+"""Errors of the disk, and the folder for unfinished work."""
 
 import sqlite3
 from collections.abc import Iterator

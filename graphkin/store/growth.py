@@ -1,4 +1,7 @@
-"""Growth of a generation, held in memory until publication: the additions are small compared with the base."""
+"""Drafts that extend a generation.
+
+They hold the additions in memory until publication, because additions are small compared with the base.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -19,9 +22,9 @@ _ROWS = 4096  # fingerprints per call
 
 
 class BufferedGrowth(Growth):
-    """A growth that collects its additions in memory. The adapter that publishes them reads them.
+    """A base class for growths that collect their additions in memory.
 
-    The collection starts with `_begin`.
+    A subclass calls `_begin` before the first addition, and writes all additions in `publish`.
     """
 
     def _begin(self) -> None:
@@ -62,7 +65,7 @@ class BufferedGrowth(Growth):
         raise Conflict("nodes of a big graph do not grow", given=self.base.collection, hint="ingest all files again")
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Do nothing: the index continues to cover the items of the base that it covers."""
+        """Do nothing: the index of the base stays valid for the items that it covers."""
 
     def _new_items(self, provenance: Provenance) -> pa.RecordBatch:
         empty = pa.RecordBatch.from_pylist([], schema=item_schema(provenance))
@@ -72,9 +75,9 @@ class BufferedGrowth(Growth):
         return to_one_batch(pa.Table.from_batches(self._names, ADDED_NAMES))
 
     def _item_blocks(self, provenance: Provenance, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
-        """Iterate over some blocks of the whole item table, which has the items of the base, then the new ones.
+        """Iterate over some blocks of the item table of the grown generation: items of the base, then new items.
 
-        Each block has all columns.
+        `numbers` are the numbers of the blocks. Each block has all columns.
         """
         base_manifest, base_size = self.base.manifest, self.base.size
         new_items, names = self._new_items(provenance), self._new_names()
@@ -95,7 +98,7 @@ class BufferedGrowth(Growth):
 
 
 class RewrittenGrowth(BufferedGrowth):
-    """A growth for stores whose generations share no data: it writes the base and the additions into a draft."""
+    """A growth for stores whose generations share no data. It writes the base and the additions into a draft."""
 
     def __init__(self, base: Generation, draft: Draft) -> None:
         self.base = base
@@ -130,7 +133,7 @@ class RewrittenGrowth(BufferedGrowth):
 
 
 def _names_between(names: pa.RecordBatch, start: int, stop: int) -> pa.RecordBatch:
-    """Return the added names (`ADDED_NAMES`) of the items from `start` to `stop` - 1. Their ids count from `start`."""
+    """Return the added names (`ADDED_NAMES`) of the items `start` to `stop` - 1, with ids relative to `start`."""
     ids = names["id"].to_numpy()
     selection = names.filter(pa.array((ids >= start) & (ids < stop)))
     return selection.set_column(0, "id", pa.array(selection["id"].to_numpy() - np.int32(start)))

@@ -40,7 +40,13 @@ def content_digests(contents: Iterable[str], seed: int) -> bytes:
 
 
 def tie_ranks(digests: bytes | NDArray[Any]) -> UInt64:
-    """Return the rank of items of equal similarity, (N,) uint64: the first half of each of the concatenated digests."""
+    """Return the numbers by which items of equal similarity are ordered, (N,) uint64.
+
+    The number of an item is the first half of its digest.
+
+    Args:
+        digests: The `content_digest` of each item, concatenated.
+    """
     return np.frombuffer(digests, "<u8")[::2].copy()
 
 

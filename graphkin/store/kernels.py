@@ -1,6 +1,6 @@
-"""Compilation of loops over arrays: once per machine, without the GIL.
+"""Compilation of numeric loops with numba. The code runs without the GIL and is cached on disk.
 
-The compiled code is cached as pickles and machine code. Each file ends with the SHA-256 of its content, which is
+The cache consists of pickles and machine code. Each file ends with the SHA-256 of its content, which is
 checked before anything is loaded. A damaged file is compiled again. The cache folder belongs to this user alone. It is
 the first usable one of `NUMBA_CACHE_DIR`, a folder next to the code, and the cache folder of the user.
 """

@@ -1,4 +1,4 @@
-"""API keys, kept with a store so that all servers of the store know the same keys."""
+"""API keys, stored with the collections so that all servers of a store accept the same keys."""
 
 from abc import ABC, abstractmethod
 from datetime import datetime
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.protocol.keys import Key
 
-_LISTED = 10  # keys in an error message
+_MAX_LISTED = 10  # keys in an error message
 
 
 class Keys(ABC):
@@ -45,33 +45,33 @@ class Keys(ABC):
     def _replace(self, key: Key) -> None:
         """Replace the key with the same id by its revoked version."""
 
-    def find(self, beginning: str) -> Key:
-        """Return the key whose id starts with `beginning`.
+    def find(self, id_prefix: str) -> Key:
+        """Return the key whose id starts with `id_prefix`.
 
         Raises:
             NotFound: There is no such key. The error lists the keys.
             InvalidInput: Several keys match.
         """
         keys = self.all()
-        matches = [key for key in keys if beginning and key.id.startswith(beginning)]
+        matches = [key for key in keys if id_prefix and key.id.startswith(id_prefix)]
         if not matches:
             raise NotFound(
-                "no such key", given=beginning, expected=_describe_keys(keys), hint=_suggest(beginning, keys)
+                "no such key", given=id_prefix, expected=_describe_keys(keys), hint=_suggest(id_prefix, keys)
             )
         if len(matches) > 1:
             raise InvalidInput(
-                "several keys begin so", given=beginning, expected=f"more of one of {_describe_keys(matches)}"
+                "several keys begin so", given=id_prefix, expected=f"more of one of {_describe_keys(matches)}"
             )
         return matches[0]
 
-    def revoke(self, beginning: str, at: datetime) -> Key:
+    def revoke(self, id_prefix: str, at: datetime) -> Key:
         """Revoke a key and return it. A key that is revoked already stays unchanged.
 
         Raises:
             NotFound: There is no such key.
             InvalidInput: Several keys match.
         """
-        key = self.find(beginning)
+        key = self.find(id_prefix)
         if key.revoked_at is None:
             key = key.model_copy(update={"revoked_at": at})
             self._replace(key)
@@ -79,7 +79,7 @@ class Keys(ABC):
 
 
 class NoKeys(Keys):
-    """The keys of a store that cannot keep any."""
+    """The keys of a store that cannot store keys: there are never any, and `add` raises `Conflict`."""
 
     def version(self) -> int:
         return 0
@@ -100,15 +100,16 @@ class NoKeys(Keys):
 
 
 def sort_oldest_first(keys: list[Key]) -> list[Key]:
+    """Sort keys by their time of creation, then by id."""
     return sorted(keys, key=lambda key: (key.created_at, key.id))
 
 
 def _describe_keys(keys: list[Key]) -> str:
-    more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
-    return ", ".join(f"{key.id} ({key.name})" for key in keys[:_LISTED]) + more or "this store has no keys yet"
+    more = f" and {len(keys) - _MAX_LISTED} more" if len(keys) > _MAX_LISTED else ""
+    return ", ".join(f"{key.id} ({key.name})" for key in keys[:_MAX_LISTED]) + more or "this store has no keys yet"
 
 
-def _suggest(prefix: str, keys: list[Key]) -> str | None:
+def _suggest(id_or_name: str, keys: list[Key]) -> str | None:
     by_name = {name: key for key in keys for name in (key.id, key.name)}
-    matches = get_close_matches(prefix, by_name, n=1)
+    matches = get_close_matches(id_or_name, by_name, n=1)
     return f"did you mean {by_name[matches[0]].id}?" if matches else None

@@ -1,4 +1,4 @@
-"""Generations whose graph is available as arrays, which respond to every graph operation."""
+"""Graph operations of generations whose graph is available as arrays."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +9,10 @@ from graphkin.store.records import Edges, Int32
 
 
 class MappedGeneration(Generation):
-    """A base class for adapters whose `graph` method is free after its first call."""
+    """A base class for adapters whose `graph` method is cheap after its first call.
+
+    It implements every graph operation on the arrays that `graph` returns.
+    """
 
     def neighbors(
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None

@@ -1,6 +1,7 @@
-"""The positive-set cache: precomputed positives of every anchor for one (generation, policy, seed, epoch).
+"""The positive-set cache: precomputed positives of all anchors.
 
-An entry of the cache has one array per column of `PositiveSets`.
+An entry of the cache holds the positives for one (generation, policy, seed, epoch), with one array per column of
+`PositiveSets`.
 """
 
 import logging
@@ -56,7 +57,7 @@ class _Request:
         return self.size * row + ENTRY_OVERHEAD
 
     def read(self, **columns: Any) -> PositiveSets:
-        """Return cached columns as `PositiveSets`.
+        """Return cached columns as `PositiveSets`, after a check of their names and sizes.
 
         Raises:
             ValueError: The columns have another size.
@@ -64,7 +65,7 @@ class _Request:
         """
         sets = PositiveSets(**columns)
         if sets.anchors.shape != (self.size,) or sets.positives.shape != (self.size, self.policy.k):
-            raise ValueError(f"{sets.positives.shape} is not the size that was asked for")
+            raise ValueError(f"{sets.positives.shape} is not the requested size")
         return sets
 
 
@@ -72,7 +73,11 @@ class _Request:
 class _Build:
     """A running computation of positive sets.
 
-    `done` counts the finished anchors. `stop` is set when the result is no longer needed.
+    Attributes:
+        request: The sets to compute.
+        background: Whether a background thread computes the sets, instead of the caller.
+        done: The number of finished anchors.
+        stop: An event that is set when the result is no longer needed.
     """
 
     request: _Request
@@ -117,7 +122,7 @@ class PositiveCache:
     def get(self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         """Return the positive sets of anchors 0 to `size` - 1 as read-only memory maps.
 
-        If they are missing, a background thread starts to compute them, unless it is busy with others.
+        If they are missing, a background thread starts to compute them, unless it is already computing other sets.
 
         Raises:
             StoreBusy: The sets are not ready. The error reports the progress.
@@ -228,12 +233,16 @@ class PositiveCache:
                 self._errors[str(build.request.key)] = failure
 
     def _carry_out(self, build: _Build) -> PositiveSets:
-        with self._translate_disk_errors(), self._turn(build):
+        with self._translate_disk_errors(), self._wait_for_lock(build):
             sets = self._cache.open(build.request.key, build.request.read)
             return self._compute(build) if sets is None else sets
 
-    def _turn(self, build: _Build) -> AbstractContextManager[Any]:
-        """Return the lock that one builder at a time holds. Waits until it is free or the build is stopped."""
+    def _wait_for_lock(self, build: _Build) -> AbstractContextManager[Any]:
+        """Acquire and return the lock that only one builder at a time can hold.
+
+        Raises:
+            StoreBusy: The build was stopped while it waited for the lock.
+        """
         while True:
             build.raise_if_stopped()
             try:

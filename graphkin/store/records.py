@@ -19,13 +19,13 @@ REJECTION_SCHEMA = pa.schema(
     [
         pa.field("source", pa.string(), nullable=False),  # file name as the user typed it, "-" for standard input
         pa.field("line", pa.int64(), nullable=False),  # 1-based line (row for Parquet) where the record starts
-        pa.field("input", pa.string(), nullable=False),  # the first `KEPT_INPUT` characters of the record
+        pa.field("input", pa.string(), nullable=False),  # the first `MAX_REJECTED_INPUT` characters of the record
         pa.field("reason", pa.string(), nullable=False),
     ]
 )
 
-KEPT_INPUT = 4096
-"""The number of characters that are kept of a rejected record."""
+MAX_REJECTED_INPUT = 4096
+"""The number of characters of a rejected record that are stored: longer records are cut."""
 
 ADDED_NAMES = pa.schema([("id", pa.int32()), ("names", pa.list_(pa.string()))])
 """Names that are added to existing items."""
@@ -160,10 +160,10 @@ class FingerprintType:
 
 
 def to_decimal_floats(similarity: Float32) -> list[float]:
-    """Return floats whose shortest text equals the shortest text of each float32, so that 0.7 prints as 0.7.
+    """Convert float32 similarities to floats that print as the same decimal number: 0.7 prints as 0.7.
 
-    The floats have the same order as the float32 values: each rounds back to its own float32, and rounding is
-    monotonic.
+    A direct conversion would print 0.699999988079071. The results have the same order as the float32 values, because
+    each result rounds to its float32 value and rounding is monotonic.
     """
     texts = pa.array(similarity.astype(np.float32)).cast(pa.string())
     return texts.cast(pa.float64()).to_numpy().tolist()

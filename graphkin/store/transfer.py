@@ -1,4 +1,4 @@
-"""Copies of a published generation in another store, through the port."""
+"""Copy a published generation into another store, using only the methods of the port."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -26,8 +26,8 @@ def no_progress(name: str, total: int | None, unit: str) -> Iterator[Callable[[i
 def copy_generation(source: Generation, target: Store, stage: Stage = no_progress) -> Manifest:
     """Publish a generation in another store, with the same collection and id, and make it current there.
 
-    If it is current in the target already, nothing is written. If the target has it but it is not current, only the
-    items are sent: publishing the same content again makes it current.
+    If the generation is current in the target already, nothing is written. If the target has it but another generation
+    is current, only the items are sent: publishing the same content again makes the generation current.
 
     Returns:
         The manifest in the target.
@@ -41,7 +41,7 @@ def copy_generation(source: Generation, target: Store, stage: Stage = no_progres
         with target.open(source.collection, source.id) as reader:
             return reader.manifest
     with target.draft(source.collection, source.manifest.kind) as draft:
-        if _holds(target, source):
+        if _has_generation(target, source):
             _copy_items(source, draft, stage)
         else:
             write_generation(source, draft, stage)
@@ -68,7 +68,7 @@ def _find_collection(store: Store, collection: str) -> Collection | None:
         return None
 
 
-def _holds(store: Store, source: Generation) -> bool:
+def _has_generation(store: Store, source: Generation) -> bool:
     listed = _find_collection(store, source.collection)
     return listed is not None and source.id in listed.generations
 

@@ -1,4 +1,4 @@
-"""Reading a similarity graph: neighbors, bounded subgraphs, paths."""
+"""Traversal of a similarity graph: neighbors, bounded subgraphs, paths, and distances in hops."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -10,7 +10,10 @@ from graphkin.store.kernels import kernel
 from graphkin.store.records import Edges, Float32, Graph, Int32, Int64, UInt64
 
 Rows: TypeAlias = Callable[[Int32, np.float32], tuple[Int32, Int32, Float32]]
-"""A function such as `csr.rows`: (owner, neighbor, similarity) of every directed edge ≥ a threshold from some ids."""
+"""A function of ids and a threshold that returns their directed edges, such as `csr.rows`.
+
+It returns the arrays (owner, neighbor, similarity) of all edges with similarity ≥ threshold that start at the ids.
+"""
 
 
 def neighbors(graph: Graph, id: int, threshold: np.float32, offset: int, limit: int | None) -> Neighbors:
@@ -35,7 +38,7 @@ def subgraph(rows: Rows, id: int, hops: int, max_items: int, max_edges: int, thr
         nodes.extend(frontier.tolist())
         hop.extend([level] * len(frontier))
     all_nodes = np.array(nodes, dtype=np.int32)
-    edges, hidden = _among(rows, all_nodes, threshold)
+    edges, hidden = _edges_among(rows, all_nodes, threshold)
     return Subgraph(
         nodes=all_nodes,
         hop=np.array(hop, dtype=np.int32),
@@ -53,8 +56,8 @@ def _next_hop(rows: Rows, frontier: Int32, visited: Int32, threshold: np.float32
     return ranked[~np.isin(ranked, visited)]
 
 
-def _among(rows: Rows, selection: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
-    """Return the edges among the nodes, most similar first, and the number of neighbors of each node outside."""
+def _edges_among(rows: Rows, selection: Int32, threshold: np.float32) -> tuple[Edges, Int32]:
+    """Return the edges among the nodes, most similar first, and the number of other neighbors of each node."""
     owner, neighbor, similarity = rows(selection, threshold)
     inside = np.isin(neighbor, selection)
     order = np.argsort(selection)
@@ -82,14 +85,14 @@ def layers(graph: Graph, ids: Int32, max_hops: int, threshold: np.float32) -> UI
     np.bitwise_or.at(frontier, ids, bits)
     visited = frontier | ~np.bitwise_or.reduce(bits)  # unused bits count as visited, so that they never spread
     for layer in layers:
-        _step(graph.indptr, graph.indices, graph.similarity, float(threshold), frontier, visited, layer)
+        _advance_frontier(graph.indptr, graph.indices, graph.similarity, float(threshold), frontier, visited, layer)
         visited |= layer
         frontier = layer
     return layers
 
 
 @kernel
-def _step(
+def _advance_frontier(
     indptr: Int64,
     indices: Int32,
     similarity: Float32,
@@ -98,7 +101,7 @@ def _step(
     visited: UInt64,
     reached: UInt64,
 ) -> None:
-    """Fill `reached`, (N,), with the bits that edges ≥ threshold carry from the frontier to vertices that lack them."""
+    """Fill `reached`, (N,), with the bits that edges ≥ threshold carry from the frontier to unvisited vertices."""
     for here in range(len(visited)):
         missing, bits = ~visited[here], np.uint64(0)
         for edge in range(indptr[here], indptr[here + 1]):

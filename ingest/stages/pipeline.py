@@ -34,7 +34,7 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import require_collection_name
-from graphkin.store.lake.draft import publish, require_new, sweep
+from graphkin.store.lake.draft import publish_lake, require_new, sweep
 from graphkin.store.lake.layout import MANIFEST, Group, Part
 from graphkin.store.lake.place import LOCK, WORK
 from graphkin.store.records import Int64
@@ -129,7 +129,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
         clock=clock,
     )
     hashed = [bytes.fromhex(block) for each in rendered for block in each["blocks"]]
-    manifest = publish(job.place, collection, run_provenance, hashed, _parts(part_results))
+    manifest = publish_lake(job.place, collection, run_provenance, hashed, _parts(part_results))
     with suppress(FileNotFoundError, StoreError):  # the generation is already published
         job.place.remove_folder(WORK)
     report_notes(clock.progress, notes(run_provenance))

@@ -82,6 +82,6 @@ def _is_there(folder: Path) -> bool:
 def _report(verb: str, copies: "CopyResult") -> None:
     for name, generation in copies.new:
         click.echo(f"{verb} {name} {generation}")
-    for name, generation in copies.gone:
+    for name, generation in copies.deleted:
         click.echo(f"{name} {generation} was deleted meanwhile")
-    click.echo(f"{len(copies.new)} generations {verb}, {len(copies.kept)} there already")
+    click.echo(f"{len(copies.new)} generations {verb}, {len(copies.present)} there already")

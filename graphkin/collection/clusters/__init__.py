@@ -1,1 +1,1 @@
-"""Clusters of a whole collection."""
+"""Clustering of all items of a collection."""

@@ -1,4 +1,4 @@
-"""Taylor and Butina's clusters."""
+"""Taylor-Butina clustering (Taylor, 1995; Butina, 1999)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,22 +19,24 @@ def butina_clusters(
     threshold: float,
     threads: int,
     advance: Advance = lambda _: None,
-    most_pairs: int | None = None,
+    max_pairs: int | None = None,
 ) -> Clusters:
-    """Return Taylor and Butina's clusters: the item with most neighbors and these, then the same of the other items.
+    """Cluster all items by the algorithm of Taylor and Butina.
 
-    Neighbors are all items with similarity ≥ `threshold`, whatever the threshold and top-k limit of the similarity
-    graph. They are counted once, at the start. Ties are broken by content, never by the order of a file.
+    The item with the most neighbors and its neighbors form the first cluster. The next clusters are formed in the same
+    way from the items that remain. Neighbors are all items with similarity ≥ `threshold`, whatever the threshold and
+    top-k limit of the similarity graph. They are counted once, before the first cluster. Ties are broken by the content
+    of items, so the order of the input does not matter.
 
     Args:
-        generation: the generation.
-        threshold: in (0, 1].
-        threads: of the join.
-        advance: is called with the number of compared items.
-        most_pairs: the most similar pairs; None means any number.
+        generation: The generation.
+        threshold: The lowest similarity of neighbors, in (0, 1].
+        threads: The number of threads of the join.
+        advance: A function that is called with the number of compared items.
+        max_pairs: The largest accepted number of similar pairs. None means any number.
 
     Raises:
-        InvalidInput: The threshold is out of range, or there are more than `most_pairs` similar pairs.
+        InvalidInput: The threshold is out of range, or there are more than `max_pairs` similar pairs.
     """
     require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0 and at most 1")
     kind = kind_of(generation)
@@ -42,11 +44,16 @@ def butina_clusters(
     recipe = kind.recipe(generation.manifest.recipe).model_copy(update=settings)
     descriptors = kind.descriptors_of(generation, recipe, kind.digests(generation, recipe))
     pairs = descriptors.pairs(0, threads, advance)
-    return clusters_from_pairs(pairs if most_pairs is None else _limit(pairs, most_pairs), descriptors.tie)
+    return clusters_from_pairs(pairs if max_pairs is None else _limit(pairs, max_pairs), descriptors.tie)
 
 
 def clusters_from_pairs(pairs: Iterable[Pairs], tie: UInt64) -> Clusters:
-    """Return the clusters of N items from their similar pairs, each once; `tie` (N,) breaks ties, the highest first."""
+    """Cluster N items by the algorithm of Taylor and Butina.
+
+    Args:
+        pairs: All pairs of neighbors, each once.
+        tie: (N,) numbers that break ties: the highest comes first.
+    """
     left, right = (np.concatenate([np.empty(0, np.int32), *ends]) for ends in _ends(pairs))
     neighbors = np.bincount(left, minlength=len(tie)) + np.bincount(right, minlength=len(tie))
     order = np.lexsort((tie, neighbors))[::-1].astype(np.int32)
@@ -77,7 +84,7 @@ def _ends(pairs: Iterable[Pairs]) -> tuple[list[Int32], list[Int32]]:
 
 @kernel
 def _assign(left: Int32, right: Int32, neighbors: Int64, order: Int32) -> tuple[Int32, Int32]:
-    """Return the label of each item and the center of each cluster, in the order in which clusters are formed."""
+    """Return the cluster of each item and the center of each cluster, in the order in which the clusters are formed."""
     starts = np.zeros(len(neighbors) + 1, np.int64)
     for item in range(len(neighbors)):
         starts[item + 1] = starts[item] + neighbors[item]

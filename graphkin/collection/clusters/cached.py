@@ -1,4 +1,4 @@
-"""Clusters of a generation, computed once on a machine for each method and threshold."""
+"""Clusters of a generation, cached on disk for each method and threshold."""
 
 from importlib.metadata import version
 
@@ -14,26 +14,26 @@ from graphkin.similarity.kind import Advance
 from graphkin.similarity.stored_index import load_or_compute_index
 from graphkin.store.base import Generation, require_stored_threshold
 
-_LARGEST_SHARE = 0.1  # of all items, in the largest cluster at the default threshold of single linkage
-_LARGEST_SIZE = 10  # that this cluster may have in a small collection
+_LARGEST_SHARE = 0.1  # share of all items in the largest cluster at the default threshold of single linkage, at most
+_LARGEST_SIZE = 10  # items that this cluster may have in any collection
 _BUTINA_THRESHOLD = 0.7
 
 
 def resolve_threshold(
     generation: Generation, method: ClusterMethod, threshold: float | None
 ) -> tuple[float | None, int | None]:
-    """Return the threshold of a method, which has a default.
+    """Validate the threshold of a clustering method, or return the default.
 
-    Scaffolds have no threshold. The default of butina is 0.7. The default of single linkage is the smallest threshold
-    at which the largest cluster has at most a tenth of all items, or 10 of them.
+    Scaffolds have no threshold. The default of butina is 0.7. The default of single linkage is the lowest threshold at
+    which the largest cluster has at most a tenth of all items, or at most 10 items if that is more.
 
     Returns:
-        The threshold; and for the default of single linkage the size of the largest cluster at the stored threshold,
-        which is the reason for the default, otherwise None.
+        The threshold, and the size of the largest cluster at the stored threshold. This size is the reason for the
+        default of single linkage, and None for an explicit threshold or another method.
 
     Raises:
-        InvalidInput: The threshold is not in (0, 1]; of single linkage also if it is below the stored threshold.
-        Conflict: Scaffolds of items that are not molecules.
+        InvalidInput: The threshold is not in (0, 1], or for single linkage is below the stored threshold.
+        Conflict: The method is scaffolds, and the items are not molecules.
     """
     match method:
         case "scaffold":
@@ -50,7 +50,7 @@ def resolve_threshold(
 
 
 def _default_linkage(generation: Generation) -> LinkageThreshold:
-    """Return the default threshold of single linkage, and the size of the cluster that it avoids."""
+    """Return the default threshold of single linkage, and the size of the largest cluster at the stored threshold."""
     return bounding_threshold(generation, max(int(_LARGEST_SHARE * generation.size), _LARGEST_SIZE))
 
 
@@ -60,32 +60,32 @@ def cached_clusters(
     threshold: float | None,
     threads: int,
     advance: Advance = lambda _: None,
-    most_pairs: int | None = None,
+    max_pairs: int | None = None,
 ) -> Clusters:
-    """Return all items in clusters from the user's cache; compute them if they are missing.
+    """Return the clusters from the cache of the user, or compute them.
 
     Args:
-        generation: the generation.
-        method: the method.
-        threshold: from `resolve_threshold`.
-        threads: threads of a join, processes of scaffolds.
-        advance: is called with the number of items that are done.
-        most_pairs: the most similar pairs of butina; None means any number.
+        generation: The generation.
+        method: The clustering method.
+        threshold: The threshold that `resolve_threshold` returned.
+        threads: The number of threads of the join for butina, or of processes for scaffolds.
+        advance: A function that is called with the number of items that have been processed.
+        max_pairs: The largest accepted number of similar pairs for butina. None means any number.
 
     Raises:
-        InvalidInput: There are more than `most_pairs` similar pairs.
+        InvalidInput: There are more than `max_pairs` similar pairs.
     """
 
-    def make() -> Clusters:
+    def compute() -> Clusters:
         match method:
             case "single":
                 return single_linkage(generation, threshold or 0.0)
             case "scaffold":
                 return scaffold_clusters(generation, threads, advance)
             case _:
-                return butina_clusters(generation, threshold or 0.0, threads, advance, most_pairs)
+                return butina_clusters(generation, threshold or 0.0, threads, advance, max_pairs)
 
-    made_by = f"clusters {method} {threshold} {rdBase.rdkitVersion} {version('graphkin')}"
+    key = f"clusters {method} {threshold} {rdBase.rdkitVersion} {version('graphkin')}"
     return load_or_compute_index(
-        generation, made_by, Clusters, lambda cached: cached.is_partition_of(generation.size), make
+        generation, key, Clusters, lambda cached: cached.is_partition_of(generation.size), compute
     )

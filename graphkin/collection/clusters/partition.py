@@ -1,4 +1,4 @@
-"""Clusters: a partition of the items."""
+"""Partitions of all items into clusters."""
 
 from typing import NamedTuple
 
@@ -13,8 +13,10 @@ class Ranges(NamedTuple):
     """The values of a property in n clusters.
 
     Attributes:
-        min, max, mean: (n,) float64, NaN where no member has a value.
-        values: (n,) int64, the number of members that have one.
+        min: (n,) float64, NaN if no member has a value.
+        max: (n,) float64, NaN if no member has a value.
+        mean: (n,) float64, NaN if no member has a value.
+        values: (n,) int64 number of members with a value.
     """
 
     min: Float64
@@ -24,13 +26,13 @@ class Ranges(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """A partition of N items into C clusters, the largest first.
+    """A partition of N items into C clusters, largest first.
 
     Attributes:
-        label: (N,) int32, the cluster of each item, from 0.
-        centre: (C,) int32, the item that each cluster is named after.
-        order: (N,) int32, all items, cluster by cluster: the center first, then the others by id.
-        starts: (C + 1,) int64, the position in `order` at which each cluster begins, and N.
+        label: (N,) int32 cluster of each item, from 0.
+        centre: (C,) int32 item at the center of each cluster.
+        order: (N,) int32 items, cluster by cluster: the center first, then the other members by id.
+        starts: (C + 1,) int64 positions in `order` at which the clusters begin, and N.
     """
 
     label: Int32
@@ -40,7 +42,12 @@ class Clusters(NamedTuple):
 
     @classmethod
     def from_labels(cls, label: Int32, centre: Int32) -> "Clusters":
-        """Sort clusters by size; clusters of equal size keep their order."""
+        """Sort clusters by size, descending. Clusters of equal size keep their order.
+
+        Args:
+            label: (N,) cluster of each item, from 0, in any order of clusters.
+            centre: (C,) item at the center of each cluster.
+        """
         sizes = np.bincount(label, minlength=len(centre))
         largest_first = np.argsort(-sizes, kind="stable")
         rank = np.empty(len(largest_first), np.int32)
@@ -52,7 +59,7 @@ class Clusters(NamedTuple):
         return cls(ordered, centres, order, np.append(0, np.cumsum(sizes[largest_first])))
 
     def is_partition_of(self, items: int) -> bool:
-        """Return whether the arrays are consistent and have this number of items."""
+        """Return whether the lengths of the arrays fit each other and this number of items."""
         return (
             len(self.label) == len(self.order) == items
             and len(self.starts) == len(self.centre) + 1
@@ -65,31 +72,42 @@ class Clusters(NamedTuple):
         return np.diff(self.starts)
 
     def members(self, cluster: int) -> Int32:
-        """Return the members of a cluster: its center, then the others by id. Raises `NotFound`."""
+        """Return the members of a cluster, counted from 0: its center, then the other members by id.
+
+        Raises:
+            NotFound: There is no such cluster.
+        """
         if not 0 <= cluster < len(self.centre):
             expected = f"1 to {len(self.centre):,}"
             raise NotFound("no such cluster", given=cluster + 1, expected=expected)
         return self.order[self.starts[cluster] : self.starts[cluster + 1]]
 
     def ranges(self, values: Float64, first: int, last: int) -> Ranges:
-        """Return the ranges of the clusters `first` to `last` - 1; `values` is (N,), NaN where an item has no value."""
-        own = values[self.order[self.starts[first] : self.starts[last]]]
+        """Return the ranges of a property in the clusters `first` to `last` - 1.
+
+        Args:
+            values: (N,) values of the property, NaN for items without a value.
+            first: The first cluster.
+            last: The cluster after the last one.
+        """
+        ordered = values[self.order[self.starts[first] : self.starts[last]]]
         begins = self.starts[first:last] - self.starts[first]
-        has_value = ~np.isnan(own)
+        has_value = ~np.isnan(ordered)
         counts = np.add.reduceat(has_value.astype(np.int64), begins)
-        sums = np.add.reduceat(np.where(has_value, own, 0), begins)
+        sums = np.add.reduceat(np.where(has_value, ordered, 0), begins)
         mean = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
-        return Ranges(np.fmin.reduceat(own, begins), np.fmax.reduceat(own, begins), mean, counts)
+        return Ranges(np.fmin.reduceat(ordered, begins), np.fmax.reduceat(ordered, begins), mean, counts)
 
 
 class Clustering(NamedTuple):
-    """All items in clusters, and how they were made.
+    """Clusters of all items, with the method and threshold that produced them.
 
     Attributes:
-        method: the method.
-        threshold: None for scaffolds.
-        largest: as `resolve_threshold` returns it.
-        clusters: the clusters.
+        method: The clustering method.
+        threshold: The threshold, or None for scaffolds.
+        largest: The second result of `resolve_threshold`: the size of the largest cluster at the stored threshold if
+            `threshold` is the default of single linkage, otherwise None.
+        clusters: The clusters.
     """
 
     method: ClusterMethod

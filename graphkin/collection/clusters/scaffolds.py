@@ -1,4 +1,4 @@
-"""Clusters of molecules by Bemis and Murcko's scaffolds."""
+"""Clusters of molecules with the same Bemis-Murcko scaffold."""
 
 from contextlib import closing
 
@@ -15,9 +15,17 @@ from graphkin.store.base import Generation
 
 
 def scaffold_clusters(generation: Generation, processes: int, advance: Advance = lambda _: None) -> Clusters:
-    """Return one cluster for each scaffold, named by its first molecule; molecules without rings are one cluster.
+    """Return one cluster for each Bemis-Murcko scaffold. All molecules without rings are one cluster.
 
-    Raises `StoreError` if the system ends a worker process.
+    The center of a cluster is its first molecule.
+
+    Args:
+        generation: A generation of molecules.
+        processes: The number of worker processes.
+        advance: A function that is called with the number of molecules that have been processed.
+
+    Raises:
+        StoreError: The operating system ended a worker process, for example for lack of memory.
     """
     smiles = (batch["smiles"].to_pylist() for batch in generation.columns(["smiles"]))
     scaffolds: list[pa.Array] = []

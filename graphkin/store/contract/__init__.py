@@ -1,6 +1,7 @@
-"""The contract of the store port as a class of tests for pytest, independent of how an adapter keeps its data.
+"""The contract of the store port as test classes for pytest.
 
-The contract is the docstrings of `store.base`. An adapter in another package keeps the contract if this class passes:
+The docstrings of `store.base` state the contract, and these classes test it for any adapter. An adapter in another
+package runs them as follows:
 
     from graphkin.store.contract import StoreContract
 
@@ -11,7 +12,7 @@ The contract is the docstrings of `store.base`. An adapter in another package ke
             folder = tmp_path_factory.mktemp("stores")
             return lambda place: MyStore(folder / place, create=True)
 
-`GrowingStoreContract` is for stores whose collections grow, `ReadContract` for stores of one generation.
+`GrowingStoreContract` is for stores that implement `Store.growth`, `ReadContract` for stores of a single generation.
 """
 
 import pytest
@@ -19,27 +20,27 @@ import pytest
 _PARTS = ("growth", "items", "keys", "publication", "random_hierarchies", "sampling", "traversal")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))
 
-from graphkin.store.contract.growth import Grow  # noqa: E402 - after the registration for rewritten asserts
-from graphkin.store.contract.items import KeepItems, ReadItems  # noqa: E402
-from graphkin.store.contract.keys import KeepKeys  # noqa: E402
-from graphkin.store.contract.publication import Publish  # noqa: E402
-from graphkin.store.contract.random_hierarchies import AnyHierarchy  # noqa: E402
-from graphkin.store.contract.sampling import Sample  # noqa: E402
-from graphkin.store.contract.traversal import KeepThresholds, ReadHierarchy  # noqa: E402
+from graphkin.store.contract.growth import GrowthTests  # noqa: E402 - after the registration for rewritten asserts
+from graphkin.store.contract.items import ItemReadingTests, ItemWritingTests  # noqa: E402
+from graphkin.store.contract.keys import KeyTests  # noqa: E402
+from graphkin.store.contract.publication import PublicationTests  # noqa: E402
+from graphkin.store.contract.random_hierarchies import RandomHierarchyTests  # noqa: E402
+from graphkin.store.contract.sampling import SamplingTests  # noqa: E402
+from graphkin.store.contract.traversal import ThresholdTests, TraversalTests  # noqa: E402
 
 __all__ = ["GrowingStoreContract", "ReadContract", "StoreContract"]
 
 
-class ReadContract(KeepThresholds, KeepItems, Sample, ReadHierarchy, ReadItems):
+class ReadContract(ThresholdTests, ItemWritingTests, SamplingTests, TraversalTests, ItemReadingTests):
     """The contract of one generation in a store of its own.
 
-    pytest runs it from the last base to the first: first the tests that only read, then tests that write.
+    pytest runs the tests of the last base class first: tests that only read come before tests that write.
     """
 
 
-class StoreContract(KeepKeys, Publish, AnyHierarchy, ReadContract):
+class StoreContract(KeyTests, PublicationTests, RandomHierarchyTests, ReadContract):
     """The contract of stores that hold many generations of many collections, and API keys."""
 
 
-class GrowingStoreContract(Grow, StoreContract):
-    """The whole contract, for stores whose collections grow."""
+class GrowingStoreContract(GrowthTests, StoreContract):
+    """The contract of stores that also implement `Store.growth`."""

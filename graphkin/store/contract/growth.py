@@ -1,4 +1,4 @@
-"""Growth: a generation that has grown equals one that is written at once."""
+"""Tests of growth: a generation that has grown equals one that is written at once."""
 
 from dataclasses import replace
 from itertools import combinations, count, pairwise
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from graphkin.protocol.errors import NotFound, StoreBusy
 from graphkin.store.base import Generation, Store
 from graphkin.store.contract.hierarchies import MOLECULES, Hierarchy
-from graphkin.store.contract.places import Places, StoreFactory
-from graphkin.store.contract.random_hierarchies import LEVELS, few
+from graphkin.store.contract.places import StoreFactory, StoreFixtures
+from graphkin.store.contract.random_hierarchies import LEVELS, few_examples
 
 _names = count()
 VALUES = {"number": 1.5, "text": "x"}
@@ -74,7 +74,7 @@ def visible_state(generation: Generation) -> list[Any]:
     ]
 
 
-class Grow(Places):
+class GrowthTests(StoreFixtures):
     """Tests of a store whose collections grow."""
 
     @pytest.fixture(scope="class")
@@ -82,7 +82,7 @@ class Grow(Places):
     def growing(cls, store_factory: StoreFactory) -> Store:
         return store_factory("growing")
 
-    @settings(few, max_examples=10)
+    @settings(few_examples, max_examples=10)
     @given(steps())
     def test_growth_equals_one_write(self, growing: Store, states: list[Hierarchy]) -> None:
         name = f"c{next(_names)}"

@@ -1,4 +1,4 @@
-"""Small similarity graphs with known content."""
+"""Generations with known, small content, for tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -151,7 +151,7 @@ class Hierarchy:
             return draft.publish(self.provenance(seconds))
 
     def grow(self, store: Store, collection: str, before: "Hierarchy") -> Manifest:
-        """Publish this content as the growth of the current generation, whose content is `before`.
+        """PublicationTests this content as the growth of the current generation, whose content is `before`.
 
         `before` has the first of these items and records, and of each item the first names.
         """

@@ -1,4 +1,4 @@
-"""Items, columns, names, rejections and fingerprints come back as they were written."""
+"""Tests that items, columns, names, rejections and fingerprints are read as they were written."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict, NotFound
 from graphkin.store.base import Generation, Store
 from graphkin.store.contract.hierarchies import Hierarchy
-from graphkin.store.contract.places import Places, StoreFactory
+from graphkin.store.contract.places import StoreFactory, StoreFixtures
 from graphkin.store.records import REJECTION_SCHEMA
 
 
@@ -22,10 +22,22 @@ def _degree(hierarchy: Any, id: int) -> int:
     return sum(id in pair for pair in hierarchy.pairs)
 
 
-ODD = ["id", "names", "", "graph", "digest", "property.names", "x.text", "a:b", 'a "b", `c`', "é\n", "n" * 20_000]
+ODD_PROPERTY_NAMES = [
+    "id",
+    "names",
+    "",
+    "graph",
+    "digest",
+    "property.names",
+    "x.text",
+    "a:b",
+    'a "b", `c`',
+    "é\n",
+    "n" * 20_000,
+]
 
 
-class ReadItems(Places):
+class ItemReadingTests(StoreFixtures):
     """Tests of a shared generation that they only read."""
 
     def test_items_come_back_as_written(self, published: Generation, molecules: Any) -> None:
@@ -221,7 +233,7 @@ class ReadItems(Places):
         assert published.check() == []
 
 
-class KeepItems(Places):
+class ItemWritingTests(StoreFixtures):
     """Tests that publish their own generations."""
 
     def test_graphs_have_no_smiles_and_dropped_may_be_unknown(self, published_graphs: Generation) -> None:
@@ -250,7 +262,7 @@ class KeepItems(Places):
         assert published_graphs.find("smiles", "C") == []
 
     def test_properties_may_have_any_name(self, store: Store, hierarchy: Any) -> None:
-        values = {**dict.fromkeys(ODD, "text"), "x": 7, "fingerprint": -0.5}
+        values = {**dict.fromkeys(ODD_PROPERTY_NAMES, "text"), "x": 7, "fingerprint": -0.5}
         rows = [{"smiles": "C", "names": ["n"], "properties": values}, {"smiles": "N", "names": [], "properties": {}}]
         types = {name: "text" if value == "text" else "number" for name, value in values.items()}
         content = hierarchy(rows, {(0, 1): 0.5}, properties=types, written={"x": "03d"})

@@ -1,4 +1,4 @@
-"""API keys: an added key stays, and a revoked key stays revoked, for every process that opens the store."""
+"""Tests of API keys: every process that opens the store sees the same keys and revocations."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -8,13 +8,13 @@ import pytest
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.protocol.keys import Key, create_key
 from graphkin.store.base import Store
-from graphkin.store.contract.places import Places
+from graphkin.store.contract.places import StoreFixtures
 
 _LATER = datetime(2100, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 
 
-class KeepKeys(Places):
-    """Tests of keys, each in a store of its own."""
+class KeyTests(StoreFixtures):
+    """Tests of API keys. Each test has a store of its own."""
 
     @pytest.fixture
     def key(self) -> Key:

@@ -1,4 +1,4 @@
-"""The fixtures of the contract: the stores of an adapter, and content to write into them."""
+"""Fixtures of the contract: the stores of an adapter, and content for them."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -13,7 +13,7 @@ StoreFactory = Callable[[str], Store]
 _places = count()
 
 
-class Places:
+class StoreFixtures:
     """Fixtures for stores and their content. A subclass overrides `store_factory`."""
 
     @pytest.fixture(scope="class")
@@ -21,8 +21,8 @@ class Places:
     def store_factory(cls) -> StoreFactory:
         """Return a function that opens the store at a named place as another process would.
 
-        The store is empty at first. Each call returns another `Store` object. The tests never return to a place after
-        another one, so a database that holds one store may be emptied for the next place.
+        The store is empty at first. Each call returns another `Store` object. Tests that use a place never use an
+        earlier place again, so an adapter with a single database may empty it for each new place.
         """
         raise NotImplementedError(f"{cls.__name__} has to override `store_factory`")
 

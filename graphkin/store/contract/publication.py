@@ -1,4 +1,4 @@
-"""Drafts, publication, several generations, deletion, and writers."""
+"""Tests of drafts, publication, deletion, and concurrent writers."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import pytest
 from graphkin.protocol.errors import Conflict, Deleted, InvalidInput, NotFound, StoreBusy, StoreError
 from graphkin.protocol.manifest import Counts, Input, Rerun
 from graphkin.store.base import Generation, Store
-from graphkin.store.contract.places import Places
+from graphkin.store.contract.places import StoreFixtures
 from graphkin.store.records import REJECTION_SCHEMA, Edges
 
 
@@ -34,7 +34,7 @@ def _read_everything(generation: Generation) -> list[Any]:
     ]
 
 
-class Publish(Places):
+class PublicationTests(StoreFixtures):
     """Tests that start with an empty store."""
 
     @pytest.fixture

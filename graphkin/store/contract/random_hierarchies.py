@@ -1,4 +1,4 @@
-"""Random similarity graphs, read through the port and compared with plain dictionaries and networkx."""
+"""Tests that compare random similarity graphs, read through the port, with plain dictionaries and networkx."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from graphkin.store.base import Generation, Store
 from graphkin.store.contract.hierarchies import Hierarchy
-from graphkin.store.contract.places import Places
+from graphkin.store.contract.places import StoreFixtures
 
-LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few levels, so that there are many ties
+LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few_examples levels, so that there are many ties
 Content = tuple[int, dict[tuple[int, int], float]]
 Weighted = dict[int, dict[int, np.float32]]
 _names = count()
 
-few = settings(
+few_examples = settings(
     max_examples=25,
     deadline=None,
     derandomize=True,
@@ -94,7 +94,7 @@ def _path(adjacency: Weighted, source: int, target: int, max_hops: int) -> list[
     return min(paths, key=rank, default=None)
 
 
-class AnyHierarchy(Places):
+class RandomHierarchyTests(StoreFixtures):
     """Tests of random similarity graphs of up to nine items."""
 
     @pytest.fixture(scope="class")
@@ -115,7 +115,7 @@ class AnyHierarchy(Places):
 
         return publish
 
-    @few
+    @few_examples
     @given(pairs(), thresholds, st.integers(0, 4), st.integers(0, 4))
     def test_neighbors(self, publish: Any, content: Content, threshold: float | None, offset: int, limit: int) -> None:
         adjacency = _adjacency(content, threshold)
@@ -127,7 +127,7 @@ class AnyHierarchy(Places):
                 assert page.ids.tolist() == all_neighbors.ids.tolist()[offset : offset + limit]
                 assert page.total == all_neighbors.total == len(neighbors)
 
-    @few
+    @few_examples
     @given(pairs(), thresholds, st.integers(1, 4), st.integers(1, 9), st.integers(0, 12))
     def test_subgraph(
         self, publish: Any, content: Content, threshold: float | None, hops: int, items: int, edges: int
@@ -147,7 +147,7 @@ class AnyHierarchy(Places):
                     subgraph.truncated,
                 ) == _subgraph(adjacency, id, hops, items, edges)
 
-    @few
+    @few_examples
     @given(pairs(7), thresholds, st.integers(1, 6))
     def test_path(self, publish: Any, content: Content, threshold: float | None, max_hops: int) -> None:
         adjacency = _adjacency(content, threshold)
@@ -161,7 +161,7 @@ class AnyHierarchy(Places):
                         steps = [adjacency[a][b] for a, b in pairwise(expected)]
                         assert path.similarity.tolist() == steps
 
-    @few
+    @few_examples
     @given(pairs(), thresholds)
     def test_edges_graph_and_forest(self, publish: Any, content: Content, threshold: float | None) -> None:
         adjacency = _adjacency(content, threshold)

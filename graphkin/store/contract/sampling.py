@@ -1,4 +1,4 @@
-"""Samplers return the same samples for every store."""
+"""Tests that samplers return the same samples for every store."""
 
 from dataclasses import fields
 from typing import Any
@@ -9,11 +9,11 @@ import pytest
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.policy import Policy
 from graphkin.store.base import Generation, Store
-from graphkin.store.contract.places import Places
+from graphkin.store.contract.places import StoreFixtures
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
-class Sample(Places):
+class SamplingTests(StoreFixtures):
     """Tests of the samplers of a shared generation and of an empty store."""
 
     @pytest.mark.parametrize("name", ["first_order", "second_order", "random_walk"])

@@ -1,4 +1,4 @@
-"""The similarity graph of known molecules, read through the port. `hierarchies.MOLECULES` lists the pairs."""
+"""Tests of the similarity graph of `hierarchies.MOLECULES`, read through the port."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 from graphkin.protocol.errors import NotFound
 from graphkin.store.base import Generation, Store
-from graphkin.store.contract.places import Places
+from graphkin.store.contract.places import StoreFixtures
 from graphkin.store.records import Edges
 
 
@@ -15,7 +15,7 @@ def _rows(edges: Edges) -> list[tuple[int, int, float]]:
     return [(a, b, round(float(s), 6)) for a, b, s in zip(edges.source, edges.target, edges.similarity, strict=True)]
 
 
-class ReadHierarchy(Places):
+class TraversalTests(StoreFixtures):
     """Tests of a shared generation that they only read."""
 
     @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ class ReadHierarchy(Places):
         assert len(published.forest()) == 6
 
 
-class KeepThresholds(Places):
+class ThresholdTests(StoreFixtures):
     """Tests of similarities that are hard to compare."""
 
     def test_thresholds_are_compared_as_float32(self, store: Store, hierarchy: Any) -> None:

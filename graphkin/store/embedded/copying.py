@@ -1,6 +1,6 @@
-"""Copies of a published generation of another folder, file by file.
+"""Copy a published generation from one embedded store to another, file by file.
 
-Fragments that generations share are copied once.
+A fragment that several generations share is copied once.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ _CHUNK = 1 << 20  # bytes
 
 
 def copy_fragment(files: CheckedFiles, fragment: Fragment, collection: Path, advance: Callable[[int], object]) -> None:
-    """Copy a fragment into the folder of a collection, unless it is there. The copy is atomic.
+    """Copy a fragment into the folder of a collection, unless the folder has it. The copy is atomic.
 
     Args:
         files: The files of the generation.
         fragment: The fragment to copy.
         collection: The folder of the collection in the target.
-        advance: Called with the number of bytes after each chunk.
+        advance: A function that is called with the number of bytes after each chunk.
 
     Raises:
         StoreDamaged: A file differs from what was written.

@@ -1,4 +1,4 @@
-"""SQLite databases, and the difference between damaged content and an unreachable file."""
+"""Connections to SQLite databases. Damaged content and inaccessible files raise different errors."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ _DATABASE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return whether an error is about the content of a database, not about access to it or about the call."""
+    """Return whether an error means damaged content, as opposed to a file that cannot be accessed or a wrong call."""
     code = getattr(error, "sqlite_errorcode", None)  # None for text that is not UTF-8, which Python detects
     return not isinstance(error, sqlite3.ProgrammingError) and (code is None or code & 0xFF in _DAMAGE_CODES)
 
 
 @contextmanager
 def read_transaction(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database for reading. All statements see one state.
+    """Open a database for reading. All statements of the `with` block see the same state.
 
     Raises:
         StoreDamaged: The database is damaged.
@@ -61,7 +61,7 @@ def transaction(path: Path, mode: Literal["rw", "rwc"]) -> Iterator[sqlite3.Conn
 
 
 def integrity_problem(database: sqlite3.Connection) -> str | None:
-    """Return the first problem that SQLite finds in its own structures, or None."""
+    """Return the first problem that the integrity check of SQLite finds, or None."""
     (result,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     return None if result == "ok" else str(result)
 

@@ -31,7 +31,7 @@ _EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.flo
 
 
 def sweep(folder: Path, catalog: Catalog) -> None:
-    """Remove everything in the folder of a collection that no published generation is read from.
+    """Remove everything in the folder of a collection that no published generation consists of.
 
     That includes drafts, folders whose catalog row was never written, and fragments of deleted or compacted
     generations.
@@ -43,10 +43,10 @@ def sweep(folder: Path, catalog: Catalog) -> None:
 
 
 class FolderDraft(Draft):
-    """A folder next to the generations, which becomes a fragment when it is complete."""
+    """A draft in a folder next to the published fragments. When it is complete, the folder becomes a fragment."""
 
     earlier_fragments: Sequence[Fragment] = ()
-    """The fragments before this one."""
+    """The fragments of the generation that this draft extends."""
 
     def __init__(self, collection: str, store: Path, catalog: Catalog, lock: BaseFileLock) -> None:
         self.workspace = store / "work" / collection
@@ -77,7 +77,7 @@ class FolderDraft(Draft):
     def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:
         """Complete all files and return the number of edges that they add.
 
-        `blocks` are the hashes of the item table.
+        `blocks` are the hashes of the blocks of the item table.
         """
 
     def publish(self, provenance: Provenance) -> Manifest:
@@ -133,13 +133,13 @@ class FolderDraft(Draft):
             with suppress(OSError):  # the disk may be full, and the buffered data is discarded anyway
                 close()
         shutil.rmtree(self._folder, ignore_errors=True)
-        with suppress(OSError, StoreError):  # a failing disk may hide what is published, and the next draft sweeps
+        with suppress(OSError, StoreError):  # the next draft removes what stays
             sweep(self._folder.parent, self._catalog)
         self._lock.release()
 
 
 class EmbeddedDraft(FolderDraft):
-    """A fragment that is a generation by itself."""
+    """A draft of a generation that consists of a single fragment."""
 
     def _begin(self) -> None:
         self._tree = BlockTree()

@@ -1,4 +1,4 @@
-"""The files of one fragment: mapped at opening, and each checked at its first use."""
+"""The files of one fragment. All are opened at once, and each is checked before its first use."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from io import BufferedReader
@@ -16,7 +16,7 @@ from graphkin.store.embedded.tables import map_table
 
 
 class FragmentFiles:
-    """The files of a fragment, by their names in it. `arrays` are mapped but not checked yet.
+    """The files of a fragment, by file name. `arrays` holds its arrays as memory maps, whose files may be unchecked.
 
     Every method raises `StoreDamaged` for a file that differs from what was written or does not fit the manifest.
     """
@@ -79,5 +79,5 @@ class FragmentFiles:
         except ValueError as error:
             raise self.damage_error(name, str(error)) from error
         if table.schema.names != list(columns) or table.num_rows != rows:
-            raise self.damage_error(name, "its columns and rows are not those that the manifest says")
+            raise self.damage_error(name, "its columns or its number of rows differ from the manifest's")
         return table

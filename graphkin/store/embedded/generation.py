@@ -26,7 +26,7 @@ from graphkin.store.records import Edges, Fingerprints, Graph, Int32, Links
 
 
 class EmbeddedGeneration(MappedGeneration):
-    """A generation as memory-mapped files, which are all opened at once and each checked at its first use.
+    """A generation as memory-mapped files. All are opened at once, and each is checked before its first use.
 
     Opening checks sizes and types. Before the first use of a file, `CheckedFiles` compares it with the manifest, and
     arrays that kernels use as indices are checked for invalid values.
@@ -60,7 +60,7 @@ class EmbeddedGeneration(MappedGeneration):
         graph = csr.apply_change(self._base.graph, self.size, change)
         flaw = csr.flaw(graph)
         if flaw is not None:
-            raise self._increments[-1].damage_error(f"of the graph that comes of it, {flaw[0]}: {flaw[1]}")
+            raise self._increments[-1].damage_error(f"it makes the graph invalid, {flaw[0]}: {flaw[1]}")
         return graph
 
     @cached_property
@@ -94,7 +94,7 @@ class EmbeddedGeneration(MappedGeneration):
         """The hashes of the blocks of the item table, which determine the generation id."""
         blocks = self._increments[-1].content.blocks if self._increments else self._base.blocks
         if generation_id(self.manifest, blocks) != self.id:
-            problem = "the hashes of the blocks of its items do not make the generation id"
+            problem = "the hashes of its item blocks do not match the generation id"
             raise (
                 self._increments[-1].damage_error(problem)
                 if self._increments
@@ -109,7 +109,9 @@ class EmbeddedGeneration(MappedGeneration):
     def copy_files(self, collection: Path, advance: Callable[[int], object]) -> None:
         """Copy the missing fragments into the folder of a collection.
 
-        `advance` is called with the number of bytes after each chunk.
+        Args:
+            collection: The folder of the collection in the target.
+            advance: A function that is called with the number of bytes after each chunk.
 
         Raises:
             StoreDamaged: A file differs from what was written.
@@ -177,12 +179,12 @@ class EmbeddedGeneration(MappedGeneration):
         if problems:
             return problems
         try:
-            return self._disagreements()
+            return self._contradictions()
         except StoreDamaged as error:
             return [f"{error.damage.file}: {error.damage.problem}"]
 
-    def _disagreements(self) -> list[str]:
-        """Return contradictions between files that are each as they were written."""
+    def _contradictions(self) -> list[str]:
+        """Return contradictions between files whose checksums are right."""
         _ = self._graph, self._forest, self._dropped
         links = self.links()
         if links is not None and links_digest(links) != self.manifest.links:

@@ -1,4 +1,4 @@
-"""Writing a fragment that follows those of a published generation."""
+"""Write a fragment that extends a published generation."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 
 class EmbeddedGrowth(BufferedGrowth, FolderDraft):
-    """A growth whose fragment is written at publication."""
+    """A growth that writes its fragment at publication."""
 
     base: EmbeddedGeneration
 
@@ -36,7 +36,7 @@ class EmbeddedGrowth(BufferedGrowth, FolderDraft):
         super()._begin()
 
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        """Return the hashes of the base, computed again for blocks with new items or new names."""
+        """Return the hashes of the blocks of the base. Blocks with new items or new names are hashed again."""
         full_blocks = self._full_blocks(provenance)
         blocks = [*full_blocks, *[b""] * (block_count(provenance.counts.kept) - len(full_blocks))]
         stale = np.arange(len(blocks)) >= len(full_blocks)
@@ -49,7 +49,7 @@ class EmbeddedGrowth(BufferedGrowth, FolderDraft):
         return blocks
 
     def _full_blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        """Return the hashes of the full blocks of the base, or none if the titles of its columns have changed."""
+        """Return the hashes of the full blocks of the base, or none if the title of a column has changed."""
         old_titles, new_titles = titles(self.base.manifest.properties), titles(provenance.properties)
         if any(new_titles[name] != title for name, title in old_titles.items()):
             return []

@@ -1,6 +1,7 @@
-"""The additions of a fragment to those before it: one file, `increment.arrow`, of consecutive Arrow streams.
+"""Increments: what a fragment adds to the earlier fragments of its generation.
 
-It is one file because a generation that has grown many times keeps all of its files open.
+An increment is one file, `increment.arrow`, of consecutive Arrow streams. More files would exceed the limit on open
+files sooner, because a generation keeps the files of all its fragments open.
 """
 
 import mmap
@@ -27,7 +28,7 @@ _BLOCKS = pa.schema([("block", pa.binary(DIGEST_SIZE))])
 
 @dataclass(frozen=True)
 class Increment:
-    """The content of a fragment that follows others.
+    """The content of a fragment after the first.
 
     Attributes:
         items: The new items, with 64-bit offsets.
@@ -52,6 +53,7 @@ class Increment:
     blocks: Sequence[bytes]
 
     def write(self, path: Path) -> None:
+        """Write the streams into a new file."""
         words = pa.record_batch([self.words.reshape(-1)], schema=_WORDS)
         dropped = pa.record_batch([self.ids, self.dropped], schema=_DROPPED)
         changes = (self.edges.removed, self.edges.added, self.forest.removed, self.forest.added)
@@ -74,7 +76,7 @@ class Increment:
             table, names, rejections, words, dropped, *edges = (_batch(mapped) for _ in range(9))
             blocks = _blocks(mapped)
         except (pa.ArrowException, OSError, StopIteration) as error:
-            raise ValueError(f"no whole increment: {error}") from error
+            raise ValueError(f"not a complete increment: {error}") from error
         columns = ([column.to_numpy() for column in batch.columns] for batch in (words, dropped, *edges))
         (words,), (ids, counts), *changes = columns
         removed, added, forest_removed, forest_added = (Edges(*change) for change in changes)
@@ -105,7 +107,7 @@ class IncrementFragment:
 
     Args:
         files: The files of the fragment.
-        before: The number of items of the earlier fragments.
+        offset: The number of items of the earlier fragments, which is the first id of this one.
         width: The number of words of a fingerprint.
     """
 
@@ -122,6 +124,7 @@ class IncrementFragment:
 
     @cached_property
     def content(self) -> Increment:
+        """The increment, after a check of its file."""
         self._files.require(INCREMENT)
         try:
             increment = Increment.read(self._files.file(INCREMENT), self._width)
@@ -133,17 +136,17 @@ class IncrementFragment:
         return increment
 
     def _problem(self, increment: Increment) -> str | None:
-        """Return what does not fit the manifest or is out of range, or None."""
+        """Return the first value that is out of range or differs from the manifest, as an error text, or None."""
         expected = (self.fragment.items, self.fragment.rejected, self.fragment.edges)
         if (increment.items.num_rows, increment.rejections.num_rows, len(increment.edges.added)) != expected:
-            return "its rows are not as many as the manifest says"
+            return "its numbers of rows differ from the manifest's"
         named_ids, items = increment.names["id"].to_numpy(), self.offset + self.fragment.items
         if not ((named_ids >= 0) & (named_ids < self.offset)).all():
-            return "it names items that there are not"
+            return "it adds names to items that do not exist"
         if not ((increment.ids >= 0) & (increment.ids < items)).all() or (increment.dropped < 0).any():
-            return "it counts pairs of items that there are not, or less than none"
+            return "it counts truncated pairs of items that do not exist, or has a negative count"
         if len(increment.blocks) != block_count(items):
-            return "it has not as many blocks of items as there are"
+            return "its number of item blocks differs from the manifest's"
         for change in (increment.edges, increment.forest):
             for edges in (change.removed, change.added):
                 problem = csr.edges_flaw(edges, items)

@@ -1,4 +1,4 @@
-"""The files of one generation, each read completely and compared with the manifest before its first use."""
+"""Comparison of the files of a generation with its manifest."""
 
 import errno
 import os
@@ -18,10 +18,10 @@ _PROCESS_ERRORS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 class CheckedFiles:
-    """The files of a generation.
+    """The files of a generation. Each is read completely and compared with the manifest before its first use.
 
-    All files are opened at once, so that a later deletion does no harm. The key of a file is its name, or its folder
-    and name if the generation consists of several fragments (`key_of`).
+    All files are opened at once, so that they stay readable if they are deleted later. The key of a file is its name,
+    or its folder and name if the generation consists of several fragments (`key_of`).
 
     ## Thread safety
 
@@ -84,7 +84,10 @@ class CheckedFiles:
                 raise self.damage_error(name, problem)
 
     def read(self, name: str, again: bool = False) -> None:
-        """Compare a file with the manifest. With `again`, also a file that was intact before."""
+        """Compare a file with the manifest, unless it was compared before.
+
+        If `again` is true, a file that was intact is compared again.
+        """
         with self._locks[name]:
             if name not in self._problems or (again and self._problems[name] is None):
                 problem = self._compare(name)

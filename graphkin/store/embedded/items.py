@@ -30,9 +30,12 @@ SEARCH_COLUMNS: dict[Field, tuple[str, str]] = {
     "name": ("names", "order.names.npy"),
     "inchikey": ("inchikey", "order.inchikey.npy"),
 }
-"""Field -> its column, and the file with the positions of its texts, (texts,) int32, ordered by text, then id."""
+"""By field: its column, and the file that holds the order of its texts.
+
+The order is an array of the positions of the texts, (texts,) int32, sorted by text, then id.
+"""
 _PAGE = 4096
-_MAX_SINGLE_READS = 8  # up to this many items are read faster one by one than as columns
+_MAX_SINGLE_READS = 8  # reading more items is faster by columns than item by item
 
 
 class ItemWriter:
@@ -122,12 +125,12 @@ class ItemReader:
         return ids[ids > after][:limit].tolist()
 
     def _sorted_texts(self, field: Field) -> "list[_SortedTexts]":
-        """Return the sorted texts of the first fragment, from a file, and those of all later fragments together."""
+        """Return the sorted texts of the first fragment, whose order is stored, and those of all later fragments."""
         if field not in self._texts_by_field:
             column, name = SEARCH_COLUMNS[field]
             (order,), items = self._first.read_arrays(name), self._first_items
             if order.dtype != np.int32 or not ((order >= 0) & (order < len(_texts(items, column)))).all():
-                raise self._first.damage_error(name, "it names texts that there are not")
+                raise self._first.damage_error(name, "it points to texts that do not exist")
             later_texts = [_SortedTexts.from_increments(self._increments, column)] if self._increments else []
             self._texts_by_field[field] = [
                 _SortedTexts(_texts(items, column), order, partial(_owners, items[column])),

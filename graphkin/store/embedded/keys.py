@@ -1,9 +1,10 @@
 """The API keys of a store in a folder: one small SQLite database next to the catalog, readable by its owner only.
 
 The database is sealed. Each row holds the SHA-256 of its key, and one row of `seal` holds the SHA-256 of all rows.
-Every reader compares them, so a damaged database counts as damaged, never as empty, and opens nothing. Once the file
-exists the store is guarded, even if the file has no rows. The catalog records that, so that a lost file does not open
-the store.
+Every reader compares them, so a damaged database raises an error and is never mistaken for a store without keys.
+
+A store is guarded once it has had a key: servers then refuse requests without a key. The catalog records that, so
+that a store whose key database is lost stays guarded.
 """
 
 import os
@@ -36,7 +37,7 @@ _REMEDY = (
     "until then every request is refused"
 )
 
-_IF_OLDER = "move keys.sqlite away and make new keys with `graphkin keys create`: until then every request is refused"
+_OLDER_HINT = "move keys.sqlite away and make new keys with `graphkin keys create`: until then every request is refused"
 
 
 class _Row(NamedTuple):
@@ -47,7 +48,7 @@ class _Row(NamedTuple):
 
 
 class EmbeddedKeys(Keys):
-    """API keys in an SQLite file next to the catalog. Every call opens, uses and closes the file.
+    """API keys in an SQLite file next to the catalog. Every call opens and closes the file.
 
     A store without the file has no keys, unless its catalog records that it is guarded.
     """
@@ -133,7 +134,7 @@ class EmbeddedKeys(Keys):
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if not version:
             raise self._damage_error("it is empty")
-        require_schema_version(version, _VERSION, _IF_OLDER)
+        require_schema_version(version, _VERSION, _OLDER_HINT)
         if problem := integrity_problem(database):
             raise self._damage_error(problem)
         if not has_table(database, "seal"):

@@ -167,16 +167,15 @@ class EmbeddedStore(Store):
         lock = self._acquire_writer_lock(collection)
         try:
             with translate_disk_errors(self._folder):
-                self._rerun_file(collection, generation).unlink(
-                    missing_ok=True
-                )  # first: a crash must not leave it without its catalog row
+                # The record is removed first, so that a crash cannot leave it without its generation.
+                self._rerun_file(collection, generation).unlink(missing_ok=True)
             self._catalog.delete(collection, generation)
             with suppress(OSError, StoreError):  # the next writer removes leftover files
                 sweep(self._collections / collection, self._catalog)
         finally:
             lock.release()
 
-    def take_over(self, source: Store, collection: str, generation: str, advance: Callable[[int], object]) -> bool:
+    def copy_from(self, source: Store, collection: str, generation: str, advance: Callable[[int], object]) -> bool:
         if not isinstance(source, EmbeddedStore):
             return False
         with source._open_reader(collection, generation) as reader:

@@ -1,4 +1,4 @@
-"""Tables on disk: Arrow files of one batch, for direct access to any rows of a column."""
+"""Tables on disk: Arrow files of a single batch, whose columns allow access to any row."""
 
 import mmap
 from io import BufferedReader
@@ -57,5 +57,5 @@ def map_table(file: BufferedReader) -> pa.RecordBatch:
             batch = reader.get_batch(0)
         batch.validate()
     except (pa.ArrowException, ValueError) as error:
-        raise ValueError(f"no whole table: {error}") from error
+        raise ValueError(f"not a complete table: {error}") from error
     return batch

@@ -1,4 +1,4 @@
-"""The first fragment of a generation, which is complete by itself."""
+"""The first fragment of a generation. It is a complete generation by itself."""
 
 from functools import cached_property
 from typing import Any
@@ -23,10 +23,10 @@ _FOREST = ("forest.source.npy", "forest.target.npy", "forest.similarity.npy")
 
 
 class WholeFragment:
-    """The arrays of the first fragment, each checked at its first use.
+    """The arrays of the first fragment. Each is checked before its first use.
 
-    The check includes the values that kernels use as indices. Every method raises `StoreDamaged` for a file that is
-    missing, differs from what was written, or does not have the size and type in the manifest.
+    The check includes the range of values that kernels use as indices. Every method raises `StoreDamaged` for a file
+    that is missing, differs from what was written, or does not have the size and type in the manifest.
     """
 
     def __init__(self, files: FragmentFiles, manifest: Manifest) -> None:

@@ -1,4 +1,4 @@
-"""Writing a lake: each part when it is full, the manifest last."""
+"""Write a lake: each part when it is full, and the manifest last."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -34,10 +34,10 @@ from graphkin.store.records import Edges, Graph, Int32, Links, UInt64
 
 
 class LakeDraft(Draft):
-    """Files without a manifest, which readers do not recognize as a lake.
+    """A draft of a lake: files without a manifest, which readers do not recognize as a lake.
 
-    A local folder stays locked while the draft is open. Elsewhere several writers may be active. None overwrites a part
-    of another, and the first one to publish wins.
+    A local folder stays locked while the draft is open. On other file systems several writers may be active. A writer
+    never overwrites the parts of another, and the first one to publish wins.
     """
 
     def __init__(self, place: Place, collection: str) -> None:
@@ -46,9 +46,11 @@ class LakeDraft(Draft):
         self._collection = collection
         self._parts: dict[Group, list[Part]] = {}
         self._items = table_buffer(self._write_items)
-        self._rejections = table_buffer(partial(self._table, "rejections"))
+        self._rejections = table_buffer(partial(self._write_table_part, "rejections"))
         self._words: PartBuffer[UInt64] = PartBuffer(
-            np.concatenate, lambda words, start: words[start : start + ROWS], partial(self._array, "fingerprints")
+            np.concatenate,
+            lambda words, start: words[start : start + ROWS],
+            partial(self._write_array_part, "fingerprints"),
         )
         self._blocks = BlockTree()
         self._item_count = 0
@@ -69,7 +71,7 @@ class LakeDraft(Draft):
         self._items.add(pa.Table.from_batches([items]))
 
     def _write_items(self, rows: pa.Table) -> None:
-        self._table("items", add_ids(rows, self._item_count))
+        self._write_table_part("items", add_ids(rows, self._item_count))
         self._item_count += len(rows)
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
@@ -84,26 +86,26 @@ class LakeDraft(Draft):
 
     def write_dropped(self, dropped: Int32) -> None:
         for start in range(0, len(dropped), ROWS):
-            self._array("dropped", dropped[start : start + ROWS])
+            self._write_array_part("dropped", dropped[start : start + ROWS])
 
     def write_forest(self, forest: Edges) -> None:
         for start in range(0, len(forest), FOREST_ROWS):
-            self._table("forest", edge_table(forest.take(slice(start, start + FOREST_ROWS))))
+            self._write_table_part("forest", edge_table(forest.take(slice(start, start + FOREST_ROWS))))
 
     def write_links(self, links: Links) -> None:
-        self._array("links.indptr", links.indptr)
-        self._array("links.indices", links.indices)
+        self._write_array_part("links.indptr", links.indptr)
+        self._write_array_part("links.indices", links.indices)
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Do nothing: a search computes the index from the fingerprints."""
+        """Do nothing: readers compute the index from the fingerprints."""
 
     def publish(self, provenance: Provenance) -> Manifest:
         if not self._is_open:
             raise StoreError("this draft is already published or discarded")
-        for filling in (self._items, self._rejections, self._words):
-            filling.finish()
+        for buffer in (self._items, self._rejections, self._words):
+            buffer.finish()
         self._write_graph(csr.build(Edges.concatenate(self._edges), self._item_count))
-        manifest = publish(self._place, self._collection, provenance, self._blocks.blocks, self._parts)
+        manifest = publish_lake(self._place, self._collection, provenance, self._blocks.blocks, self._parts)
         self._is_open = False
         self._release()
         return manifest
@@ -111,16 +113,16 @@ class LakeDraft(Draft):
     def _write_graph(self, graph: Graph) -> None:
         for start in range(0, graph.nodes, ROWS):
             shard = csr.shard(graph, range(start, min(start + ROWS, graph.nodes)))
-            self._table("edges", edge_table(csr.shard_edges(shard, start)))
-            self._array("indptr", shard.indptr)
-            self._array("indices", shard.indices)
-            self._array("similarity", shard.similarity)
+            self._write_table_part("edges", edge_table(csr.shard_edges(shard, start)))
+            self._write_array_part("indptr", shard.indptr)
+            self._write_array_part("indices", shard.indices)
+            self._write_array_part("similarity", shard.similarity)
 
-    def _table(self, group: Group, table: pa.Table) -> None:
+    def _write_table_part(self, group: Group, table: pa.Table) -> None:
         parts = self._parts.setdefault(group, [])
         parts.append(write_table(self._place, self._run, group, len(parts), table))
 
-    def _array(self, group: Group, array: NDArray[Any]) -> None:
+    def _write_array_part(self, group: Group, array: NDArray[Any]) -> None:
         parts = self._parts.setdefault(group, [])
         parts.append(write_array(self._place, self._run, group, len(parts), array))
 
@@ -133,9 +135,9 @@ class LakeDraft(Draft):
 
 
 def sweep(place: Place, run: str = "") -> None:
-    """Remove parts and partial files that the manifest does not list, of one run or of all runs.
+    """Remove parts and partial files that the manifest does not list, of one run or by default of all runs.
 
-    Without a manifest these are all parts. So unless `run` names a run, no other writer may be active.
+    Without a manifest, this removes all parts. So no other writer may be active unless `run` is present.
     """
     names = place.names()
     listed_names = (
@@ -153,7 +155,7 @@ def _is_writer_file(name: str) -> bool:
 
 
 def require_new(place: Place) -> list[str]:
-    """Return the files of other writers, active or dead, after a check that there is nothing else.
+    """Return the files that other writers, active or dead, have left in the folder of a new lake.
 
     Raises:
         Conflict: The folder holds a lake, or files that no writer of lakes creates.
@@ -175,7 +177,7 @@ def require_new(place: Place) -> list[str]:
     return names
 
 
-def publish(
+def publish_lake(
     place: Place,
     collection: str,
     provenance: Provenance,

@@ -1,4 +1,4 @@
-"""The parts of a lake: each one is fetched completely, compared with the manifest and kept in a cache."""
+"""The parts of a lake. Each is fetched completely, compared with the manifest and kept in a cache."""
 
 import hashlib
 import logging
@@ -62,7 +62,7 @@ class LakeFiles:
         return self._lake.parts.get(group, [])
 
     def fetch(self, part: Part) -> bytes:
-        """Return the present bytes of a part, after a comparison with the manifest."""
+        """Read the bytes of a part from the lake and compare them with the manifest."""
         try:
             content = self._place.read(part.name)
         except FileNotFoundError as error:
@@ -76,7 +76,7 @@ class LakeFiles:
         return self._read(part, self.fetch(part), read_table)
 
     def column(self, part: Part, name: str) -> pa.ChunkedArray:
-        """Return one column of a cached table. The columns used last stay decoded in memory."""
+        """Return one column of a table from the cache. The columns used last stay decoded in memory."""
         with self._mutex:
             column = self._columns.get((part.name, name))
         if column is None:
@@ -88,9 +88,9 @@ class LakeFiles:
         return column
 
     def array(self, group: Group) -> NDArray[Any]:
-        """Return the arrays of a group as one array.
+        """Return the arrays of a group, joined into one array.
 
-        The `indptr` of consecutive shards becomes that of the whole graph.
+        For `indptr`, the result is the `indptr` of the whole graph.
         """
         parts = self.parts(group)
         if not parts:
@@ -115,7 +115,7 @@ class LakeFiles:
         yield np.frombuffer(self.fetch(part), np.uint8)
 
     def _cached(self, name: str, parts: list[Part], pieces: Callable[[], Iterator[NDArray[Any]]]) -> NDArray[Any]:
-        """Return consecutive pieces as one mapped array. There is at least one piece.
+        """Return an array from the cache as a memory map. If it is missing, join it from one or more `pieces`.
 
         `name` and the digests of the parts identify the array in the cache.
         """
@@ -134,9 +134,12 @@ class LakeFiles:
             return np.concatenate(list(pieces()))
 
     def computed_arrays(self, name: str, group: Group, write: Callable[[Path], object]) -> Arrays:
-        """Return the mapped arrays that `write` computes from the parts of a group, by name.
+        """Return memory maps of arrays that are computed from the parts of a group and cached, by name.
 
-        `write` receives a folder and writes .npy files into it.
+        Args:
+            name: The name of the computation, which identifies its results in the cache.
+            group: The group.
+            write: A function that computes the arrays and writes them into a folder, as one .npy file per array.
         """
         key = self._key(name, self.parts(group))
         arrays: Arrays | None = None

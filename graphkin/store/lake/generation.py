@@ -201,10 +201,10 @@ class LakeGeneration(MappedGeneration):
     def check(self) -> list[str]:
         problems = {part.name: self._problem(part) for part in self._lake.all_parts()}
         messages = [f"{name}: {problem}" for name, problem in problems.items() if problem]
-        return messages or self._disagreements()
+        return messages or self._contradictions()
 
-    def _disagreements(self) -> list[str]:
-        """Return contradictions between files that are each as they were written."""
+    def _contradictions(self) -> list[str]:
+        """Return contradictions between files whose checksums are right."""
         try:
             _ = self.graph(), self.forest(), self.dropped(), self.fingerprints()
             links = self.links()

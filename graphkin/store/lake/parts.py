@@ -1,4 +1,4 @@
-"""The files of a lake as bytes: tables as Parquet and arrays as .npy, written and read."""
+"""Encoding of the parts of a lake: tables as Parquet and arrays as .npy."""
 
 import hashlib
 import io
@@ -29,14 +29,14 @@ _ROW_GROUP = 8_192  # items, the smallest unit that a page of items reads
 
 
 def write_table(place: Place, run: str, group: Group, number: int, table: pa.Table) -> Part:
-    """Write a table as Parquet. The name follows from run and number, and the bytes depend only on the table."""
+    """Write a table as Parquet. Equal tables have equal bytes."""
     sink = io.BytesIO()
     pq.write_table(table.combine_chunks(), sink, compression="zstd", row_group_size=_ROW_GROUP)
     return _write_part(place, part_name(group, number, run), len(table), sink.getvalue())
 
 
 def write_array(place: Place, run: str, group: Group, number: int, array: NDArray[Any]) -> Part:
-    """Write an array as .npy. The name follows from run and number, and the bytes depend only on the array."""
+    """Write an array as .npy. Equal arrays have equal bytes."""
     sink = io.BytesIO()
     npy.write_array(sink, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
     return _write_part(place, part_name(group, number, run), len(array), sink.getvalue())
@@ -79,12 +79,12 @@ def read_array(content: Any) -> NDArray[Any]:
 
 
 class PartBuffer(Generic[Rows]):
-    """A buffer of rows that writes a part whenever enough rows are present.
+    """A buffer of rows that writes a part whenever it holds `ROWS` rows.
 
     Args:
-        joined: Concatenates pieces of rows.
-        cut: Returns at most `ROWS` rows, starting at an offset.
-        write: Writes one part.
+        concatenate: A function that concatenates blocks of rows.
+        slice_at: A function that returns at most `ROWS` rows, starting at an offset.
+        write: A function that writes one part.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from graphkin.protocol.errors import StoreBusy, StoreError, unknown_file_system
 from graphkin.runtime.location import Location, Locked, PartialFileRemoved, UnknownFileSystem, Unreachable
 
 WORK = "_work"
-"""The folder of pieces that a writer keeps until it publishes."""
+"""The folder of intermediate files, which a writer keeps until it publishes."""
 
 LOCK = ".writing"
 """The lock file of a local folder. It exists while a writer works, and stays if the writer is killed."""
@@ -16,8 +16,11 @@ LOCK = ".writing"
 class Place(Location):
     """The files of a lake, by their names relative to its URL.
 
-    Raises `InvalidInput` for a URL of a file system that is not installed. Every method raises `StoreError` where the
-    file system cannot be read or written, and `write` also where another writer has published the lake meanwhile.
+    Every method raises `StoreError` if the file system cannot be read or written. `write` also raises it if another
+    writer has published the lake meanwhile.
+
+    Raises:
+        InvalidInput: The file system of the URL is not installed.
     """
 
     def __init__(self, url: str) -> None:
@@ -27,14 +30,18 @@ class Place(Location):
             raise unknown_file_system(error, self.display_url, "file:///FOLDER, s3://BUCKET/FOLDER") from error
 
     def claim(self) -> Callable[[], None]:
-        """Keep other writers away from a local folder until the call of the returned function; elsewhere do nothing.
+        """Lock a local folder against other writers. On other file systems this does nothing.
 
-        Raises `StoreBusy` while another process, or another thread, writes there.
+        Returns:
+            A function that releases the lock.
+
+        Raises:
+            StoreBusy: Another process or thread is writing into the folder.
         """
         return self.lock(LOCK)
 
     def overtaken_error(self) -> StoreError:
-        """Return the error of a writer that another one has overtaken."""
+        """Return the error for a writer that was slower than another writer of the same lake."""
         return StoreError(
             "another writer has published this lake meanwhile",
             given=self.display_url,

@@ -1,4 +1,4 @@
-"""A lake as a store of one collection with one generation, written once."""
+"""The lake store: one collection with one generation, written once."""
 
 from pathlib import Path
 
@@ -18,10 +18,18 @@ _CACHE_BYTES = 64 * 2**30  # bytes, the size limit of the cache
 
 
 class LakeStore(Store):
-    """The files below a URL.
+    """A store of a single generation, in the files below a URL.
 
-    `cache` is a folder for fetched parts, which processes share. `draft` writes a new lake and raises `Conflict` if one
-    exists. On object stores a second writer learns only at publication that another one was first.
+    `draft` writes a new lake and raises `Conflict` if there is one. On object stores, a writer gets the error about
+    another writer only when it publishes.
+
+    Args:
+        url: The URL or the folder.
+        create: Whether to accept a folder without a lake, for a new draft.
+        cache: A folder for fetched parts, which processes share. By default a folder in the cache of the user.
+
+    Raises:
+        NotFound: There is no lake, and `create` is false.
     """
 
     def __init__(self, url: str, *, create: bool = False, cache: Path | None = None) -> None:

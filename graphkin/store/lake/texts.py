@@ -1,4 +1,4 @@
-"""Sorted texts of a lake, for `find`: computed once per machine and kept in its cache."""
+"""Sorted texts of a lake, for `find`. They are computed once per machine and cached."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -66,7 +66,7 @@ def write_index(folder: Path, parts: Iterable[tuple[int, pa.Array]]) -> None:
         }
         texts = size = 0
         for first, column in parts:
-            lengths, content, owners = _run(column)
+            lengths, content, owners = _sort_texts(column)
             ends = size + np.cumsum(lengths)
             writers["starts"].append(np.array([texts]))
             writers["offsets"].append(ends - lengths)
@@ -78,7 +78,7 @@ def write_index(folder: Path, parts: Iterable[tuple[int, pa.Array]]) -> None:
         writers["offsets"].append(np.array([size]))
 
 
-def _run(column: pa.Array) -> tuple[Int64, NDArray[np.uint8], Int64]:
+def _sort_texts(column: pa.Array) -> tuple[Int64, NDArray[np.uint8], Int64]:
     """Sort the texts of a part.
 
     Returns:

@@ -1,10 +1,10 @@
-"""One published generation as CSV files for `neo4j-admin database import full`, in the layout of cypher.py.
+"""Export of a published generation as CSV files for `neo4j-admin database import full`, in the layout of cypher.py.
 
 The importer fills a database that has never been started, so the files include the schema version and the catalog. They
 include no constraints: the first connection creates these. The importer cannot distinguish an empty list from a missing
-one, so readers treat both alike. It cannot distinguish a list of one empty text either, so such a list is refused.
+one, so readers treat both alike. It cannot represent a list of one empty text either, so such a list raises an error.
 
-Tasks write the items with their names, and the edges, one part each.
+Each task writes one part: some items, their names and their edges.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -59,7 +59,7 @@ Write = Callable[[Sequence[Any]], None]
 T = TypeVar("T")
 
 PartTask: TypeAlias = Callable[[Generation, int], T]
-"""A pure function of a generation and a part number, pickled to the process that runs it."""
+"""A pure function of a generation and a part number. It is pickled for the process that runs it."""
 
 
 class TaskRunner(Protocol):
@@ -134,7 +134,10 @@ def _delimiters_in(rows: int, generation: Generation, number: int) -> set[str]:
 
 
 class _Files:
-    """A header file for every label and type, its data files, and the import options that name them."""
+    """The files of an import, and the options that name them.
+
+    Each node label and relationship type has a header file and data files.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -142,21 +145,21 @@ class _Files:
         self.longest = 0  # bytes of the longest text
 
     def nodes(self, label: str, header: str) -> AbstractContextManager[Write]:
-        """Return a function that writes all nodes of a label. It takes one array per column of the header."""
-        return self._whole("nodes", label, header.split(","))
+        """Return a function that writes nodes of a label from one array per column of the header."""
+        return self._open_file("nodes", label, header.split(","))
 
     def relationships(self, type: str, header: str) -> AbstractContextManager[Write]:
-        return self._whole("relationships", type, header.split(","))
+        return self._open_file("relationships", type, header.split(","))
 
     @contextmanager
-    def _whole(self, option: str, name: str, columns: Sequence[str]) -> Iterator[Write]:
+    def _open_file(self, option: str, name: str, columns: Sequence[str]) -> Iterator[Write]:
         self.declare(option, name, columns, f"{name}.csv")
         with _table(self._folder / f"{name}.csv", columns) as table:
             yield table.write
         self.longest = max(self.longest, table.longest)
 
     def declare(self, option: str, name: str, columns: Sequence[str], data: str) -> None:
-        """Write a header for data files that others write and whose names match the pattern `data`."""
+        """Write a header file, and add the option for its data files, whose names match the pattern `data`."""
         titles = ('"' + column.replace('"', '""') + '"' for column in columns)
         (self._folder / f"{name}-header.csv").write_text(f"{','.join(titles)}\n", encoding="utf-8")
         self._options.append(f"--{option}={name}={name}-header.csv,{data}")
@@ -164,8 +167,8 @@ class _Files:
     def options(self) -> list[str]:
         """Return the import options.
 
-        The importer reads no value longer than its buffer. In the file a value may be twice as long, because every
-        quote is doubled.
+        The importer cannot read a value that is longer than its buffer. In the file a value may be twice as long as its
+        text, because every quote is doubled.
         """
         return [f"--read-buffer-size={max(2 * self.longest, _BUFFER)}", *self._options]
 
@@ -195,7 +198,7 @@ def _table(path: Path, columns: Sequence[str]) -> Iterator[_Table]:
 
 
 def _type(column: str) -> pa.DataType:
-    """Return the Arrow type of a column of a header. Ids are integers, and lists are joined texts."""
+    """Return the Arrow type of a column of a header. Ids are integers, and lists are texts with delimiters."""
     _, colon, type = column.rpartition(":")
     type = type if colon else "string"
     return pa.int64() if "ID(" in type else _TYPES[type]
@@ -216,7 +219,7 @@ def _write_catalog(generation: Generation, files: _Files, token: str) -> None:
 
 @dataclass(frozen=True)
 class Parts:
-    """A writer of the files of items, names and edges, pickled to the tasks that write them.
+    """A writer of the files of items, names and edges. It is pickled for the tasks.
 
     Attributes:
         folder: The folder.
@@ -320,11 +323,11 @@ def _digests(texts: pa.StringArray) -> list[str | None]:
 
 def _join_names(batch: pa.RecordBatch, delimiter: str) -> pa.StringArray:
     joined = pc.binary_join(batch["names"], delimiter)
-    nameless = pc.and_(pc.equal(joined, ""), pc.greater(pc.list_value_length(batch["names"]), 0))
-    if pc.any(nameless).as_py():
+    has_one_empty_name = pc.and_(pc.equal(joined, ""), pc.greater(pc.list_value_length(batch["names"]), 0))
+    if pc.any(has_one_empty_name).as_py():
         raise Conflict(
             "neo4j-admin cannot import an item whose only name is empty",
-            given=f"item {batch['id'][pc.index(nameless, True).as_py()]}",
+            given=f"item {batch['id'][pc.index(has_one_empty_name, True).as_py()]}",
             hint="`graphkin load` can",
         )
     return joined

@@ -1,4 +1,4 @@
-"""The connection to the server: credentials from the environment, retried transactions, and errors of the store."""
+"""The connection to the server: credentials, retried transactions, and the translation of errors."""
 
 import errno
 import logging
@@ -47,7 +47,7 @@ class Connection:
                 given=self.address,
                 expected=f"the environment variables {USER} and {PASSWORD}, or {AUTH_FILE}, a file of USER/PASSWORD",
             )
-        with self._server():
+        with self._translate_errors():
             self._drivers = {
                 kind: neo4j.GraphDatabase.driver(
                     url,
@@ -61,7 +61,7 @@ class Connection:
             }
 
     @contextmanager
-    def _server(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Turn errors of the driver and the server into `StoreError`, `StoreBusy` and `InvalidInput`."""
         try:
             yield
@@ -90,7 +90,7 @@ class Connection:
         return rows
 
     def read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
-        """Return the rows of each statement, read in order in one transaction that is retried for a few seconds."""
+        """Return the rows of each statement, run in order in one read transaction that is retried for a few seconds."""
 
         def work(transaction: neo4j.ManagedTransaction) -> list[list[neo4j.Record]]:
             return [list(transaction.run(statement, parameters)) for statement in statements]
@@ -112,7 +112,7 @@ class Connection:
         self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience, mode: Literal["READ", "WRITE"]
     ) -> Result:
         end = time.monotonic() + _PATIENCE[patience]
-        with self._server(), self._drivers[patience].session(database=self._database) as session:
+        with self._translate_errors(), self._drivers[patience].session(database=self._database) as session:
             execute = session.execute_read if mode == "READ" else session.execute_write
             while True:
                 try:
@@ -129,9 +129,9 @@ class Connection:
 
 @contextmanager
 def _translate_cut_connection() -> Iterator[None]:
-    """Turn the system's error for a connection that is cut while it is made into `ServiceUnavailable`.
+    """Translate the error of a connection that is cut while it is being opened into `ServiceUnavailable`.
 
-    The driver lets this error pass.
+    The driver does not translate this error of the operating system.
     """
     try:
         yield

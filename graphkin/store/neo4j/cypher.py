@@ -16,9 +16,9 @@ SCHEMA_VERSION = 5
 
 
 class Label(StrEnum):
-    """The labels of graphkin, which leave a label such as `:Collection` to other users of the same database.
+    """The node labels of graphkin. Their prefix keeps them apart from labels of other users of the same database.
 
-    Relationship types have no such prefix. Those of graphkin join only its own nodes, so a statement that names a label
+    Relationship types have no prefix. Relationships of graphkin join only its own nodes, so a statement with a label
     does not match others.
     """
 
@@ -37,7 +37,7 @@ def item_label(kind: Kind) -> str:
     """Return the label of a kind of items, such as `GraphkinMolecule`.
 
     Raises:
-        InvalidInput: Something else uses the label.
+        InvalidInput: The label is one of `Label`.
     """
     label = f"Graphkin{kind.capitalize()}"
     if label in set(Label):
@@ -50,8 +50,8 @@ def digest(text: str) -> str:
     return content_digest(text, 0).hex()
 
 
-# IF NOT EXISTS does nothing if the name is taken, even by an index of an older schema. So the names contain the version
-# in which the constraint or index last changed.
+# IF NOT EXISTS does nothing if the name exists, even if it is an index of an older schema. So the names contain the
+# version in which the constraint or index last changed.
 _PREFIX = "graphkin_v3"
 SCHEMA = [
     f"CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:{Label.STORE}) REQUIRE s.name IS UNIQUE",

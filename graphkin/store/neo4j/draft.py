@@ -1,4 +1,4 @@
-"""Writing one generation to Neo4j, in batches that cannot be written twice."""
+"""Write a generation to Neo4j, in batches that cannot be written twice."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _PAGE = 20_000  # items whose ids are read at once
 
 
 class Neo4jDraft(Draft):
-    """Nodes and relationships under a token that no published generation names yet."""
+    """A draft as nodes and relationships, marked with a token that no published generation has yet."""
 
     def __init__(self, connection: Connection, collection: str, kind: Kind) -> None:
         self.workspace = user_workspace(digest(connection.address), collection)
@@ -50,7 +50,7 @@ class Neo4jDraft(Draft):
 
     def append_items(self, items: pa.RecordBatch) -> None:
         rows: list[dict[str, Any]] = []
-        for id, properties in enumerate(NodeProperties(items.schema).nodes(items), self._items):
+        for id, properties in enumerate(NodeProperties(items.schema).to_nodes(items), self._items):
             if "smiles" in properties:
                 properties["digest"] = digest(properties["smiles"])
             properties["name"] = caption(properties["names"], properties.get("smiles") or properties.get("structure"))
@@ -133,7 +133,7 @@ class Neo4jDraft(Draft):
             self._connection.write(work)
         except StoreError as error:
             if not (isinstance(error.__cause__, ConstraintError) and self._is_written(number)):
-                raise  # otherwise the marker violated the constraint: the batch is written, its confirmation was lost
+                raise  # otherwise the batch was written before, and only its confirmation was lost
 
     def _is_written(self, number: int) -> bool:
         return bool(self._connection.run(cypher.FIND_BATCH, graph=self._graph, n=number))

@@ -16,7 +16,7 @@ from graphkin.store.sampling.race import arrival_time
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 _NODES = 1 << 20  # node ids per call: a few seconds, far below the 100 s after which GDS ends a stalled stream
-_ROUNDS = 6  # calls for first-order positives, each with twice as many walks, before a race decides the rest
+_ROUNDS = 6  # calls for first-order positives, each with twice as many walks, before a race samples the rest
 _MAX_BIAS = 16.0  # largest ratio of 1/p, 1 and 1/q; GDS rejects at most 100 times, so at worst 1 step in 600 is wrong
 
 
@@ -56,7 +56,7 @@ class GdsSampler(Sampler):
         self._projection.prepare(self._max_bytes)
 
     def drop(self) -> None:
-        """Drop the projection to free memory of the server. The next request creates it again."""
+        """Drop the projection to free memory on the server. The next request creates it again."""
         self._projection.drop()
 
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
@@ -104,7 +104,7 @@ class GdsSampler(Sampler):
         return positives, visits
 
     def _first_order(self, policy: Policy, key: np.uint64, anchors: Int32) -> Int32:
-        """Sample the first k distinct ends of one-step walks. Anchors with fewer ends walk again."""
+        """Sample the first k distinct ends of one-step walks. Anchors with fewer distinct ends walk again."""
         degrees = self._vertices().degrees[anchors]
         positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
 
@@ -113,13 +113,13 @@ class GdsSampler(Sampler):
             first_order.fill_from_samples(ends, degrees[rows], anchors[rows], policy.pad == "self", chunk)
             positives[rows] = chunk
 
-        short = np.arange(len(anchors))
+        incomplete = np.arange(len(anchors))
         for call in range(_ROUNDS):
             number = 2 * policy.k << call
-            for part in _chunks(len(short), 2 * number):
-                take(self._trails(anchors[short[part]], 1, number, key, call)[:, :, 0], short[part])
-            short = short[positives[short, -1] < 0]
-        for row in short:
+            for part in _chunks(len(incomplete), 2 * number):
+                take(self._trails(anchors[incomplete[part]], 1, number, key, call)[:, :, 0], incomplete[part])
+            incomplete = incomplete[positives[incomplete, -1] < 0]
+        for row in incomplete:
             take(self._race(int(anchors[row]), policy.k, key, positives[row])[np.newaxis], np.array([row]))
         return positives
 

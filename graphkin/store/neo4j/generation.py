@@ -1,4 +1,4 @@
-"""Reading one published generation of the Neo4j store."""
+"""Read a published generation of the Neo4j store."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -249,7 +249,7 @@ class Neo4jGeneration(ProjectableGeneration):
 def _threshold(threshold: np.float32) -> float:
     """Return a threshold as the server compares it.
 
-    The server stores similarities as the shortest doubles, which keep the order.
+    The server stores similarities as `to_decimal_floats` returns them.
     """
     return to_decimal_floats(np.array([threshold]))[0]
 

@@ -1,7 +1,7 @@
-"""Items as nodes: the node properties that hold each column of the item table.
+"""Items as nodes: the node properties that hold the columns of the item table.
 
-The names are those of the columns, so that Cypher users recognize them. A number is `molwt`, and its text in the
-source, if stored, is `molwt.text`.
+A node property has the name of its column, so that Cypher users recognize it. The number of a property `molwt` is
+`molwt`, and its text in the source, if stored, is `molwt.text`.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _MAX_NAME = 1000  # characters of a property name; the server accepts at most 16
 class NodeProperties:
     """The node properties that hold the columns of a schema.
 
-    A name that is taken gets the prefix `property.`. Of a long name the first characters are kept, followed by a hash.
+    A name that is in use gets the prefix `property.`. A long name is cut, and a hash of the whole name follows.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -37,14 +37,14 @@ class NodeProperties:
         self._texts = {name: text_titles[key] for name, key in text_keys.items()}
 
     def for_column(self, name: str) -> list[str]:
-        """Return the properties that hold a column: one, or the number and its text."""
+        """Return the properties that hold a column: one property, or one for numbers and one for their texts."""
         return [self._values.get(name, name), *([self._texts[name]] if name in self._texts else [])]
 
     def for_columns(self, names: Sequence[str]) -> list[str]:
         """Return the properties that hold some columns, in order. `id` has none."""
         return [key for name in names if name != ID.name for key in self.for_column(name)]
 
-    def nodes(self, items: pa.RecordBatch) -> list[dict[str, Any]]:
+    def to_nodes(self, items: pa.RecordBatch) -> list[dict[str, Any]]:
         """Return the properties of a node for each row, without missing values."""
         columns: dict[str, list[Any]] = {}
         for name in items.schema.names:
@@ -59,10 +59,10 @@ class NodeProperties:
         return [{key: v for key, v in zip(columns, row, strict=True) if v is not None} for row in rows]
 
     def table(self, names: Sequence[str], ids: Sequence[int], rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
-        """Return columns, which may include `id`, of nodes.
+        """Return rows of the item table from nodes.
 
         Args:
-            names: The columns.
+            names: The columns, which may include `id`.
             ids: The item id of each node.
             rows: The values of each node, for the properties `self.for_columns(names)`.
         """

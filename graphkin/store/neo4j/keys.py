@@ -10,6 +10,8 @@ from graphkin.store.neo4j.connection import Connection
 
 
 class Neo4jKeys(Keys):
+    """API keys as nodes, one per key."""
+
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 

@@ -21,7 +21,7 @@ _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
 
 @dataclass(frozen=True)
 class Vertices:
-    """The items as nodes of the server.
+    """The nodes of the server that stand for the items.
 
     Attributes:
         nodes: (N,) int64 ids of the server, by item id.
@@ -44,7 +44,8 @@ class Vertices:
 class Projection:
     """The projection of one generation. Threads and processes may share it.
 
-    The server loses the projection when it restarts. It belongs to the user who created it. Every method except `drop`
+    The server loses the projection when it restarts. A projection is visible only to the database user who
+    created it. Every method except `drop`
     raises `StoreError` if the server has no GDS.
     """
 
@@ -139,7 +140,7 @@ class Projection:
 
 
 class ProjectableGeneration(Generation):
-    """A generation whose graph a server can project and walk on."""
+    """A generation whose graph a server can project, and on which it can walk."""
 
     @abstractmethod
     def projection(self) -> Projection:

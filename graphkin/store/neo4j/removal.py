@@ -1,4 +1,4 @@
-"""Deletion of everything that belongs to one token, in transactions of bounded size."""
+"""Delete everything with the token of a draft or a generation, in transactions of bounded size."""
 
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection

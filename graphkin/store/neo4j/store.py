@@ -30,15 +30,22 @@ from graphkin.store.neo4j.removal import delete_graph
 from graphkin.store.reruns import RerunRecord, decode_rerun, encode_rerun
 from graphkin.store.sampling.base import Engine
 
-_IF_OLDER = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
+_OLDER_HINT = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
 _UNRECORDED = 4
 """The newest schema version whose generations do not record their version."""
 
 
 class Neo4jStore(Store):
-    """A store in one database of a server.
+    """A store in one database of a server. User and password come from the environment.
 
-    `url` is neo4j://HOST or bolt://HOST. User and password come from the environment.
+    Args:
+        url: neo4j://HOST or bolt://HOST.
+        create: Whether to create the store if the database holds none.
+
+    Raises:
+        NotFound: The database holds no store, and `create` is false.
+        InvalidInput: The credentials are missing, or the URL is invalid.
+        StoreError: The server does not respond, or refuses the credentials.
     """
 
     def __init__(self, url: str, *, create: bool = False) -> None:
@@ -58,13 +65,15 @@ class Neo4jStore(Store):
                 "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
             )
         if row["version"] is not None:
-            require_schema_version(row["version"], cypher.SCHEMA_VERSION, _IF_OLDER)
+            require_schema_version(row["version"], cypher.SCHEMA_VERSION, _OLDER_HINT)
         kinds = {entry.kind for entry in self.collections()}  # their schema is missing after an import by `neo4j-admin`
-        self._ensure(cypher.SCHEMA + [statement for kind in kinds for statement in cypher.item_schema(kind)])
+        self._create_missing_schema(
+            cypher.SCHEMA + [statement for kind in kinds for statement in cypher.item_schema(kind)]
+        )
         if row["version"] is None:
             self._connection.run(cypher.SET_VERSION, version=cypher.SCHEMA_VERSION)
 
-    def _ensure(self, schema: list[str]) -> None:
+    def _create_missing_schema(self, schema: list[str]) -> None:
         """Create the missing constraints and indexes, and wait for the indexes."""
         (row,) = self._connection.read(cypher.INDEX_NAMES)
         missing = {
@@ -93,12 +102,12 @@ class Neo4jStore(Store):
             raise NotFound(f"collection {collection!r} has no such generation", given=generation)
         if rows[0]["deleted_at"] is not None:
             raise Deleted(f"this generation of {collection!r} was deleted at {rows[0]['deleted_at']}", given=generation)
-        require_schema_version(rows[0]["schema"] or _UNRECORDED, cypher.SCHEMA_VERSION, _IF_OLDER)
+        require_schema_version(rows[0]["schema"] or _UNRECORDED, cypher.SCHEMA_VERSION, _OLDER_HINT)
         return Manifest.model_validate_json(rows[0]["manifest"]), rows[0]
 
     def draft(self, collection: str, kind: Kind) -> Draft:
         self._require_writable(collection, kind)
-        self._ensure(cypher.item_schema(kind))
+        self._create_missing_schema(cypher.item_schema(kind))
         self._sweep(collection)
         return Neo4jDraft(self._connection, collection, kind)
 

@@ -1,4 +1,4 @@
-"""The sampler port: the contract of both engines for positives, negatives and paths."""
+"""The sampler port, which both engines implement: positives, negatives and connecting paths."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -79,11 +79,11 @@ class Sampler(ABC):
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """Return whether the sampler can respond at once. If it cannot, the first request calls `prepare`."""
+        """Return whether the sampler can respond at once. Otherwise the first request calls `prepare`."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Do the preparation that the first request would otherwise wait for."""
+        """Prepare the sampler, so that the first request need not wait."""
 
     @abstractmethod
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
@@ -104,9 +104,9 @@ class Sampler(ABC):
     def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
         """Return the shared negatives of the batches `first`, `first` + 1, ...: (batches, count) int32.
 
-        The negatives of a batch are distinct. They are sampled one after the other, proportional to degree^0.75
-        (docs/method.md). An item without neighbors is never sampled. A batch depends only on (seed, generation, epoch,
-        batch number, count).
+        The negatives of a batch are distinct. They are sampled successively without replacement, proportional to
+        degree^0.75 (docs/method.md). An item without neighbors is never sampled. A batch depends only on (seed,
+        generation, epoch, batch number, count).
 
         Raises:
             InvalidInput: Fewer than `count` items have a neighbor, or a batch number is out of range.

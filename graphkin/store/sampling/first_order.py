@@ -37,11 +37,18 @@ def sample(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: b
 
 @kernel
 def fill_from_samples(ends: Int32, degrees: Int32, anchors: Int32, pad_self: bool, positives: Int32) -> None:
-    """Fill the open entries of `positives`, (B, k), which are -1, from independent samples: `ends`, (B, any number).
+    """Fill the entries of `positives`, (B, k), that are -1 from independent samples of neighbors.
 
-    The distinct samples, in order of first appearance, are distributed as successive samples without replacement. When
-    all neighbors of an anchor are present, every further sample is accepted, or the anchor itself pads the row. Rows
-    stay incomplete if the samples do not suffice.
+    The distinct samples, in order of first appearance, are distributed as successive samples without replacement. Once
+    a row contains all neighbors of its anchor, further samples pad it, or the anchor itself if `pad_self`. Rows stay
+    incomplete if the samples do not suffice.
+
+    Args:
+        ends: (B, any number) independent samples of the neighbors of each anchor.
+        degrees: (B,) number of neighbors of each anchor.
+        anchors: (B,) anchors.
+        pad_self: Whether the anchor pads a row with fewer than k neighbors.
+        positives: (B, k) positives, changed in place.
     """
     for row in range(len(ends)):
         row_positives = positives[row]

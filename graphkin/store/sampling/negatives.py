@@ -12,11 +12,11 @@ from graphkin.store.sampling.transitions import bisect
 from graphkin.store.sampling.vertex_table import empty_table, find_slot
 
 _POWER = 0.75
-_TRIES = 4  # samples per requested negative before a race decides the rest
+_TRIES = 4  # samples per requested negative before a race among the remaining vertices fills the row
 
 
 class EligibleVertices(NamedTuple):
-    """The vertices that have neighbors.
+    """The vertices that can be sampled: those with neighbors.
 
     Attributes:
         ids: (M,) int32, ascending.
@@ -30,7 +30,7 @@ class EligibleVertices(NamedTuple):
 
 
 def from_graph(graph: Graph) -> EligibleVertices:
-    """Return the sampling weights of the vertices of a graph."""
+    """Return the vertices of a graph that have neighbors, and their sampling weights."""
     degrees = graph.degrees()
     ids = np.flatnonzero(degrees).astype(np.int32)
     weights = degrees[ids].astype(np.float64) ** _POWER

@@ -1,9 +1,9 @@
-"""The biased step of node2vec (Grover and Leskovec, KDD 2016), sampled exactly.
+"""Exact sampling of the biased step of node2vec (Grover and Leskovec, KDD 2016).
 
 At the vertex `here`, reached from `previous`, the similarity of a neighbor is multiplied by 1/p if it is `previous`, by
 1 if it is a neighbor of `previous`, and by 1/q otherwise. Proposals ignore these factors, and rejection applies them,
-as in KnightKing (Yang et al., SOSP 2019). After a few rejections the step enumerates the row instead. A rejection
-contains no information about the next sample, so the result stays exact, and no p or q can make a step run forever.
+as in KnightKing (Yang et al., SOSP 2019). After a few rejections the step enumerates the row instead. Whether
+a proposal was rejected does not affect later samples, so the result stays exact, and every step ends for all p and q.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from graphkin.store.sampling.transitions import Transitions, bisect, find_edge, 
 
 _ATTEMPTS = 16
 NUMBERS_PER_STEP = _ATTEMPTS + 1
-"""The number of random draws that one step may use."""
+"""The number of pairs of random numbers that one step may use."""
 
 
 @kernel
@@ -53,7 +53,7 @@ def _divisor(transitions: Transitions, previous: int, candidate: int, p: float, 
 
 @kernel
 def _weighted_sums(transitions: Transitions, previous: int, here: int, p: float, q: float) -> Float64:
-    """Return the running sums of the weighted row.
+    """Return the running sums of the weights of the edges from `here`.
 
     The weights are scaled by the smallest divisor, so that they neither vanish nor overflow.
     """

@@ -13,7 +13,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_SEED
 from graphkin.store.kernels import kernel
 
-# The last word of the counter: the decision that the random number is for.
+# The last word of the counter names the decision that the random number is for.
 STEP, END, RANK, TIE, RACE, PAD, NEGATIVE, SERVER, RESTART = range(9)
 
 _LOW = np.uint64(0xFFFFFFFF)
@@ -60,12 +60,19 @@ def block(
 
 
 @kernel
-def uniforms(key: np.uint64, subject: int, stream: int, draw: int, purpose: int) -> tuple[float, float]:
+def uniforms(key: np.uint64, subject: int, stream: int, index: int, purpose: int) -> tuple[float, float]:
     """Return two independent uniform floats in [0, 1) with 53 random bits each.
 
-    Each part of the counter must be below 2^32.
+    Args:
+        key: The key of the request, from `replay_key`.
+        subject: The anchor or the number of the batch.
+        stream: The number of the walk, the candidate, the attempt or the place in a row.
+        index: The number of the step and of its attempt, 0 for decisions without steps.
+        purpose: The decision, such as `STEP`.
+
+    `subject`, `stream`, `index` and `purpose` are the counter and must be below 2^32.
     """
-    a, b, c, d = block(key, np.uint64(subject), np.uint64(stream), np.uint64(draw), np.uint64(purpose))
+    a, b, c, d = block(key, np.uint64(subject), np.uint64(stream), np.uint64(index), np.uint64(purpose))
     first = ((a >> _FIVE) << _TWENTY_SIX) | (b >> _SIX)
     second = ((c >> _FIVE) << _TWENTY_SIX) | (d >> _SIX)
     return first * 2.0**-53, second * 2.0**-53

@@ -1,7 +1,9 @@
-"""Sampling without replacement as a race: the k smallest values of E/w with E exponential, in order of arrival.
+"""Sampling without replacement as a race.
 
-The winners are distributed as successive samples proportional to w among the remaining candidates (Efraimidis and
-Spirakis, "Weighted random sampling with a reservoir", 2006). The order in which candidates enter does not matter.
+Each candidate of weight w arrives at the time E/w, where E is exponentially distributed. The first k to arrive win. In
+order of arrival, they are distributed as successive samples proportional to w among the remaining candidates
+(Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). The order in which candidates
+enter does not matter.
 """
 
 import math
@@ -22,9 +24,10 @@ def arrival_time(key: np.uint64, subject: int, candidate: int, weight: float) ->
 
 @kernel
 def insert_arrival(time: float, candidate: int, times: Float64, winners: Int32, entered: int) -> int:
-    """Insert a candidate into the first places, which are sorted by arrival time. Returns the number of taken places.
+    """Insert a candidate into the list of the first k arrivals and return the new length of the list.
 
-    `times` and `winners`, (k,) each, hold `entered` arrivals. If all k places are taken, the last one is dropped.
+    `times` and `winners`, (k,) each, hold the list: `entered` candidates, sorted by arrival time. If the list is full,
+    the latest candidate is dropped.
     """
     if entered == len(times):
         if time >= times[entered - 1]:

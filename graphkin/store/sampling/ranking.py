@@ -1,4 +1,8 @@
-"""Positives from visits: the three readings of "according to frequency" (docs/method.md)."""
+"""Positives from the visits of random walks (docs/method.md).
+
+The paper selects visited vertices "according to frequency". The ranks `TOP`, `COUNT` and `EXP` are three
+interpretations of this.
+"""
 
 import math
 

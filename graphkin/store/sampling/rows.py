@@ -16,7 +16,7 @@ _BLOCK = 65_536  # anchors in one record batch of a stream
 
 
 def positives_schema(k: int) -> pa.Schema:
-    """Return the schema of positives: one row per anchor, `positives` filled up with -1 and `visits` with 0."""
+    """Return the schema of positives: one row per anchor. Isolated anchors have -1 in `positives` and 0 in `visits`."""
     return _schema(
         anchor=pa.int32(),
         count=pa.uint16(),

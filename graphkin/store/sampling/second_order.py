@@ -55,9 +55,9 @@ def _reach(transitions: Transitions, anchor: int) -> int:
 
 @kernel
 def _spread(transitions: Transitions, anchor: int, table: Int32, mass: Float64, places: Int64) -> int:
-    """Add P2 to the table and return the number of places that it takes.
+    """Write the P2 of an anchor into the table and return the number of vertices with P2 > 0.
 
-    P2 is not normalized. The race does not need that.
+    P2 is not normalized, because the race does not need that.
     """
     indptr, indices, similarity = transitions.indptr, transitions.indices, transitions.similarity
     reached = 0
@@ -85,7 +85,7 @@ def _add(vertex: int, share: float, table: Int32, mass: Float64, places: Int64, 
 
 @kernel
 def _pick(mass: Float64, places: Int64, uniform: float) -> int:
-    """Return one of the places, sampled proportional to its mass."""
+    """Sample one of the places, proportional to its mass."""
     level = uniform * mass[places].sum()
     for place in places[:-1]:
         level -= mass[place]

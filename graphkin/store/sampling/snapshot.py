@@ -19,7 +19,7 @@ _MAX_BATCHES = 2**32  # batch numbers are one word of the counter
 
 
 class SnapshotSampler(Sampler):
-    """A sampler of one graph that is held in memory or mapped.
+    """A sampler of one graph in memory or in memory maps.
 
     Construction takes one pass over the edges and keeps a running sum (8 bytes) per directed edge.
 
@@ -27,7 +27,7 @@ class SnapshotSampler(Sampler):
         graph: The similarity graph.
         generation: The id of the generation, a part of every replay key.
         threads: The number of threads that share large requests, by default one per core. The samples do not depend on
-            it.
+            this number.
     """
 
     engine: Engine = "snapshot"
@@ -79,7 +79,7 @@ class SnapshotSampler(Sampler):
         eligible = len(self._eligible_vertices.ids)
         if count > eligible:
             raise InvalidInput(
-                "more negatives asked for than there are items with a neighbour",
+                "more negatives requested than there are items with a neighbor",
                 given=count,
                 expected=f"at most {eligible}",
             )

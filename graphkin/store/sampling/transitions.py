@@ -67,13 +67,13 @@ def bisect(cumulative: Float64, begin: int, end: int, level: float) -> int:
 
 @kernel
 def total_similarity(transitions: Transitions, vertex: int) -> float:
-    """Return Σ_k sim_ik of a vertex that has neighbors."""
+    """Return the sum of the similarities of all edges of a vertex that has neighbors: Σ_k sim_ik."""
     return transitions.cumulative[transitions.indptr[vertex + 1] - 1]
 
 
 @kernel
 def pick_edge(transitions: Transitions, vertex: int, uniform: float) -> int:
-    """Return the position of the edge by which a uniform number in [0, 1) leaves a vertex that has neighbors."""
+    """Return the position of the edge of a vertex that a uniform number in [0, 1) selects, by similarity."""
     begin, end = transitions.indptr[vertex], transitions.indptr[vertex + 1]
     return bisect(transitions.cumulative, begin, end, uniform * transitions.cumulative[end - 1])
 

@@ -60,10 +60,10 @@ def sample(
 def sample_from_trails(
     trails: Int32, anchors: Int32, key: np.uint64, walk: WalkParameters, positives: Int32, visits: NDArray[np.uint16]
 ) -> None:
-    """Fill `positives` and `visits` from walks that a server took: `trails`, (B, walks, length).
+    """Fill `positives` and `visits` from the walks of a server: `trails`, (B, walks, length).
 
-    These walks neither end early nor restart. Ending a walk with a fixed probability after each step is the same as
-    cutting it at a geometrically distributed length, which happens here.
+    These walks neither end early nor restart. This function cuts each walk at a geometrically distributed length, which
+    has the same distribution as a walk that may end after each step.
     """
     for row in range(len(anchors)):
         for number in range(walk.walks):
@@ -82,7 +82,7 @@ def _happens(key: np.uint64, anchor: int, number: int, step: int, probability: f
 
 @kernel
 def take_walks(transitions: Transitions, anchor: int, key: np.uint64, walk: WalkParameters, trails: Int32) -> None:
-    """Take all walks of an anchor that has neighbors. Fills `trails`, (walks, length), with -1 after the end of a walk.
+    """Fill `trails`, (walks, length), with the walks of an anchor that has neighbors, and -1 after the end of a walk.
 
     A walk may end after each step, but never before the first one. A walk that restarts is back at the anchor with that
     step and continues as a new walk.

@@ -97,14 +97,14 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
             with pytest.raises(StoreBusy, match="0 of 400"):
                 await patterns.get(generation, selector, pattern, "smarts", ids)
             (job,) = patterns._jobs.values()
-            known = substructure_matches.SubstructureMatches.learn
+            record = substructure_matches.SubstructureMatches.record
 
-            def learn_once(self: substructure_matches.SubstructureMatches, *learned: Any) -> None:
-                known(self, *learned)
+            def record_once(self: substructure_matches.SubstructureMatches, *matches: Any) -> None:
+                record(self, *matches)
                 job.abandoned_after = -1
 
             with monkeypatch.context() as until_then:
-                until_then.setattr(substructure_matches.SubstructureMatches, "learn", learn_once)
+                until_then.setattr(substructure_matches.SubstructureMatches, "record", record_once)
                 with pytest.raises(StoreBusy, match="given up"):
                     await asyncio.wrap_future(job.future)
             with pytest.raises(StoreBusy, match="16 of 400"):

@@ -79,9 +79,9 @@ def test_butina_refuses_more_pairs_than_the_limit(
     similar = similarities([generators["morgan"](each) for each in molecules]) >= 0.2
     pairs = int(np.triu(similar, 1).sum())
     opened = generation(molecules)
-    assert len(butina_clusters(opened, 0.2, 1, most_pairs=pairs).label) == 60
+    assert len(butina_clusters(opened, 0.2, 1, max_pairs=pairs).label) == 60
     with pytest.raises(InvalidInput, match="too many pairs"):
-        butina_clusters(opened, 0.2, 1, most_pairs=pairs - 1)
+        butina_clusters(opened, 0.2, 1, max_pairs=pairs - 1)
 
 
 def test_thresholds_out_of_range_are_refused(
