@@ -272,7 +272,7 @@ class Selector:
         columns = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties]
         if by not in columns:
             expected = f"one of {', '.join([*columns, *([SIMILARITY] if has_similarity else [])])}"
-            raise InvalidInput("items have no such column to sort by", given=by, expected=expected)
+            raise InvalidInput("items have no such column to be sorted by", given=by, expected=expected)
         if by == "id":
             return ids.astype(np.float64)
         if by == DEGREE and DEGREE not in properties:

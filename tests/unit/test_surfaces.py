@@ -40,7 +40,7 @@ QUESTIONS = [
     Question({"rejections"}, set(), {"info"}, {"/rejections"}, {"rejections"}),
     Question({"read", "structure"}, set(), set(), {"/structure"}, {"structure"}),
     Question({"neighbors"}, {"neighbors"}, {"neighbors"}, {"/items/{id}/neighbors"}, {"neighbors"}),
-    Question({"search", "measured"}, {"search"}, {"search"}, {"/search"}, {"search"}),
+    Question({"search", "index_for"}, {"search"}, {"search"}, {"/search"}, {"search"}),
     Question({"search_batch", "search_each"}, {"search_batch"}, {"search"}, {"/search/batch"}, {"search_batch"}),
     Question({"query", "comparison"}, {"query"}, {"query"}, {"/items/query"}, {"query"}),
     Question({"pick"}, {"pick"}, {"pick"}, {"/pick"}, {"pick"}),

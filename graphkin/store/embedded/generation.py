@@ -94,7 +94,7 @@ class EmbeddedGeneration(MappedGeneration):
         """The hashes of the blocks of the item table, which determine the generation id."""
         blocks = self._increments[-1].content.blocks if self._increments else self._base.blocks
         if generation_id(self.manifest, blocks) != self.id:
-            problem = "the hashes of its item blocks do not match the generation id"
+            problem = "the hashes of the blocks of its items do not make the generation id"
             raise (
                 self._increments[-1].damage_error(problem)
                 if self._increments

@@ -112,4 +112,4 @@ def parse_manifest(content: bytes) -> Lake:
     try:
         return Lake.model_validate(values)
     except ValidationError as error:
-        raise StoreDamaged(Damage(MANIFEST, f"it is invalid: {error.errors()[0]['msg']}")) from error
+        raise StoreDamaged(Damage(MANIFEST, f"it says what cannot be: {error.errors()[0]['msg']}")) from error
