@@ -31,7 +31,7 @@ from graphkin.store import open_store
 
 def parse_and_fingerprint(records: pa.RecordBatch) -> int:
     reader, fingerprinter = MoleculeReader(MoleculeRecipe()), Fingerprinter(MoleculeRecipe().fingerprint)
-    return sum(len(fingerprinter.packed(reader.read(text, "smiles"))) for text in records["text"].to_pylist())
+    return sum(len(fingerprinter.compute_packed(reader.read(text, "smiles"))) for text in records["text"].to_pylist())
 
 
 def every_rdkit_call(records: pa.RecordBatch) -> int:
@@ -39,7 +39,7 @@ def every_rdkit_call(records: pa.RecordBatch) -> int:
     count = 0
     for text in records["text"].to_pylist():
         molecule = reader.read(text, "smiles")
-        fingerprinter.packed(molecule)
+        fingerprinter.compute_packed(molecule)
         reader.describe(molecule)
         count += 1
     return count

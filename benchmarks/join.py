@@ -118,7 +118,7 @@ def fpsim2(sample: Sample, threshold: float, workers: int) -> tuple[float, int]:
 
 def fingerprint(smiles: list[str]) -> bytes:
     reader, fingerprinter = MoleculeReader(MoleculeRecipe()), Fingerprinter(MoleculeRecipe().fingerprint)
-    return b"".join(fingerprinter.packed(reader.read(text, "smiles")) for text in smiles)
+    return b"".join(fingerprinter.compute_packed(reader.read(text, "smiles")) for text in smiles)
 
 
 def prepare_sample(folder: Path, count: int, workers: int) -> Sample:

@@ -10,7 +10,7 @@ from graphkin.store.records import Float64
 
 
 def fixed_width_array(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
-    """Return a fixed-size binary column without nulls as one flat array of `dtype`."""
+    """Return the bytes of a fixed-size binary column without nulls as one flat array of `dtype`."""
     width = column.type.byte_width
     parts = [
         np.frombuffer(chunk.buffers()[1], np.uint8)[chunk.offset * width : (chunk.offset + len(chunk)) * width]
@@ -20,20 +20,20 @@ def fixed_width_array(column: pa.ChunkedArray, dtype: str) -> np.ndarray:
 
 
 def list_arrays(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the list lengths (N,) int64 of a list column without nulls, and its concatenated values."""
+    """Return the lengths of the N lists of a list column without nulls, (N,) int64, and their concatenated values."""
     lengths = np.concatenate([np.asarray(chunk.value_lengths(), np.int64) for chunk in column.chunks])
     return lengths, np.concatenate([np.asarray(chunk.flatten()) for chunk in column.chunks])
 
 
 def numeric_property(generation: Generation, property: str) -> Float64:
-    """Return (N,) values of a numeric property for every item, NaN where an item lacks it.
+    """Return a numeric property of every item, (N,) float64, with NaN for items without a value.
 
     Args:
         generation: The generation to read.
         property: Name of the property as it appears in exports.
 
     Raises:
-        InvalidInput: The items have no numeric property of this name. The error lists the numeric properties.
+        InvalidInput: The items have no numeric property with this name. The error lists the numeric properties.
     """
     kinds = generation.manifest.properties
     columns = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}

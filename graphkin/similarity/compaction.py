@@ -1,4 +1,4 @@
-"""Compaction: rewriting a generation that has grown by appends as a single fragment."""
+"""Compaction: rewriting a generation that consists of several fragments as a single fragment."""
 
 from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kinds import kind_named, recipe_of
@@ -7,9 +7,15 @@ from graphkin.store.transfer import Stage, no_progress, write_generation
 
 
 def compact(store: Store, collection: str, stage: Stage = no_progress) -> Manifest:
-    """Rewrite the current generation, search index included, as a single ingest would have written it.
+    """Rewrite the current generation of a collection, with its search index, as one ingest would have written it.
 
-    The generation keeps its id, and its readers go on. If an error is raised, the stored generation stays unchanged.
+    Each append adds a fragment, a set of files, to a generation. The rewritten generation has one fragment and keeps
+    its id. Open readers are not disturbed. If an error is raised, the stored generation stays unchanged.
+
+    Args:
+        store: The store of the collection.
+        collection: Name of the collection.
+        stage: Reports the progress of each stage.
 
     Raises:
         GraphkinError: Any error of `Store.draft` or `Draft.publish`.

@@ -1,4 +1,4 @@
-"""The describer: the interface that turns the text of one record into a row of the item table."""
+"""The interface of describers, which compute the columns of an item from the text of a record."""
 
 import re
 from abc import ABC, abstractmethod
@@ -11,18 +11,18 @@ from graphkin.similarity.recipe import Recipe
 
 Recipe_co = TypeVar("Recipe_co", bound=Recipe, covariant=True)
 
-_PATH_OR_ADDRESS = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")  # a path or a memory address
+_PATH_OR_ADDRESS = re.compile(r"\S*/\S*|\b0x[0-9a-fA-F]+\b")
 _MAX_LENGTH = 200
 
 
 class Rejected(Exception):
-    """The record cannot become an item; the message is the reason."""
+    """A record cannot become an item. The message is the reason."""
 
 
 def failure_reason(error: Exception) -> str:
-    """Return the reason for rejecting a record whose description raised an unexpected error.
+    """Return the reason for rejecting a record on which `Describer.describe` raised an unexpected error.
 
-    The reason is the error's type and the first line of its message, without paths and memory addresses.
+    The reason consists of the error's type and the first line of its message, without paths and memory addresses.
     """
     first = next(iter(str(error).strip().splitlines()), "")
     message = _PATH_OR_ADDRESS.sub("…", first)[:_MAX_LENGTH].encode(errors="backslashreplace").decode()
@@ -30,19 +30,20 @@ def failure_reason(error: Exception) -> str:
 
 
 class Describer(ABC, Generic[Recipe_co]):
-    """Turns the text of a record into a row of `schema`.
+    """Computes the columns of an item from the text of a record.
 
-    Each process that reads records creates its own instance.
+    Each process that reads records creates an instance of its own.
 
-    The `digest` column of the schema (16 bytes) identifies the item: records with equal digests are the same item.
-    Columns whose names match columns of the item table are stored there.
+    Attributes:
+        schema: Columns of the result. The column `digest`, 16 bytes, identifies the item: records with equal digests
+            are the same item. Columns that the item table has too are stored there.
+        key: Everything that determines the result of `describe`. It is part of the key of cached descriptions.
+        preload: Modules that the fork server imports before it forks worker processes, besides the describer's own.
     """
 
     schema: pa.Schema
     key: bytes
-    """Everything that determines the result of `describe`; part of the key of cached descriptions."""
     preload: ClassVar[Sequence[str]] = ()
-    """Modules, besides its own, to import in the fork server before worker processes are forked."""
 
     @abstractmethod
     def __init__(self, recipe: Recipe_co, max_size: int) -> None:
@@ -50,7 +51,7 @@ class Describer(ABC, Generic[Recipe_co]):
 
         Args:
             recipe: The recipe that decides how records are described.
-            max_size: Items with more atoms or nodes than this are rejected.
+            max_size: Maximum number of atoms or nodes of an item. Records of larger items are rejected.
         """
 
     @abstractmethod

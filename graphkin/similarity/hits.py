@@ -15,7 +15,7 @@ class Hits:
     Attributes:
         ids: (H,) int32 ids of the items.
         similarity: (H,) float32 similarities.
-        total: Number of items that pass the threshold before the limit is applied, or None if they were not counted.
+        total: Number of items that reach the threshold, before the limit on hits applies; None if it was not counted.
     """
 
     ids: Int32
@@ -23,7 +23,7 @@ class Hits:
     total: int | None = None
 
     def best(self, limit: int, total: int | None = None) -> "Hits":
-        """Return the first `limit` hits, ordered by similarity (descending), then id."""
+        """Return the `limit` most similar hits, ordered by similarity (descending), then id."""
         ids, similarity = self.ids, self.similarity
         if len(ids) > limit:
             candidates = similarity >= np.partition(similarity, len(ids) - limit)[len(ids) - limit]
@@ -32,7 +32,7 @@ class Hits:
         return Hits(ids[order], similarity[order], total)
 
     def concatenate(self, others: "Hits") -> "Hits":
-        """Return these hits followed by `others`, without ordering them."""
+        """Return these hits followed by `others`, in this order."""
         return Hits(np.concatenate([self.ids, others.ids]), np.concatenate([self.similarity, others.similarity]))
 
 
@@ -41,12 +41,12 @@ NO_HITS = Hits(np.empty(0, np.int32), np.empty(0, np.float32))
 
 @dataclass(frozen=True)
 class Matches:
-    """The hits of several queries of a batch.
+    """The hits of several queries.
 
-    The hits of one query are contiguous and in the order of `Hits`.
+    The hits of one query are contiguous and ordered as `Hits.best` orders them.
 
     Attributes:
-        query: (H,) int32 number of the query that each hit belongs to.
+        query: (H,) int32 number of the query of each hit.
         ids: (H,) int32 ids of the items.
         similarity: (H,) float32 similarities.
     """
@@ -62,7 +62,7 @@ class Matches:
 
     @staticmethod
     def concatenate(parts: "Iterable[Matches]") -> "Matches":
-        """Concatenate `parts` in query order. All hits of a query must be in one part."""
+        """Concatenate `parts`, sorted by query. All hits of one query must be in the same part."""
         blocks = [Matches.from_hits(0, NO_HITS), *parts]
         query, ids, similarity = (
             np.concatenate([getattr(block, name) for block in blocks]) for name in ("query", "ids", "similarity")

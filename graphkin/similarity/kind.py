@@ -24,22 +24,27 @@ from graphkin.store.records import Edges, FingerprintType, Float64, Int32, Int64
 BLOCK = 4096
 """Number of consecutive items whose descriptions for substructure search are computed together."""
 
-_BLOCK = 65_536  # items per comparison in search_among
+_ITEMS_PER_COMPARISON = 65_536  # in `search_among`
 
 Advance: TypeAlias = Callable[[int], object]
-Content: TypeAlias = Any  # bytes, an array or an Arrow buffer
+"""Function that reports progress. Its argument is the number of items completed since the previous call."""
+
+Content: TypeAlias = Any
+"""Data that can be hashed: bytes, an array or an Arrow buffer."""
 
 
 class Descriptors(ABC):
-    """Per-item data, by id, from which candidate rules and similarities are computed.
+    """The data of N items from which candidate rules and similarities are computed.
+
+    Row i of each array belongs to the item with id i.
 
     Attributes:
-        tie: (N,) uint64 hash of each item's content. It orders items that are otherwise equal.
+        tie: (N,) uint64 hash of each item's content, the tie-breaker. It orders neighbors of equal similarity.
+        links: Edges of the network whose nodes the items are; None if the items are not nodes.
     """
 
     tie: UInt64
     links: Links | None = None
-    """Edges of the big graph whose nodes the items are; None if the items are not nodes."""
 
     def __len__(self) -> int:
         return len(self.tie)
@@ -52,7 +57,7 @@ class Descriptors(ABC):
     @property
     @abstractmethod
     def content(self) -> Sequence[Content]:
-        """The data that, together with `tie` and the recipe, determines the result of `pairs`."""
+        """The data that, together with `tie` and the recipe, determine the result of `pairs`."""
 
     @abstractmethod
     def index(self) -> Mapping[str, NDArray[Any]]:
@@ -60,32 +65,56 @@ class Descriptors(ABC):
 
     @abstractmethod
     def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """Yield the pairs that the recipe's threshold admits, one block per task, from task `first_task` on.
+        """Yield the pairs that the candidate rule finds and whose similarity reaches the recipe's threshold.
 
-        Tasks run in order and depend only on `content` and the recipe.
+        The work is divided into tasks, numbered from 0. Each yielded block holds the pairs of one task, in task order.
+        The tasks and their pairs depend only on `content`, `tie` and the recipe, not on the number of threads.
 
         Args:
-            begin: First task to run.
+            first_task: First task to run. An interrupted join continues with the first task whose pairs are missing.
             threads: Number of threads.
             advance: Called with the number of items that each task counts for, including tasks before `first_task`.
         """
 
     def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        """Yield the pairs that contain an item with id ≥ `old_count`, in tasks as in `pairs`."""
+        """Yield those of `pairs` that contain a new item, in tasks of their own.
+
+        Args:
+            old_count: Number of old items. New items have ids from `old_count` on.
+            first_task: First task to run.
+            threads: Number of threads.
+            advance: Called as by `pairs`.
+        """
         for pairs in self.pairs(first_task, threads, advance):
             yield pairs.take(pairs.right >= old_count)
 
     @abstractmethod
     def similarities(self, left: Int32, right: Int32) -> Float64:
-        """Return (P,) similarities of pairs of different items; equal to those in `pairs`."""
+        """Return the similarities of pairs of different items, equal to those in `pairs`.
+
+        Args:
+            left: (P,) ids.
+            right: (P,) ids.
+
+        Returns:
+            (P,) float64 similarities.
+        """
 
     @abstractmethod
     def concatenate(self, new_items: Self) -> Self:
-        """Return descriptors of these items followed by those of `new_items`."""
+        """Return the descriptors of these items followed by `new_items`.
+
+        Raises:
+            Conflict: New items would change the descriptors of these items.
+        """
 
     @abstractmethod
     def take(self, ids: Int32) -> Self:
-        """Return descriptors of the items `ids`, in this order. An id must not occur twice."""
+        """Return the descriptors of the items `ids`, in this order. An id must not occur twice.
+
+        Raises:
+            Conflict: Without the other items, the descriptors would differ.
+        """
 
 
 @dataclass(frozen=True)
@@ -94,7 +123,7 @@ class Query:
 
     Attributes:
         text: The structure as the item table would store it.
-        arrays: The data that is compared, in arrays that depend on the kind.
+        arrays: The data to compare with the items. Each kind defines its arrays.
         smiles: The canonical SMILES, if the structure has one.
     """
 
@@ -110,7 +139,7 @@ class Pattern:
     Attributes:
         notation: Notation of the pattern.
         text: The pattern in this notation.
-        screen: Packed bits that are set for every item that contains the pattern.
+        screen: Packed bits. Every item that contains the pattern has all of them in its own screen.
     """
 
     notation: str
@@ -121,28 +150,31 @@ class Pattern:
 class Substructures(ABC):
     """Exact substructure search over the items of one generation.
 
-    Items are described in blocks of `BLOCK` consecutive ids. A block is described when one of its items is first
-    needed.
+    Before items can be matched, they are described: converted to the form that the matcher reads. This is done in
+    blocks of `BLOCK` consecutive ids, when an item of the block is first needed. Descriptions are cached on this
+    machine.
 
-    Thread safety: instances may be shared between threads.
+    Thread safety:
+        Instances may be shared between threads.
     """
 
     @abstractmethod
     def prepare(self, block: int) -> None:
-        """Describe a block now unless its description is cached on this machine.
+        """Describe the items `BLOCK * block` to `BLOCK * (block + 1) - 1` unless their description is cached.
 
         This takes seconds. Matching a pattern in a described block takes fractions of a second.
         """
 
     @abstractmethod
     def match(self, pattern: Pattern, ids: Int32, threads: int = 1) -> Mask:
-        """Return (n,) bool: which of the items `ids` contain the pattern."""
+        """Return (n,) bool: whether each of the items `ids`, (n,) int32, contains the pattern."""
 
 
 class Search(ABC):
-    """Exact search: a query structure against every item of one generation.
+    """Exact search over the items of one generation: no item ≥ the threshold is missed.
 
-    Thread safety: instances may be shared between threads.
+    Thread safety:
+        Instances may be shared between threads.
     """
 
     @abstractmethod
@@ -153,21 +185,21 @@ class Search(ABC):
 
         Args:
             query: The query structure.
-            min_similarity: Lowest similarity of a hit, compared as float32, or None for no threshold.
+            min_similarity: Lowest similarity of a hit, compared after rounding to float32; None for no threshold.
             limit: Maximum number of hits.
 
         Returns:
-            The hits. `total` is counted only if `min_similarity` is set.
+            The hits, ordered by similarity (descending), then id. `total` is None if `min_similarity` is None.
         """
 
     def search_among(self, ids: Int32, query: Query, min_similarity: float | None, limit: int) -> Hits:
-        """Search as in `search`, but only among the items `ids`. Each of them is compared with the query.
+        """Return the most similar of the items `ids`, each of which is compared with the query.
 
-        Items with similarity 0 are never hits.
+        Items with similarity 0 are never hits. The other arguments and the result are those of `search`.
         """
         threshold, hits, total = as_float32(min_similarity), NO_HITS, 0
-        for start in range(0, len(ids), _BLOCK):
-            block = ids[start : start + _BLOCK]
+        for start in range(0, len(ids), _ITEMS_PER_COMPARISON):
+            block = ids[start : start + _ITEMS_PER_COMPARISON]
             similarity = self.similarities(query, block).astype(np.float32)
             mask = (similarity > 0) & (similarity >= threshold)
             total += int(np.count_nonzero(mask))
@@ -177,41 +209,51 @@ class Search(ABC):
     def search_all(
         self, queries: Sequence[Query], min_similarity: float | None, limit: int, threads: int
     ) -> Generator[Matches]:
-        """Search for each of many queries, and yield the matches of a few queries at a time, in any order.
+        """Search for each of many queries, and yield the matches of a few queries at a time.
 
-        If the caller stops iterating, searches that have not started are never run.
+        The queries come in any order. If the caller stops iterating, searches that have not started are never run.
         """
         calls = (partial(self.search, query, min_similarity, limit) for query in queries)
         for number, hits in enumerate(run_in_order(calls, threads)):
             yield Matches.from_hits(number, hits)
 
     def require_comparable(self, query: Query) -> None:  # noqa: B027 - most kinds can compare every query they can read
-        """Check that the query can be compared with these items.
+        """Check that the query can be compared with the items.
 
         Raises:
-            Conflict: The query cannot be compared with these items.
+            Conflict: The query cannot be compared with the items.
         """
 
     @abstractmethod
     def find_identical(self, query: Query) -> int | None:
-        """Return the lowest id of the items with the same structure, or None."""
+        """Return the lowest id among the items with the same structure as the query, or None."""
 
     def find_identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:  # noqa: ARG002
-        """Return `find_identical` of each query; `matches` is what `search_all` returned for these queries."""
+        """Return the result of `find_identical` for each query.
+
+        Args:
+            queries: The queries.
+            matches: All matches that `search_all` yielded for these queries.
+        """
         return [self.find_identical(query) for query in queries]
 
     @abstractmethod
     def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
-        """Return (n,) similarities of an item, by its id, or of a query structure with the items `others`.
+        """Return the similarities of one structure with some items.
 
-        By default `others` are all items; an item's similarity with itself is included.
+        Args:
+            reference: The structure: the id of an item, or a query.
+            others: (n,) ids of the items to compare, by default of all items. The reference item may be among them.
+
+        Returns:
+            (n,) float64 similarities.
         """
 
     def with_measure(self, measure: Measure) -> "Search":
         """Return a search over the same items by another similarity measure.
 
         Raises:
-            Conflict: The measure does not apply to these items.
+            Conflict: The measure does not apply to items of this kind.
         """
         raise Conflict(
             "the items of this collection are not compared so",
@@ -221,15 +263,21 @@ class Search(ABC):
 
 
 class Kind(ABC, Generic[AnyRecipe]):
-    """One kind of item and the type of its recipes.
+    """One kind of item: how items are described, compared, searched and verified.
 
-    A kind that is registered in `graphkin.similarity.kinds` can be ingested, stored, served, searched and exported.
+    Items of every kind that is registered in `graphkin.similarity.kinds` can be ingested, stored, served, searched and
+    exported.
 
     Attributes:
         name: Unique name, in lower-case letters.
         plural: Plural of the name, for messages.
-        recipe_type: Class of its recipes.
-        describer: Class that describes its records.
+        recipe_type: Class of the recipes.
+        describer: Class that describes the records.
+        structure_column: Column of the item table that holds the structure of an item.
+        computed_columns: Columns of the describer that are stored as numeric properties.
+        notations: Notations of a structure, the default first. Example: "smiles", "inchi".
+        file_formats: File formats that can hold such items, each with the notation of its structures.
+        max_size: Default limit on the number of atoms or nodes of an item.
     """
 
     name: ClassVar[str]
@@ -237,57 +285,69 @@ class Kind(ABC, Generic[AnyRecipe]):
     recipe_type: type[AnyRecipe]
     describer: type[Describer[AnyRecipe]]
     structure_column: ClassVar[Literal["smiles", "structure"]] = "structure"
-    """Column of the item table that holds the structure of an item."""
     computed_columns: ClassVar[Sequence[str]]
-    """Columns of the describer that are stored as numeric properties."""
     notations: ClassVar[Sequence[str]]
-    """Notations of a structure, the default one first."""
     file_formats: ClassVar[Mapping[str, str]]
-    """File formats that can hold such items, each with the notation of its structures."""
     max_size: ClassVar[int]
-    """Default limit on the atoms or nodes of an item."""
 
     def recipe(self, values: Mapping[str, Any]) -> AnyRecipe:
-        """Return the recipe with the values of a manifest."""
+        """Return the recipe that a manifest stores as `values`."""
         return self.recipe_type.model_validate(values)
 
     @abstractmethod
     def descriptors(self, items: pa.Table, recipe: AnyRecipe) -> Descriptors:
-        """Return the descriptors of distinct items, from a table with the columns of their describer."""
+        """Return the descriptors of distinct items.
+
+        Args:
+            items: One row per item, with the columns of the describer's schema.
+            recipe: The recipe of the items.
+        """
 
     @abstractmethod
     def descriptors_of(self, generation: Generation, recipe: AnyRecipe, digests: bytes) -> Descriptors:
-        """Return the descriptors of the items of a published generation; `digests` is the result of `digests`."""
+        """Return the descriptors of the items of a published generation.
+
+        Args:
+            generation: The generation.
+            recipe: The recipe of the generation.
+            digests: The result of the method `digests` for the generation.
+        """
 
     def digests(self, generation: Generation, recipe: AnyRecipe) -> bytes:
-        """Return the concatenated digests of all items of a published generation, equal to those of the describer.
+        """Return the digests of all items of a published generation, 16 bytes each, concatenated in id order.
 
-        By default they are hashes of the stored structures.
+        They equal the digests that the describer computed when the items were ingested. This implementation hashes the
+        stored structures.
         """
         return content_digests(generation.structures(), recipe.tie_seed)
 
     @abstractmethod
     def warmup_descriptors(self, recipe: AnyRecipe) -> Descriptors:
-        """Return descriptors of two items, for compiling kernels ahead of use."""
+        """Return the descriptors of two made-up items, with which the caller compiles the kernels ahead of use."""
 
     @abstractmethod
     def versions(self, recipe: AnyRecipe) -> dict[str, str]:
         """Return the versions of the libraries that describe and compare these items."""
 
     def consistent_column(self, recipe: AnyRecipe) -> str | None:  # noqa: ARG002
-        """Return the describer column whose values must be equal in all records of one item.
+        """Return the describer column in which all records of one item must agree.
 
-        None if they always are.
+        Return None if equal digests imply that all columns agree.
         """
         return None
 
     def fingerprint(self, recipe: AnyRecipe) -> FingerprintType | None:  # noqa: ARG002
-        """Return the type of the items' packed fingerprints; None if they have none."""
+        """Return the type of the items' packed fingerprints, or None if the items have no fingerprints."""
         return None
 
     @abstractmethod
     def read(self, recipe: AnyRecipe, text: str, notation: str) -> Query:
         """Read a query structure.
+
+        Args:
+            recipe: The recipe of the collection to search.
+            text: The structure as text.
+            notation: Notation of the text, one of `notations`.
 
         Raises:
             InvalidInput: The text cannot be read; the message is the reason.
@@ -303,6 +363,11 @@ class Kind(ABC, Generic[AnyRecipe]):
 
     def pattern(self, recipe: AnyRecipe, text: str, notation: str) -> Pattern:  # noqa: ARG002
         """Read a substructure pattern.
+
+        Args:
+            recipe: The recipe of the collection to search.
+            text: The pattern as text.
+            notation: Notation of the text.
 
         Raises:
             InvalidInput: The text cannot be read; the message is the reason.
@@ -325,11 +390,14 @@ class Kind(ABC, Generic[AnyRecipe]):
 
     @abstractmethod
     def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-        """Describe `sample` random items again and return one message per item that differs from the store."""
+        """Describe `sample` random items again, and return one message per item whose stored data differ."""
 
     @abstractmethod
     def recompute_similarities(self, generation: Generation, edges: Edges) -> Float64:
-        """Return (E,) similarities of stored edges, recomputed from the stored structures.
+        """Return the similarities of stored edges, recomputed from the stored structures.
 
-        They come from another implementation than the one that ingest uses.
+        For verification, they are computed by an implementation that ingest does not use, such as RDKit's.
+
+        Returns:
+            (E,) float64 similarities.
         """

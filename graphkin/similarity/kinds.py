@@ -51,7 +51,7 @@ def kind_named(name: str) -> Kind[Recipe]:
 
 
 def kind_of_recipe(recipe: AnyRecipe) -> Kind[AnyRecipe]:
-    """Return the kind of items that a recipe is for."""
+    """Return the kind whose recipes have the type of `recipe`."""
     match = next(kind for kind in _KINDS.values() if kind.recipe_type is type(recipe))
     return cast("Kind[AnyRecipe]", match)
 

@@ -1,7 +1,7 @@
-"""A 512-bit vector type for numba kernels: `&`, `|` and `^` act on all 512 bits at once.
+"""A 512-bit vector type for Numba kernels: `&`, `|` and `^` act on all 512 bits at once.
 
-LLVM maps these operations to the vector instructions of the processor (one AVX-512 register, two of AVX2, four of SSE
-or NEON) and merges them into three-operand logic where it exists, so the same code runs on every machine.
+LLVM compiles these operations to the vector instructions of the processor, so the same code runs on every machine. A
+vector takes one AVX-512 register, two of AVX2, or four of SSE or NEON.
 """
 
 import operator
@@ -13,17 +13,19 @@ from numba import extending, types
 from numba.extending import lower_builtin, models, register_model, type_callable
 
 WORDS = 8
+"""Number of 64-bit words of a vector."""
+
 BITS = 64 * WORDS
 
 Vector: TypeAlias = Any
-"""Type annotation of such a value inside a kernel."""
+"""Type annotation for a vector inside a kernel."""
 
 _VECTOR = ir.VectorType(ir.IntType(64), WORDS)
-_intrinsic: Any = extending.intrinsic  # its annotations describe the definition, not the calls
+_intrinsic: Any = extending.intrinsic  # Any, because Numba annotates only the definition of an intrinsic, not its calls
 
 
 class Lanes(types.Type):
-    """Numba type of a 512-bit value in registers. Such a value never leaves compiled code."""
+    """The Numba type of a 512-bit vector. Its values exist only in compiled code."""
 
     def __init__(self) -> None:
         super().__init__(name="Lanes")
@@ -40,7 +42,7 @@ class _LanesModel(models.PrimitiveModel):
 
 @_intrinsic
 def load(typing_context: Any, words: Any, start: Any) -> Any:  # noqa: ARG001 - numba requires this signature
-    """Load eight words of a contiguous uint64 array, starting at index `start`, without bounds checks."""
+    """Return the eight words of a contiguous uint64 array from index `start` on. Bounds are not checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         value = builder.load(_address(context, builder, signature, arguments))
@@ -52,7 +54,7 @@ def load(typing_context: Any, words: Any, start: Any) -> Any:  # noqa: ARG001 - 
 
 @_intrinsic
 def store(typing_context: Any, words: Any, start: Any, value: Any) -> Any:  # noqa: ARG001
-    """Store eight words into a contiguous uint64 array, starting at index `start`, without bounds checks."""
+    """Write a vector into a contiguous uint64 array from index `start` on. Bounds are not checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store(arguments[2], _address(context, builder, signature, arguments)).align = 8
@@ -71,9 +73,9 @@ def spread(typing_context: Any, bit: Any) -> Any:  # noqa: ARG001
     """Return a vector with all bits equal to `bit`, a uint64 0 or 1."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        nothing = ir.Constant(_VECTOR, ir.Undefined)
-        first = builder.insert_element(nothing, builder.neg(arguments[0]), ir.IntType(32)(0))
-        return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(ir.IntType(32), WORDS), [0] * WORDS))
+        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        first = builder.insert_element(undefined, builder.neg(arguments[0]), ir.IntType(32)(0))
+        return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(ir.IntType(32), WORDS), [0] * WORDS))
 
     return lanes(types.uint64), generate
 
@@ -89,8 +91,8 @@ def all_set(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
     return types.boolean(lanes), generate
 
 
-def _lane_by_lane(function: Callable[[Any, Any], Any], operation: str) -> None:
-    """Compile `function` of two Lanes to the LLVM instruction `operation`."""
+def _register_operation(function: Callable[[Any, Any], Any], operation: str) -> None:
+    """Make Numba compile `function` of two vectors to the LLVM instruction `operation`."""
 
     @type_callable(function)
     def _(context: Any) -> Any:  # noqa: ARG001
@@ -101,6 +103,6 @@ def _lane_by_lane(function: Callable[[Any, Any], Any], operation: str) -> None:
         return getattr(builder, operation)(*arguments)
 
 
-_lane_by_lane(operator.and_, "and_")
-_lane_by_lane(operator.or_, "or_")
-_lane_by_lane(operator.xor, "xor")
+_register_operation(operator.and_, "and_")
+_register_operation(operator.or_, "or_")
+_register_operation(operator.xor, "xor")

@@ -1,4 +1,7 @@
-"""Fingerprints as hexadecimal text, in the bit order of chemfp's FPS format."""
+"""Packed fingerprints: the number of their words, and their hexadecimal text in the bit order of chemfp's FPS format.
+
+A packed fingerprint is an array of uint64 words. Bit i of the fingerprint is bit i % 64 of word i // 64.
+"""
 
 import numpy as np
 
@@ -7,19 +10,22 @@ from graphkin.similarity.describer import Rejected
 from graphkin.store.records import UInt64
 
 MAX_BITS = 16_384
-"""Maximum length of a stored fingerprint."""
+"""Maximum number of bits of a fingerprint."""
 
 _EXCERPT = 200  # maximum number of characters quoted in an error
 _DIGITS = frozenset("0123456789abcdef")
 
 
-def packed(text: str, bits: int) -> bytes:
-    """Return the fingerprint as bytes, padded to a multiple of 8.
+def pack_hex(text: str, bits: int) -> bytes:
+    """Return the bytes of a packed fingerprint, padded with zeros to whole words.
 
-    Byte 0 comes first; in each byte, the least significant bit comes first. The digits may be upper or lower case.
+    Args:
+        text: Two hexadecimal digits per byte, in upper or lower case. Byte i // 8 holds bit i of the fingerprint as its
+            bit i % 8, counted from the least significant one.
+        bits: Number of bits of the fingerprint.
 
     Raises:
-        Rejected: The text is not hexadecimal, has another length, or sets bits beyond the last one.
+        Rejected: The text is not hexadecimal, has another length, or sets a bit after the last one.
     """
     digits = text.lower()
     if not _DIGITS.issuperset(digits):
@@ -34,18 +40,18 @@ def packed(text: str, bits: int) -> bytes:
 
 
 def read_fingerprint(text: str, bits: int) -> UInt64:
-    """Return the (W,) uint64 words of a query fingerprint in hexadecimal.
+    """Return a query fingerprint in hexadecimal as packed fingerprint, (W,) uint64.
 
     Raises:
-        InvalidInput: The text is not a fingerprint of `bits` bits; the message is the reason.
+        InvalidInput: The text is not a fingerprint with `bits` bits. The message is the reason.
     """
     try:
-        return np.frombuffer(packed(text, bits), "<u8")
+        return np.frombuffer(pack_hex(text, bits), "<u8")
     except Rejected as reason:
         excerpt = text[:_EXCERPT].encode(errors="backslashreplace").decode()
         raise InvalidInput(str(reason), given=excerpt, expected=f"{bits:,} bits in hexadecimal") from reason
 
 
 def word_count(bits: int) -> int:
-    """Return the number of 64-bit words of a packed fingerprint."""
+    """Return the number of words of a packed fingerprint with `bits` bits."""
     return -(-bits // 64)

@@ -1,4 +1,4 @@
-"""Popcounts and common bits of packed fingerprints: the innermost kernels."""
+"""Kernels that count the set bits (the popcount) and the common bits of packed fingerprints."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def popcount(typing_context: Any, value: Any) -> Any:  # noqa: ARG001 - numba re
 
 @kernel
 def common(words: UInt64, left: int, right: int) -> int:
-    """Return the number of bits set in both rows."""
+    """Return the number of bits that are set in both of two rows."""
     count = 0
     for word in range(words.shape[1]):
         count += popcount(words[left, word] & words[right, word])  # type: ignore[call-arg]
@@ -33,7 +33,7 @@ def common(words: UInt64, left: int, right: int) -> int:
 
 @kernel
 def common_with(words: UInt64, query: UInt64) -> Int32:
-    """Return (N,) int32, the number of bits that each row shares with the query (W,)."""
+    """Return (N,) int32, the number of bits that each row has in common with the fingerprint `query`, (W,) uint64."""
     counts = np.empty(len(words), np.int32)
     for row in range(len(words)):
         count = 0
@@ -45,7 +45,7 @@ def common_with(words: UInt64, query: UInt64) -> Int32:
 
 @kernel
 def common_pairs(words: UInt64, left: Int32, right: Int32) -> Int32:
-    """Return (P,) int32, the number of bits that the two rows of each pair share."""
+    """Return (P,) int32, the number of bits that the two rows of each pair have in common."""
     counts = np.empty(len(left), np.int32)
     for pair in range(len(left)):
         counts[pair] = common(words, left[pair], right[pair])
@@ -53,14 +53,21 @@ def common_pairs(words: UInt64, left: Int32, right: Int32) -> Int32:
 
 
 @kernel
-def minimum_common(threshold: float, most: int) -> Int64:
-    """Return (most + 1,) int64: for each sum s of two popcounts, the fewest common bits c with c / (s - c) ≥ threshold.
+def minimum_common(threshold: float, max_sum: int) -> Int64:
+    """Return the fewest common bits that two fingerprints need to be similar, for each sum of their popcounts.
 
-    The quotient is computed in float64. Entries that no c can satisfy are most + 1. So is the entry for s = 0, two
-    empty fingerprints, because RDKit defines their similarity as 0.
+    Two fingerprints with c common bits and popcounts that add up to s have the similarity c / (s - c), computed in
+    float64. Two empty fingerprints have the similarity 0, as in RDKit.
+
+    Args:
+        threshold: Lowest similarity, above 0.
+        max_sum: Largest sum of two popcounts.
+
+    Returns:
+        (max_sum + 1,) int64 fewest common bits by sum; max_sum + 1 where no number of common bits is enough.
     """
-    minimum = np.full(most + 1, most + 1)
-    for bits in range(2, most + 1):
+    minimum = np.full(max_sum + 1, max_sum + 1)
+    for bits in range(2, max_sum + 1):
         shared = max(int(threshold * bits / (1 + threshold)) - 1, 1)  # rounding can make the estimate one too large
         while shared < bits and shared / (bits - shared) < threshold:
             shared += 1

@@ -1,4 +1,7 @@
-"""The search index of a generation, loaded from its store or from this machine's cache and validated."""
+"""Loading of search indexes, from the store of a generation or from the user's cache.
+
+Kernels read these arrays without bounds checks, so an index is validated before use.
+"""
 
 import logging
 from collections.abc import Callable
@@ -17,15 +20,13 @@ _CACHE_BYTES = 4 * 2**30  # maximum size of the cached indexes, in bytes
 _log = logging.getLogger(__name__)
 
 
-def load_index(generation: Generation, build: Callable[..., T], fits: Callable[[T], bool]) -> T | None:
-    """Return the index that the store keeps, or None if it keeps none.
-
-    Kernels read the index without bounds checks, so it must be valid.
+def load_index(generation: Generation, from_arrays: Callable[..., T], is_valid: Callable[[T], bool]) -> T | None:
+    """Return the index that the store keeps for a generation, or None if it keeps none.
 
     Args:
         generation: The generation to search.
-        build: Makes the index from the stored arrays, passed by name.
-        fits: Returns whether an index is valid for this generation.
+        from_arrays: Builds the index from the stored arrays, which are passed by name.
+        is_valid: Returns whether an index is valid for this generation.
 
     Raises:
         StoreFormat: The index was written by another version of graphkin.
@@ -34,10 +35,10 @@ def load_index(generation: Generation, build: Callable[..., T], fits: Callable[[
     if not arrays:
         return None
     try:
-        index = build(**arrays)
+        index = from_arrays(**arrays)
     except TypeError:  # the stored arrays have other names
         index = None
-    if index is None or not fits(index):
+    if index is None or not is_valid(index):
         raise StoreFormat(
             f"the search index of generation {generation.id[:12]} of {generation.collection!r} is not of this version",
             given=", ".join(sorted(arrays)),
@@ -47,25 +48,29 @@ def load_index(generation: Generation, build: Callable[..., T], fits: Callable[[
 
 
 def load_or_compute_index(
-    generation: Generation, made_by: str, build: Callable[..., T], fits: Callable[[T], bool], make: Callable[[], T]
+    generation: Generation,
+    settings: str,
+    from_arrays: Callable[..., T],
+    is_valid: Callable[[T], bool],
+    compute: Callable[[], T],
 ) -> T:
-    """Return an index from the user's cache, computing it first if the cache has no valid one.
+    """Return an index from the user's cache. If the cache has no valid entry, compute the index and cache it.
 
-    Used for stores that keep no index. A damaged or invalid cache entry is replaced. If the cache cannot be written,
-    the index is returned from memory and a warning is logged.
+    This serves stores that keep no index, and data that no store keeps. If the cache cannot be written, a warning is
+    logged.
 
     Args:
-        generation: The generation to search.
-        made_by: Everything besides the items that determines the index; part of the cache key.
-        build: Makes the index from arrays, passed by name.
-        fits: Returns whether an index is valid for this generation.
-        make: Computes the index.
+        generation: The generation whose items are indexed.
+        settings: Everything besides the items that determines the index. It is part of the cache key.
+        from_arrays: Builds the index from cached arrays, which are passed by name.
+        is_valid: Returns whether an index is valid for this generation.
+        compute: Computes the index.
     """
-    key = {"generation": generation.id, "made_by": made_by}
+    key = {"generation": generation.id, "made_by": settings}
 
     def read(**arrays: Any) -> T:
-        index = build(**arrays)
-        if not fits(index):
+        index = from_arrays(**arrays)
+        if not is_valid(index):
             raise ValueError(f"no index of {generation.size} items")
         return index
 
@@ -74,9 +79,9 @@ def load_or_compute_index(
         cache = ArrayCache(user_cache_path("graphkin") / "indexes", _CACHE_BYTES)
         cached = cache.open(key, read)
         if cached is None:
-            index = make()
-            cached = cache.get_or_add(key, index._asdict(), read)
+            index = compute()
+            cached = cache.keep(key, index._asdict(), read)
         return cached
     except OSError as error:
         _log.warning("the search index of generation %s cannot be kept: %s", generation.id[:12], error)
-        return make() if index is None else index
+        return compute() if index is None else index

@@ -1,4 +1,4 @@
-"""Ordered results from a thread pool."""
+"""Function calls in a thread pool, with results in the order of the calls."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -9,9 +9,14 @@ T = TypeVar("T")
 
 
 def run_in_order(calls: Iterable[Callable[[], T]], threads: int) -> Generator[T]:
-    """Yield the results of `calls` in their order, which does not depend on the number of threads.
+    """Run functions in a thread pool, and yield their results in the order of `calls`.
 
-    A few calls run ahead of the reader. Calls that have not started when the reader stops are never run.
+    A few functions run ahead of the caller. If the caller stops iterating, functions that have not started are never
+    run.
+
+    Args:
+        calls: Functions without arguments.
+        threads: Number of threads.
     """
     pool = ThreadPoolExecutor(threads)
     ahead: deque[Future[T]] = deque()

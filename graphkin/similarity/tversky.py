@@ -1,4 +1,7 @@
-"""Searches by a measure other than the collection's own. They compare every item."""
+"""Search by a similarity measure that differs from the one of the recipe, such as Tversky similarity.
+
+There is no index for such a measure, so the query is compared with every item.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -13,14 +16,14 @@ from graphkin.store.records import Fingerprints, Float64, Int32, Int64, UInt64
 
 
 class ScannedSearch(Search):
-    """A search that computes the similarity of the query with every item.
+    """Base class of searches that compare the query with every item.
 
     Args:
-        collection: The search by the collection's own measure.
+        recipe_search: Search in the same generation by the measure of the recipe. It looks up identical items.
     """
 
-    def __init__(self, collection: Search) -> None:
-        self._collection = collection
+    def __init__(self, recipe_search: Search) -> None:
+        self._recipe_search = recipe_search
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self.similarities(query).astype(np.float32)
@@ -31,32 +34,35 @@ class ScannedSearch(Search):
         return Hits(rows, similarity[rows]).best(limit, total=len(rows))
 
     def find_identical(self, query: Query) -> int | None:
-        return self._collection.find_identical(query)
+        return self._recipe_search.find_identical(query)
 
     @abstractmethod
     def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64: ...
 
 
 class TverskySearch(ScannedSearch):
-    """Search by Tversky similarity of packed fingerprints; 0 if no bit is common.
+    """Search by the Tversky similarity of packed fingerprints.
+
+    The similarity of a query with an item is c / (c + α q + β i), where c is the number of common bits, q the number of
+    bits that only the query has, and i the number of bits that only the item has. It is 0 if c is 0.
 
     Args:
-        collection: The search by the collection's own measure.
+        recipe_search: Search in the same generation by the measure of the recipe.
         fingerprints: Fingerprints of the items.
         bits: Returns the packed fingerprint of a query.
-        alpha: Weight of the bits that only the query has.
-        beta: Weight of the bits that only the item has.
+        alpha: The weight α.
+        beta: The weight β.
     """
 
     def __init__(
         self,
-        collection: Search,
+        recipe_search: Search,
         fingerprints: Fingerprints,
         bits: Callable[[Query], UInt64],
         alpha: float,
         beta: float,
     ) -> None:
-        super().__init__(collection)
+        super().__init__(recipe_search)
         self._fingerprints, self._bits = fingerprints, bits
         self._alpha, self._beta = alpha, beta
 

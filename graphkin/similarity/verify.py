@@ -1,4 +1,4 @@
-"""Verification of a stored similarity graph: items and similarities recomputed from the stored structures."""
+"""Verification of a generation: its files are checked, and items and similarities are recomputed."""
 
 import numpy as np
 
@@ -12,10 +12,15 @@ _TOLERANCE = 1e-6  # absolute error of a similarity that is stored as float32
 
 
 def verify(generation: Generation, sample: int, seed: int = 0) -> list[str]:
-    """Return a message for every problem; an empty list means that no problem was detected.
+    """Return a message for each problem in a generation, or an empty list if there is none.
 
-    Damaged files are reported first. If there are none, `sample` random items and edges are recomputed by RDKit or
-    GraKeL and compared with the stored ones.
+    The files are checked first. If none is damaged, random items and edges are recomputed from the stored structures,
+    by an implementation that ingest does not use, such as RDKit or GraKeL.
+
+    Args:
+        generation: The generation to verify.
+        sample: Number of items and number of edges to recompute.
+        seed: Seed of the sample.
     """
     problems = generation.check()
     if problems:
@@ -40,7 +45,7 @@ def _wrong_edges(kind: Kind[Recipe], generation: Generation, sample: int, random
 
 
 def _sample_edges(generation: Generation, sample: int, random: np.random.Generator) -> Edges:
-    """Return random edges, each at most once."""
+    """Return `sample` different random edges, or all edges if there are fewer."""
     count = generation.manifest.edges
     positions = np.sort(random.choice(count, min(sample, count), replace=False))
     parts: list[Edges] = []

@@ -1,6 +1,6 @@
 """Compilation of the kernels that answer requests, before the first request.
 
-It takes seconds on the very first start, and no time once the compiled code is cached.
+This takes seconds at the first start on a machine. Numba caches the compiled code for later starts.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
 def compile_kernels() -> None:
-    """Run each kernel on a graph with three nodes."""
+    """Compile the kernels by running each of them on a graph with three nodes."""
     indptr, indices = _read_only([0, 2, 4, 6], np.int64), _read_only([1, 2, 0, 2, 0, 1], np.int32)
     graph = Graph(indptr, indices, _read_only([0.5] * 6, np.float32))
     csr.flaw(graph)
@@ -32,7 +32,7 @@ def compile_kernels() -> None:
         sampler.explain(0, Policy.from_name(name), 0, 0)
     sampler.negatives(0, 0, 0, 1, 1)
     words = _read_only([[1], [2], [3]], np.uint64)
-    for fingerprints in (words, words[:1].copy()):  # read-only as for all items, writable as for a selection
+    for fingerprints in (words, words[:1].copy()):  # stored fingerprints are read-only, a selection of them is writable
         common_with(fingerprints, words[0])
     planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.from_words(words)))
     similar_in_tiles(BitLists.from_fingerprint(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
@@ -45,7 +45,8 @@ def compile_kernels() -> None:
 def _read_only(values: list[Any], dtype: DTypeLike) -> NDArray[Any]:
     """Return a read-only array.
 
-    Numba compiles a separate specialization for read-only arrays, such as memory-mapped ones.
+    Numba compiles a kernel separately for read-only and for writable arrays. Arrays of a generation are memory-mapped
+    and read-only.
     """
     array = np.array(values, dtype)
     array.flags.writeable = False

@@ -146,7 +146,8 @@ class MoleculeSample(Sample):
         with rdBase.BlockLogs():
             parsed = [Chem.MolFromSmiles(Chem.MolToSmiles(each)) for each in views]
         packed = [
-            self._fingerprinter.packed(parsed_view or view) for parsed_view, view in zip(parsed, views, strict=True)
+            self._fingerprinter.compute_packed(parsed_view or view)
+            for parsed_view, view in zip(parsed, views, strict=True)
         ]
         bits = np.concatenate([self._fingerprints, self._fingerprinter.unpack(b"".join(packed))])
         legal = np.array([parsed_view is not None for parsed_view in parsed]).reshape(_COPIES, -1)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
-from graphkin.similarity.packed import packed, word_count
+from graphkin.similarity.packed import pack_hex, word_count
 from graphkin.store.identity import content_digest
 
 _KEY_FIELDS = {"schema_version", "bits", "tie_seed"}
@@ -32,6 +32,6 @@ class BitsDescriber(Describer[BitsRecipe]):
         )
 
     def describe(self, text: str, notation: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
-        bits = packed(text, self._recipe.bits)
+        bits = pack_hex(text, self._recipe.bits)
         digits = text.lower()
         return digits, int.from_bytes(bits).bit_count(), bits, content_digest(digits, self._recipe.tie_seed)

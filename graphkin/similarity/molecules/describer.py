@@ -12,7 +12,7 @@ from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.structure_text import Notation
-from graphkin.similarity.packed import packed
+from graphkin.similarity.packed import pack_hex
 from graphkin.store.identity import content_digest
 
 _FORMAT = 2
@@ -51,11 +51,11 @@ class MoleculeDescriber(Describer[MoleculeRecipe]):
     def describe(self, text: str, notation: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
         if self._fingerprinter is None:
             fingerprint, text = split_fingerprint(text, notation)
-            bits, notation = packed(fingerprint, self._recipe.fingerprint.bits), "smiles"
+            bits, notation = pack_hex(fingerprint, self._recipe.fingerprint.bits), "smiles"
         molecule = self._reader.read(text, cast("Notation", notation))
         description = self._reader.describe(molecule)
         if self._fingerprinter is not None:
-            bits = self._fingerprinter.packed(molecule)
+            bits = self._fingerprinter.compute_packed(molecule)
         return (
             description.smiles,
             description.inchikey,

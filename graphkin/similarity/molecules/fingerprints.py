@@ -25,10 +25,10 @@ class Fingerprinter:
         self.recipe = recipe
         self._compute = _generator(recipe)
 
-    def bit_vector(self, molecule: Mol) -> BitVector:
+    def compute(self, molecule: Mol) -> BitVector:
         return self._compute(molecule)
 
-    def packed(self, molecule: Mol) -> bytes:
+    def compute_packed(self, molecule: Mol) -> bytes:
         """Return the bits as 8 * words bytes, least significant bit first."""
         return _padded(self._compute(molecule))
 

@@ -31,7 +31,7 @@ def read_molecule(recipe: MoleculeRecipe, text: str, notation: str) -> Query:
     try:
         molecule = reader.read(text, cast("Notation", notation))
         smiles = reader.describe(molecule).smiles
-        arrays = () if fingerprinter is None else (fingerprinter.unpack(fingerprinter.packed(molecule))[0],)
+        arrays = () if fingerprinter is None else (fingerprinter.unpack(fingerprinter.compute_packed(molecule))[0],)
     except Rejected as reason:
         raise invalid_text_error(text, notation, str(reason)) from reason
     except Exception as error:

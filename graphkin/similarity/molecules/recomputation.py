@@ -12,7 +12,9 @@ from graphkin.store.records import Edges, Float64, Int32, UInt64
 def recompute_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> UInt64:
     """Return (n, W) packed fingerprints of the items `ids`."""
     fingerprinter = Fingerprinter(recipe.fingerprint)
-    return fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in _molecules(generation, ids)))
+    return fingerprinter.unpack(
+        b"".join(fingerprinter.compute_packed(molecule) for molecule in _molecules(generation, ids))
+    )
 
 
 def recompute_similarities(generation: Generation, recipe: MoleculeRecipe, edges: Edges) -> Float64:
@@ -29,7 +31,7 @@ def recompute_similarities(generation: Generation, recipe: MoleculeRecipe, edges
 
 def _recomputed_bits(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> list[BitVector]:
     fingerprinter = Fingerprinter(recipe.fingerprint)
-    return [fingerprinter.bit_vector(molecule) for molecule in _molecules(generation, ids)]
+    return [fingerprinter.compute(molecule) for molecule in _molecules(generation, ids)]
 
 
 def _stored_bits(generation: Generation, ids: Int32) -> list[BitVector]:

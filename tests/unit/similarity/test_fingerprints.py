@@ -25,11 +25,11 @@ def test_packed_bits_equal_rdkit_with_the_least_significant_first(
 ) -> None:
     fingerprinter, molecules = _fingerprinter(name=name), nci_molecules[:100]
     expected = packed([generators[name](molecule) for molecule in molecules])
-    unpacked = fingerprinter.unpack(b"".join(fingerprinter.packed(molecule) for molecule in molecules))
+    unpacked = fingerprinter.unpack(b"".join(fingerprinter.compute_packed(molecule) for molecule in molecules))
     assert unpacked.dtype == np.uint64
     assert unpacked.shape == (100, words)
     assert np.array_equal(unpacked, expected)
-    assert [fingerprinter.bit_vector(molecule) for molecule in molecules] == [generators[name](m) for m in molecules]
+    assert [fingerprinter.compute(molecule) for molecule in molecules] == [generators[name](m) for m in molecules]
 
 
 @pytest.mark.parametrize("bits", [64, 192, 4096])
@@ -37,23 +37,23 @@ def test_packed_bits_equal_rdkit_with_the_least_significant_first(
 def test_fingerprints_have_the_length_of_the_recipe(name: str, bits: int) -> None:
     fingerprinter = _fingerprinter(name=name, bits=bits)
     molecule = Chem.MolFromSmiles("c1ccccc1CCO")
-    assert len(fingerprinter.packed(molecule)) == bits // 8
-    assert fingerprinter.bit_vector(molecule).GetNumBits() == bits
+    assert len(fingerprinter.compute_packed(molecule)) == bits // 8
+    assert fingerprinter.compute(molecule).GetNumBits() == bits
 
 
 @pytest.mark.parametrize("radius", [0, 1, 3])
 def test_morgan_fingerprints_have_the_radius_of_the_recipe(radius: int) -> None:
     molecule = Chem.MolFromSmiles("c1ccccc1CCO")
     expected = rdFingerprintGenerator.GetMorganGenerator(radius=radius, fpSize=2048).GetFingerprint(molecule)
-    assert _fingerprinter(radius=radius).bit_vector(molecule) == expected
+    assert _fingerprinter(radius=radius).compute(molecule) == expected
 
 
 @pytest.mark.parametrize("name", ["morgan", "torsion"])
 def test_chirality_distinguishes_mirror_images(name: str) -> None:
     left, right = (Chem.MolFromSmiles(smiles) for smiles in MIRRORED)
     plain, chiral = _fingerprinter(name=name), _fingerprinter(name=name, chirality=True)
-    assert plain.packed(left) == plain.packed(right)
-    assert chiral.packed(left) != chiral.packed(right)
+    assert plain.compute_packed(left) == plain.compute_packed(right)
+    assert chiral.compute_packed(left) != chiral.compute_packed(right)
 
 
 def test_chiral_atom_pairs_equal_rdkit() -> None:
@@ -62,7 +62,7 @@ def test_chiral_atom_pairs_equal_rdkit() -> None:
     chiral = _fingerprinter(name="atompair", chirality=True, bits=192)
     for smiles in MIRRORED:
         molecule = Chem.MolFromSmiles(smiles)
-        assert chiral.bit_vector(molecule) == generator.GetFingerprint(molecule)
+        assert chiral.compute(molecule) == generator.GetFingerprint(molecule)
 
 
 def test_unpacking_no_bytes_gives_no_fingerprints() -> None:

@@ -8,7 +8,7 @@ from rdkit import DataStructs
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.describer import Rejected
-from graphkin.similarity.packed import packed, read_fingerprint
+from graphkin.similarity.packed import pack_hex, read_fingerprint
 
 
 @given(st.integers(1, 300).flatmap(lambda bits: st.tuples(st.just(bits), st.sets(st.integers(0, bits - 1)))))
@@ -35,6 +35,6 @@ def test_hexadecimal_fingerprint_of_rdkit_is_read(example: tuple[int, set[int]])
 )
 def test_invalid_fingerprint_is_rejected_with_a_reason(text: str, bits: int, reason: str) -> None:
     with pytest.raises(Rejected, match=reason):
-        packed(text, bits)
+        pack_hex(text, bits)
     with pytest.raises(InvalidInput, match=reason):
         read_fingerprint(text, bits)

@@ -108,7 +108,7 @@ def test_query_in_any_format_equals_the_ingested_record(name: str) -> None:
     for way, write in ways.items():
         query = read_structure(recipe, **{way: write(molecule)})
         assert query.smiles == reader.describe(record).smiles == "O=C(O)c1ccccc1OC1CO1"
-        assert query.arrays[0].tobytes() == fingerprinter.packed(record)
+        assert query.arrays[0].tobytes() == fingerprinter.compute_packed(record)
 
 
 @pytest.mark.parametrize(
