@@ -25,7 +25,7 @@ from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.ingest.readers.tu import read_tu
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.recipe import resolve_graphs
-from graphkin.similarity.graphs.reference import Reference
+from graphkin.similarity.graphs.reference import GrakelKernel
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.join import Pairs
@@ -68,7 +68,7 @@ def all_pairs(graphs: list[Structure], workers: int) -> Pairs:  # noqa: ARG001 -
 
 def grakel(graphs: list[Structure], workers: int) -> Pairs:  # noqa: ARG001 - one thread
     left, right = (ends.astype(np.int32) for ends in np.triu_indices(len(graphs), 1))
-    return Pairs(left, right, Reference(graphs, _RECIPE).similarities(left, right))
+    return Pairs(left, right, GrakelKernel(graphs, _RECIPE).similarities(left, right))
 
 
 def measure(join: Callable[..., Pairs], count: int, workers: int) -> Measured:

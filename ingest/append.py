@@ -87,7 +87,7 @@ def append(
         pool.begin(chunks(sources))
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
-            older, graph, dropped = kind.descriptors_of(base, recipe, digests), base.graph(), truncated_counts(base)
+            older, graph, dropped = kind.load_descriptors(base, recipe, digests), base.graph(), truncated_counts(base)
         table = parse_sources(kind, sources, recipe, options, draft, pool, clock, _older_items(base, kind, digests))
         with clock.stage("items"):
             newer, items = table.finish(partial(kind.descriptors, recipe=recipe))

@@ -82,7 +82,7 @@ def remove(
         with clock.stage("compile"), compiling(clock.progress):
             compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
         with clock.stage("older items", base.size, kind.plural):
-            all_descriptors = kind.descriptors_of(base, recipe, kind.digests(base, recipe))
+            all_descriptors = kind.load_descriptors(base, recipe, kind.digests(base, recipe))
             rest = all_descriptors.take(stay)
         with clock.stage("items"):
             items = RemainingItems.from_generation(base, stay, kind.computed_columns)

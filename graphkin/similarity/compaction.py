@@ -30,5 +30,5 @@ def compact(store: Store, collection: str, stage: Stage = no_progress) -> Manife
         write_generation(generation, draft, stage)
         with stage("index", None, ""):
             recipe = recipe_of(generation)
-            draft.write_index(kind.descriptors_of(generation, recipe, kind.digests(generation, recipe)).index())
+            draft.write_index(kind.load_descriptors(generation, recipe, kind.digests(generation, recipe)).index())
         return draft.publish(generation.manifest.provenance)

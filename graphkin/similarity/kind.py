@@ -304,7 +304,7 @@ class Kind(ABC, Generic[AnyRecipe]):
         """
 
     @abstractmethod
-    def descriptors_of(self, generation: Generation, recipe: AnyRecipe, digests: bytes) -> Descriptors:
+    def load_descriptors(self, generation: Generation, recipe: AnyRecipe, digests: bytes) -> Descriptors:
         """Return the descriptors of the items of a published generation.
 
         Args:

@@ -131,7 +131,7 @@ def _window_degrees(generation: Generation, thresholds: Sequence[float]) -> Int6
     kind = kind_of(generation)
     values = {**generation.manifest.recipe, "candidates": "window", "threshold": min(thresholds)}
     recipe = kind.recipe(values)
-    descriptors = kind.descriptors_of(generation, recipe, kind.digests(generation, recipe))
+    descriptors = kind.load_descriptors(generation, recipe, kind.digests(generation, recipe))
     pairs = Pairs.concatenate(list(descriptors.pairs(0, 1, lambda _: None)))
     masks = (pairs.similarity >= threshold for threshold in thresholds)
     ends = (np.concatenate([pairs.left[mask], pairs.right[mask]]) for mask in masks)

@@ -131,7 +131,7 @@ class Words(Kind[WordRecipe]):
         tie = tie_ranks(fixed_width_array(items["digest"], "<u8"))
         return WordDescriptors(items["structure"].to_pylist(), recipe, tie)
 
-    def descriptors_of(self, generation: Generation, recipe: WordRecipe, digests: bytes) -> WordDescriptors:
+    def load_descriptors(self, generation: Generation, recipe: WordRecipe, digests: bytes) -> WordDescriptors:
         return WordDescriptors(list(generation.structures()), recipe, tie_ranks(digests))
 
     def warmup_descriptors(self, recipe: WordRecipe) -> WordDescriptors:

@@ -42,7 +42,7 @@ def butina_clusters(
     kind = kind_of(generation)
     settings = {"threshold": threshold, "top_k": 0, "candidates": "exact", "ties": "hash"}
     recipe = kind.recipe(generation.manifest.recipe).model_copy(update=settings)
-    descriptors = kind.descriptors_of(generation, recipe, kind.digests(generation, recipe))
+    descriptors = kind.load_descriptors(generation, recipe, kind.digests(generation, recipe))
     pairs = descriptors.pairs(0, threads, advance)
     return clusters_from_pairs(pairs if max_pairs is None else _limit(pairs, max_pairs), descriptors.tie)
 

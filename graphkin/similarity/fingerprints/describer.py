@@ -15,11 +15,11 @@ _KEY_FIELDS = {"schema_version", "bits", "tie_seed"}
 class BitsDescriber(Describer[BitsRecipe]):
     """Describes fingerprints.
 
-    The `structure` column holds the fingerprint in hexadecimal, `popcount` the number of set bits. Equal fingerprints
-    are one item.
+    The column `structure` holds the fingerprint in hexadecimal, and `popcount` the number of set bits. Equal
+    fingerprints are the same item.
     """
 
-    def __init__(self, recipe: BitsRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe defines their length
+    def __init__(self, recipe: BitsRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe fixes the size
         self._recipe = recipe
         self.key = f"{recipe.model_dump_json(include=_KEY_FIELDS)} {version('graphkin')}".encode()
         self.schema = pa.schema(

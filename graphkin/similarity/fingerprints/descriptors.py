@@ -22,6 +22,7 @@ class BitsDescriptors(Descriptors):
     """Descriptors of N fingerprints.
 
     Attributes:
+        recipe: The recipe of the fingerprints.
         bits: (N, W) uint64 packed fingerprints.
         tie: (N,) uint64 content hash.
     """

@@ -1,4 +1,4 @@
-"""The kind of item "fingerprint": externally computed bits of any object."""
+"""The kind of item "fingerprint": bits that another program has computed of any object."""
 
 from typing import ClassVar
 
@@ -19,16 +19,16 @@ from graphkin.store.records import Edges, FingerprintType, Float64
 
 
 class BitsSearch(TanimotoSearch):
-    """Search a generation of fingerprints. Items are identical if their bits are equal."""
+    """Search in a generation of fingerprints. Items with the same bits are identical."""
 
     def find_identical(self, query: Query) -> int | None:
-        is_empty = not query.arrays[0].any()  # an empty fingerprint has similarity 0 even with itself
+        is_empty = not query.arrays[0].any()  # a search does not find it: its similarity is 0 even with itself
         equal = np.flatnonzero(self._fingerprints.popcounts == 0) if is_empty else self.search(query, 1.0, 1).ids
         return int(equal[0]) if len(equal) else None
 
 
 class FingerprintKind(Kind[BitsRecipe]):
-    """Packed bits, compared by Tanimoto similarity."""
+    """Fingerprints, compared by Tanimoto similarity."""
 
     name = "fingerprint"
     recipe_type = BitsRecipe
@@ -43,7 +43,7 @@ class FingerprintKind(Kind[BitsRecipe]):
         bits = fixed_width_array(items["fingerprint"], "<u8").reshape(len(items), -1)
         return BitsDescriptors(recipe, bits, tie_ranks(fixed_width_array(items["digest"], "<u8")))
 
-    def descriptors_of(self, generation: Generation, recipe: BitsRecipe, digests: bytes) -> BitsDescriptors:
+    def load_descriptors(self, generation: Generation, recipe: BitsRecipe, digests: bytes) -> BitsDescriptors:
         return BitsDescriptors(recipe, generation.fingerprints().words, tie_ranks(digests))
 
     def warmup_descriptors(self, recipe: BitsRecipe) -> BitsDescriptors:

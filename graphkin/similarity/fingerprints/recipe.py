@@ -9,7 +9,12 @@ from graphkin.similarity.recipe import Recipe, validate_recipe
 
 
 class BitsRecipe(Recipe):
-    """Fingerprints of `bits` bits, compared by Tanimoto similarity. `type` is the source's name for them."""
+    """Settings for comparing fingerprints by Tanimoto similarity.
+
+    Attributes:
+        bits: Number of bits of a fingerprint.
+        type: Type of the fingerprints, as the source names it.
+    """
 
     candidates: Literal["exact"] = "exact"
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.4

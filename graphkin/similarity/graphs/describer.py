@@ -1,4 +1,4 @@
-"""The describer of graphs: structure, counts and Weisfeiler-Lehman features."""
+"""The describer of graphs: structure, numbers of nodes and edges, and Weisfeiler-Lehman features."""
 
 from importlib.metadata import version
 
@@ -14,12 +14,12 @@ _KEY_FIELDS = {"schema_version", "labels", "iterations", "tie_seed"}
 
 
 def read_structure(text: str, recipe: StructureRecipe, max_nodes: int = MAX_NODES) -> Structure:
-    """Read a graph as `Structure.read` does, and check that it has the labels that the recipe compares.
+    """Read a graph, and check that it has all that the recipe compares.
 
     Raises:
-        Rejected: The text is not a valid graph, or its nodes have no labels and the recipe compares labels.
+        Rejected: The text is not a valid graph, or it lacks the node labels or the center that the recipe compares.
     """
-    structure = Structure.read(text, max_nodes, centred=recipe.centred)
+    structure = Structure.read(text, max_nodes, centered=recipe.centered)
     if recipe.labels == "given" and structure.labels is None:
         raise Rejected("its nodes have no labels, which the recipe compares")
     return structure
@@ -28,9 +28,9 @@ def read_structure(text: str, recipe: StructureRecipe, max_nodes: int = MAX_NODE
 class GraphDescriber(Describer[GraphRecipe]):
     """Describes graphs.
 
-    The `subtree` and `count` columns hold the features of the Weisfeiler-Lehman kernel. The `digest` column is a seeded
-    hash of structure and name. The schema uses large lists and strings because the features or structures of a whole
-    collection can exceed 32-bit offsets.
+    The columns `subtree` and `count` hold the features of the Weisfeiler-Lehman kernel. The column `digest` is a seeded
+    hash of the structure and the name. Lists and structures have 64-bit offsets, because those of a whole collection
+    can exceed 2³¹ values.
     """
 
     schema = pa.schema(
@@ -70,5 +70,5 @@ class GraphDescriber(Describer[GraphRecipe]):
 
 
 def graph_digest(recipe: GraphRecipe, structure: str, name: str | None) -> bytes:
-    """Return the digest that identifies a graph. Graphs of one shape with different names are different items."""
+    """Return the digest that identifies a graph. Equal graphs with different names are different items."""
     return content_digest(f"{name or ''}\0{structure}", recipe.tie_seed)

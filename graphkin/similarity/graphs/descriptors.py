@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphkin.similarity.columns import fixed_width_array, list_arrays
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import StructureRecipe
-from graphkin.similarity.graphs.reference import Reference
+from graphkin.similarity.graphs.reference import GrakelKernel
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.join import Pairs
@@ -23,7 +23,7 @@ from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Float64, Int32, UInt64
 
 _TARGETS_PER_TASK = 256
-_MAX_EDGES_FOR_EDGELESS = 5  # maximum number of edges of a candidate if the target has none
+_MAX_EDGES_FOR_EDGELESS = 5  # maximum number of edges of a candidate if the target has no edges
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class GraphDescriptors(Descriptors):
         features: Weisfeiler-Lehman features of each graph.
         nodes: (N,) int32 number of nodes.
         edges: (N,) int32 number of edges.
-        tie: (N,) uint64 content hash. It orders items that are otherwise equal.
-        structures: The graphs as text, for the kernels of GraKeL; empty if the kernel is "wl".
+        tie: (N,) uint64 content hash.
+        structures: The N graphs as text, for the kernels of GraKeL; empty if the kernel is "wl".
     """
 
     recipe: StructureRecipe
@@ -74,10 +74,10 @@ class GraphDescriptors(Descriptors):
 
     @cached_property
     def window(self) -> Window:
-        """The window rule for graphs of similar size (docs/method.md).
+        """The window rule, which accepts graphs of similar size (docs/method.md).
 
-        A graph with V' nodes and E' edges is a candidate of a target with V nodes and E edges if, in integers,
-        closeness · |V' - V| ≤ V and closeness · |E' - E| ≤ E. If the target has no edges, E' ≤ 5 is enough.
+        A target with V nodes and E edges accepts a graph with V' nodes and E' edges if closeness · |V' - V| ≤ V and
+        closeness · |E' - E| ≤ E. If the target has no edges, the second condition is E' ≤ 5.
         """
         reach = (self.nodes // self.recipe.closeness).astype(np.float64)
         edges = self.edges.astype(np.int64)[:, None]
@@ -88,7 +88,7 @@ class GraphDescriptors(Descriptors):
     def _similarity(self) -> Similarity:
         if self.recipe.kernel == "wl":
             return self.features.similarities
-        return Reference([Structure.read(text) for text in self.structures], self.recipe).similarities
+        return GrakelKernel([Structure.read(text) for text in self.structures], self.recipe).similarities
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._similarity(left, right)
@@ -131,18 +131,18 @@ class GraphDescriptors(Descriptors):
     def _exact_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         """Yield the pairs of graphs of similar size that contain an item with id ≥ `old_count`, one block per task."""
         window, similarity, no_ids = self.window, self._similarity, np.empty(0, np.int32)
-        similarity(no_ids, no_ids)  # This computes the cached data once, before several threads need it.
+        similarity(no_ids, no_ids)  # so that the cached features are computed once, before several threads need them
 
-        def pairs_of(targets: range) -> Pairs:
+        def similar_pairs(targets: range) -> Pairs:
             first, second = window.all_candidates(targets.start, targets.stop)
-            is_newer = (window.order[first] >= old_count) | (window.order[second] >= old_count)
-            return window.similar_pairs(first[is_newer], second[is_newer], similarity, self.recipe.threshold)
+            is_new = (window.order[first] >= old_count) | (window.order[second] >= old_count)
+            return window.similar_pairs(first[is_new], second[is_new], similarity, self.recipe.threshold)
 
         tasks = [
             range(len(self))[start : start + _TARGETS_PER_TASK] for start in range(0, len(self), _TARGETS_PER_TASK)
         ]
         advance(sum(map(len, tasks[:first_task])))
-        calls = (partial(pairs_of, targets) for targets in tasks[first_task:])
+        calls = (partial(similar_pairs, targets) for targets in tasks[first_task:])
         for targets, pairs in zip(tasks[first_task:], run_in_order(calls, threads), strict=True):
             yield pairs
             advance(len(targets))

@@ -1,4 +1,4 @@
-"""Inverted index of subtrees: the graphs that contain each subtree, and its count in them."""
+"""Inverted index of subtrees: for each subtree, the graphs that contain it, and how often."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from graphkin.store.records import Float64, Int32, Int64, UInt64
 class SubtreeIndex(NamedTuple):
     """Inverted index of the subtrees of N graphs.
 
-    Subtree subtrees[i] occurs in the graphs graph[starts[i] : starts[i + 1]].
+    The entries of subtree subtrees[i] are at starts[i] : starts[i + 1]. There is one entry per graph that contains it.
 
     Attributes:
         subtrees: (D,) uint64 subtree hashes, ascending.
@@ -47,7 +47,7 @@ class SubtreeIndex(NamedTuple):
     def is_valid_for(self, items: int) -> bool:
         """Return whether this is a valid index of `items` graphs.
 
-        This checks data types, shapes and every array that kernels use as an index.
+        Data types, shapes, and the values that kernels use as indices are checked.
         """
         starts, entries = self.starts, len(self.graph)
         expected = {
@@ -67,16 +67,17 @@ class SubtreeIndex(NamedTuple):
         )
 
     def products(self, query: Features) -> Float64:
-        """Return (N,) float64 kernel values of one graph with all graphs of the index."""
+        """Return (N,) float64 kernel values, not normalized, of one graph with all graphs of the index."""
         products = np.zeros(len(self.square), np.float64)
-        place = np.searchsorted(self.subtrees, query.subtree)
-        is_indexed = np.searchsorted(self.subtrees, query.subtree, "right") > place
-        _add(self.starts, self.graph, self.times, place[is_indexed], query.count[is_indexed], products)
+        subtree = np.searchsorted(self.subtrees, query.subtree)
+        is_indexed = np.searchsorted(self.subtrees, query.subtree, "right") > subtree
+        _add_products(self.starts, self.graph, self.times, subtree[is_indexed], query.count[is_indexed], products)
         return products
 
 
 @kernel
-def _add(starts: Int64, graph: Int32, times: Int32, places: Int64, counts: Int32, products: Float64) -> None:
-    for row in range(len(places)):
-        for entry in range(starts[places[row]], starts[places[row] + 1]):
-            products[graph[entry]] += np.int64(times[entry]) * counts[row]
+def _add_products(starts: Int64, graph: Int32, times: Int32, subtree: Int64, count: Int32, products: Float64) -> None:
+    """Add to the product of each graph the contributions of the subtrees `subtree`, which occur `count` times."""
+    for row in range(len(subtree)):
+        for entry in range(starts[subtree[row]], starts[subtree[row] + 1]):
+            products[graph[entry]] += np.int64(times[entry]) * count[row]

@@ -1,4 +1,4 @@
-"""The kind of item "graph"."""
+"""The kind of item "graph": one of many small graphs."""
 
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -10,7 +10,7 @@ import pyarrow as pa
 from graphkin.similarity.graphs.describer import GraphDescriber, graph_digest
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.recipe import GraphRecipe
-from graphkin.similarity.graphs.recomputation import check_sizes, descriptors_of, digests_of, recompute_similarities
+from graphkin.similarity.graphs.recomputation import check_sizes, load_descriptors, read_digests, recompute_similarities
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
 from graphkin.similarity.graphs.structure import MAX_NODES, Structure
 from graphkin.similarity.graphs.wl import Features
@@ -20,7 +20,7 @@ from graphkin.store.records import Edges, Float64
 
 
 class GraphKind(Kind[GraphRecipe]):
-    """Graphs without attributes, or with node labels, compared by the Weisfeiler-Lehman subtree kernel."""
+    """Graphs with or without node labels, compared by a graph kernel."""
 
     name = "graph"
     recipe_type = GraphRecipe
@@ -38,10 +38,10 @@ class GraphKind(Kind[GraphRecipe]):
         def digest(row: Mapping[str, Any]) -> bytes:
             return graph_digest(recipe, row["structure"], next(iter(row["names"]), None))
 
-        return digests_of(generation, ["structure", "names"], digest)
+        return read_digests(generation, ["structure", "names"], digest)
 
-    def descriptors_of(self, generation: Generation, recipe: GraphRecipe, digests: bytes) -> GraphDescriptors:
-        return descriptors_of(generation, recipe, digests)
+    def load_descriptors(self, generation: Generation, recipe: GraphRecipe, digests: bytes) -> GraphDescriptors:
+        return load_descriptors(generation, recipe, digests)
 
     def warmup_descriptors(self, recipe: GraphRecipe) -> GraphDescriptors:
         edge = Structure(2, np.array([[0, 1]]), labels=[0, 0])

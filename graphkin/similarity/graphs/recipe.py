@@ -7,18 +7,24 @@ from pydantic import Field
 from graphkin.similarity.recipe import Recipe, override_preset, validate_recipe
 
 WEISFEILER_LEHMAN = ("wl", "grakel")
-"""Kernels that compute the same similarities."""
+"""The kernels that compute Weisfeiler-Lehman similarities: the built-in one and the one of GraKeL."""
 
 
 class StructureRecipe(Recipe):
-    """Settings for comparing graphs without attributes: node labels, refinements and kernel (docs/method.md).
+    """The settings that the recipes of graphs and of nodes have in common (docs/method.md).
 
-    Two graphs are candidates if their numbers of nodes and of edges each differ by at most 1 / `closeness` of the
-    target's. At threshold 0, every pair with similarity above 0 is an edge. If `centred` is true, each graph is the
-    subgraph around a node, and its text names that node.
+    At threshold 0, every pair with a similarity above 0 is an edge.
+
+    Attributes:
+        centered: Whether each graph is the subgraph around a node, its center, which its text names.
+        labels: Initial node labels.
+        iterations: Number of refinements of the labels.
+        closeness: Bound of the candidate rule. A graph is a candidate of a target if its numbers of nodes and of edges
+            each differ from those of the target by at most the share 1 / `closeness`.
+        kernel: The graph kernel.
     """
 
-    centred: ClassVar[bool] = False
+    centered: ClassVar[bool] = False
 
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.0
     labels: str
@@ -28,7 +34,7 @@ class StructureRecipe(Recipe):
 
 
 class GraphRecipe(StructureRecipe):
-    """Settings for comparing graphs. The kernels of GraKeL require it to be installed."""
+    """Settings for comparing graphs. Kernels whose names start with "grakel" require GraKeL."""
 
     labels: Literal["degree", "uniform", "index", "given"] = "degree"
     kernel: Literal["wl", "grakel", "grakel-shortest-path", "grakel-graphlet"] = "wl"

@@ -1,4 +1,4 @@
-"""Features, digests and similarities of the graphs of a generation, computed again from their structures."""
+"""Features, digests and similarities of stored graphs, loaded from the index or recomputed from the structures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -10,7 +10,7 @@ from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import StructureRecipe
-from graphkin.similarity.graphs.reference import Reference
+from graphkin.similarity.graphs.reference import GrakelKernel
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.stored_index import load_index
@@ -18,10 +18,10 @@ from graphkin.store.base import Generation
 from graphkin.store.identity import tie_ranks
 from graphkin.store.records import Edges, Float64
 
-_BLOCK_EDGES = 1000  # per call of the kernel: GraKeL compares all graphs of a call, up to 2,000, with each other
+_EDGES_PER_CALL = 1000  # few, because GraKeL compares all graphs of a call, up to 2,000, with each other
 
 
-def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
+def load_features(generation: Generation, recipe: StructureRecipe) -> Features:
     """Return the features of all items, in the order of their ids.
 
     The stored index provides the features of the first `generation.indexed_count` items. Features of later items, or
@@ -34,7 +34,7 @@ def features_of(generation: Generation, recipe: StructureRecipe) -> Features:
     return Features.concatenate([*([stored.features] if stored else []), *parts])
 
 
-def digests_of(generation: Generation, columns: Sequence[str], digest: Callable[[Mapping[str, Any]], bytes]) -> bytes:
+def read_digests(generation: Generation, columns: Sequence[str], digest: Callable[[Mapping[str, Any]], bytes]) -> bytes:
     """Return the digests of all items, concatenated in the order of their ids.
 
     Args:
@@ -45,47 +45,47 @@ def digests_of(generation: Generation, columns: Sequence[str], digest: Callable[
     return b"".join(digest(row) for batch in generation.columns(columns) for row in batch.to_pylist())
 
 
-def descriptors_of(generation: Generation, recipe: StructureRecipe, digests: bytes) -> GraphDescriptors:
+def load_descriptors(generation: Generation, recipe: StructureRecipe, digests: bytes) -> GraphDescriptors:
     """Return the descriptors of all items. They equal the descriptors that ingest computed.
 
     Args:
         generation: The generation to read.
         recipe: The recipe of the generation.
-        digests: The result of `digests_of`.
+        digests: The result of `read_digests`.
     """
     nodes, edges = (generation.column(name).astype(np.int32) for name in ("nodes", "edges"))
     structures = [] if recipe.kernel == "wl" else [*generation.structures()]
-    return GraphDescriptors(recipe, features_of(generation, recipe), nodes, edges, tie_ranks(digests), structures)
+    return GraphDescriptors(recipe, load_features(generation, recipe), nodes, edges, tie_ranks(digests), structures)
 
 
 def recompute_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
-    """Return the similarities of the ends of each edge, (E,).
+    """Return the similarities of stored edges, (E,) float64.
 
-    GraKeL computes them if it is installed, because it is independent of the built-in kernel that built the edges. The
-    built-in kernel is used otherwise.
+    They are computed by GraKeL, which is independent of the built-in kernel that built the edges, or by the built-in
+    kernel if GraKeL is not installed.
     """
-    blocks = [edges.take(slice(start, start + _BLOCK_EDGES)) for start in range(0, len(edges), _BLOCK_EDGES)]
+    blocks = [edges.take(slice(start, start + _EDGES_PER_CALL)) for start in range(0, len(edges), _EDGES_PER_CALL)]
     return np.concatenate([np.empty(0), *(_block_similarities(generation, recipe, block) for block in blocks)])
 
 
 def _block_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
     ids, positions = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     structures = [read_structure(text, recipe) for text in generation.structures(ids)]
-    kernel = Reference(structures, recipe) if find_spec("grakel") else Features.from_structures(structures, recipe)
+    kernel = GrakelKernel(structures, recipe) if find_spec("grakel") else Features.from_structures(structures, recipe)
     a, b = np.split(positions.astype(np.int32), 2)
     return kernel.similarities(a, b)
 
 
 def check_sizes(generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
-    """Check the stored numbers of nodes and edges of random items against their structures.
+    """Compare the stored numbers of nodes and edges of random items with their structures.
 
     Args:
         generation: The generation to check.
-        sample: Maximum number of items to check.
+        sample: Number of items to check.
         random: Generator of the sample.
 
     Returns:
-        One message for each item whose stored numbers are wrong.
+        One message per item whose stored numbers are wrong.
     """
     ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
     messages = []

@@ -1,4 +1,7 @@
-"""Graph kernels of GraKeL: the reference for the built-in kernel, and kernels that graphkin lacks."""
+"""Graph kernels of the GraKeL library.
+
+One of them is the reference for the built-in Weisfeiler-Lehman kernel. The others have no built-in counterpart.
+"""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,13 +14,14 @@ from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.store.records import Float64, Int32
 
-_MAX_GRAPHS = 10_000  # maximum number of graphs: GraKeL computes all pairs at once
+_MAX_GRAPHS = 10_000  # GraKeL computes the similarities of all pairs at once
 
 
-class Reference:
-    """Normalized similarities of a set of graphs, computed by GraKeL.
+class GrakelKernel:
+    """The similarities of a set of graphs, in [0, 1], computed by a kernel of GraKeL.
 
-    A graph without features, such as one without paths for the shortest-path kernel, has similarity 0 with every graph.
+    A graph without features has similarity 0 with every graph. Without edges, for example, a graph has no features of
+    the shortest-path kernel.
 
     Args:
         structures: The graphs.
@@ -39,11 +43,11 @@ class Reference:
         self._graphs = [_graph(structure, recipe) for structure in structures]
 
     def similarities(self, a: Int32, b: Int32) -> Float64:
-        """Return (P,) similarities of pairs of these graphs, by their indices."""
-        return self._all[a, b]
+        """Return (P,) similarities of pairs of graphs, whose indices in `structures` are `a` and `b`, (P,) each."""
+        return self._matrix[a, b]
 
     @cached_property
-    def _all(self) -> Float64:
+    def _matrix(self) -> Float64:
         with np.errstate(invalid="ignore"):
             return np.nan_to_num(np.asarray(self._kernel.fit_transform(self._graphs), np.float64))
 
@@ -70,9 +74,10 @@ def _kernel(recipe: StructureRecipe) -> Any:
 
 
 def _graph(structure: Structure, recipe: StructureRecipe) -> Any:
-    """Return the graph in GraKeL's format.
+    """Return the graph in the format of GraKeL.
 
-    It is built from edge weights by node and neighbor, because a list of edges cannot represent isolated nodes.
+    The format is a dictionary of edge weights by node and neighbor, because a list of edges cannot represent isolated
+    nodes.
     """
     from grakel import Graph
 
@@ -90,7 +95,7 @@ def _graph(structure: Structure, recipe: StructureRecipe) -> Any:
         case "given":
             labels = structure.labels or ()
         case "centre":
-            labels = [int(node == structure.centre) for node in range(structure.nodes)]
+            labels = [int(node == structure.center) for node in range(structure.nodes)]
         case _:
             raise ValueError(f"no such labels: {recipe.labels}")
     return Graph(neighbors, node_labels=dict(enumerate(labels)))

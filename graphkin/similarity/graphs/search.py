@@ -1,4 +1,4 @@
-"""Exact search in a collection of graphs or nodes."""
+"""Exact search in a generation of graphs or of nodes, by the Weisfeiler-Lehman kernel."""
 
 from importlib.metadata import version
 
@@ -9,7 +9,7 @@ from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import WEISFEILER_LEHMAN, StructureRecipe
-from graphkin.similarity.graphs.recomputation import features_of
+from graphkin.similarity.graphs.recomputation import load_features
 from graphkin.similarity.graphs.wl import Features, normalize
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
@@ -19,10 +19,10 @@ from graphkin.store.records import Float64, Int32, Int64
 
 
 class GraphSearch(Search):
-    """Search a generation of graphs or nodes.
+    """Search by the Weisfeiler-Lehman kernel in a generation of graphs or of nodes.
 
     Raises:
-        Conflict: The recipe's kernel is not Weisfeiler-Lehman.
+        Conflict: The kernel of the recipe is another one.
     """
 
     def __init__(self, generation: Generation, recipe: StructureRecipe) -> None:
@@ -34,19 +34,19 @@ class GraphSearch(Search):
                 given=f"kernel {self._recipe.kernel}",
                 expected=f"kernel {' or '.join(WEISFEILER_LEHMAN)}",
             )
-        self._index = self._index_of(generation)
+        self._index = self._load_index(generation)
 
-    def _index_of(self, generation: Generation) -> SubtreeIndex:
-        def fits(index: SubtreeIndex) -> bool:
+    def _load_index(self, generation: Generation) -> SubtreeIndex:
+        def is_valid(index: SubtreeIndex) -> bool:
             return index.is_valid_for(generation.size)
 
-        def build() -> SubtreeIndex:
-            return SubtreeIndex.from_features(features_of(generation, self._recipe))
+        def compute() -> SubtreeIndex:
+            return SubtreeIndex.from_features(load_features(generation, self._recipe))
 
         is_complete = generation.indexed_count == generation.size
-        stored = load_index(generation, SubtreeIndex, fits) if is_complete else None
+        stored = load_index(generation, SubtreeIndex, is_valid) if is_complete else None
         key = f"{self._recipe.model_dump_json(include={'labels', 'iterations'})} {version('graphkin')}"
-        return stored or load_or_compute_index(generation, key, SubtreeIndex, fits, build)
+        return stored or load_or_compute_index(generation, key, SubtreeIndex, is_valid, compute)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
         similarity = self.similarities(query).astype(np.float32)
@@ -82,8 +82,8 @@ def read_graph(recipe: StructureRecipe, text: str) -> Query:
         structure = read_structure(text, recipe)
     except Rejected as reason:
         excerpt = text[:200].encode(errors="backslashreplace").decode()
-        centre = ', "centre": 0' if recipe.centred else ""
-        expected = f'{{"edges": [[0, 1], ...]{centre}}}'
+        center = ', "centre": 0' if recipe.centered else ""
+        expected = f'{{"edges": [[0, 1], ...]{center}}}'
         raise InvalidInput(f"not a graph: {reason}", given=excerpt, expected=expected) from reason
     features = Features.from_structures([structure], recipe)
     return Query(structure.text, (features.indptr, features.subtree, features.count))

@@ -1,4 +1,4 @@
-"""Graphs without attributes: one as JSON text, many as columns."""
+"""Graphs with or without node labels: one graph as JSON text, many graphs as arrays."""
 
 import json
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from graphkin.similarity.describer import Rejected
 from graphkin.store.records import Int32, Int64
 
 MAX_NODES = 100_000
+"""Default limit on the number of nodes of a graph."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Structure:
         labels: One text or integer per node, or None.
         loops: Number of self-loops that were dropped.
         repeated: Number of duplicate edges that were dropped.
-        centre: The node whose surroundings the graph shows, or None.
+        center: The node around which the graph is a subgraph of a network, or None.
     """
 
     nodes: int
@@ -32,55 +33,56 @@ class Structure:
     labels: Sequence[str] | Sequence[int] | None = None
     loops: int = 0
     repeated: int = 0
-    centre: int | None = None
+    center: int | None = None
 
     @classmethod
-    def read(cls, text: str, max_nodes: int = MAX_NODES, *, centred: bool = False) -> Self:
-        """Read `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...]}`; nodes count from 0.
+    def read(cls, text: str, max_nodes: int = MAX_NODES, *, centered: bool = False) -> Self:
+        """Read a graph from JSON, `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...]}`.
 
-        Without `num_nodes`, the largest node of the edges is the last one. Other keys are ignored.
+        Nodes are numbered from 0. `num_nodes` may be missing if the last node has an edge. `labels` may be missing.
+        Self-loops and duplicate edges are dropped. Other keys are ignored.
 
         Args:
             text: The graph as JSON.
             max_nodes: Maximum number of nodes.
-            centred: Require the key `"centre": v`.
+            centered: Whether the key `"centre": v`, which names the center, is read and required.
 
         Raises:
             Rejected: The text is not a valid graph.
         """
-        content = _object(text)
-        pairs = _pairs(content.get("edges"))
+        content = _read_object(text)
+        pairs = _read_pairs(content.get("edges"))
         nodes = content.get("num_nodes", int(pairs.max(initial=-1)) + 1)
         if type(nodes) is not int or not 1 <= nodes <= max_nodes:
             raise Rejected(f"num_nodes is {json.dumps(nodes)[:50]}, not from 1 to {max_nodes:,}")
         if len(invalid := pairs[(pairs < 0).any(axis=1) | (pairs >= nodes).any(axis=1)]):
             raise Rejected(f"edge {invalid[0].tolist()} leaves the nodes 0 to {nodes - 1}")
-        labels, centre = _labels(content.get("labels"), nodes), content.get("centre") if centred else None
-        if centred and not (type(centre) is int and 0 <= centre < nodes):
-            raise Rejected(f'"centre" is {json.dumps(centre)[:50]}, no node from 0 to {nodes - 1}')
-        return cls._from_pairs(nodes, pairs, labels, centre)
+        labels, center = _read_labels(content.get("labels"), nodes), content.get("centre") if centered else None
+        if centered and not (type(center) is int and 0 <= center < nodes):
+            raise Rejected(f'"centre" is {json.dumps(center)[:50]}, no node from 0 to {nodes - 1}')
+        return cls._from_pairs(nodes, pairs, labels, center)
 
     @classmethod
     def _from_pairs(
-        cls, nodes: int, pairs: Int64, labels: Sequence[str] | Sequence[int] | None, centre: int | None
+        cls, nodes: int, pairs: Int64, labels: Sequence[str] | Sequence[int] | None, center: int | None
     ) -> Self:
         non_loops = pairs[pairs[:, 0] != pairs[:, 1]]
         keys = np.unique(non_loops.min(axis=1, initial=nodes) * nodes + non_loops.max(axis=1, initial=0))
         edges = np.stack(np.divmod(keys, nodes), axis=1)
-        return cls(nodes, edges, labels, len(pairs) - len(non_loops), len(non_loops) - len(edges), centre)
+        return cls(nodes, edges, labels, len(pairs) - len(non_loops), len(non_loops) - len(edges), center)
 
     @property
     def text(self) -> str:
-        """The graph as the item table stores it: readable by `read`, and equal for equal graphs."""
+        """The graph as JSON that `read` reads. Equal graphs have equal texts."""
         content: dict[str, Any] = {"num_nodes": self.nodes, "edges": self.edges.tolist()}
         if self.labels is not None:
             content["labels"] = self.labels
-        if self.centre is not None:
-            content["centre"] = self.centre
+        if self.center is not None:
+            content["centre"] = self.center
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
 
-def _object(text: str) -> dict[str, Any]:
+def _read_object(text: str) -> dict[str, Any]:
     if not text.strip():
         raise Rejected("empty record")
     try:
@@ -92,7 +94,7 @@ def _object(text: str) -> dict[str, Any]:
     return content
 
 
-def _pairs(edges: object) -> Int64:
+def _read_pairs(edges: object) -> Int64:
     problem = Rejected('"edges" is not a list of pairs of node numbers')
     if not isinstance(edges, list) or not all(type(edge) is list and len(edge) == 2 for edge in edges):
         raise problem
@@ -104,7 +106,7 @@ def _pairs(edges: object) -> Int64:
         raise problem from error
 
 
-def _labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | None:
+def _read_labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | None:
     if labels is None:
         return None
     if not isinstance(labels, list) or len(labels) != nodes:
@@ -122,7 +124,7 @@ def _labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | None:
 
 @dataclass(frozen=True)
 class Graphs:
-    """N graphs with V nodes and E directed edges in total, in CSR form.
+    """N graphs with V nodes and E directed edges in total, as one compressed sparse row (CSR) matrix.
 
     Each edge is stored in both directions. There are no self-loops and no duplicates.
 

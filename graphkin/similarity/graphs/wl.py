@@ -1,9 +1,13 @@
 """The Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011; docs/method.md) on sparse feature vectors.
 
-The label of a node at level i represents the subtree that i steps of refinement see from that node. Here it is a 64-bit
-hash of the subtree, so the features of a graph depend only on that graph, not on a label table of the whole collection.
-Graphs can be described in any order by any number of workers, and a query is described like a stored graph. Among ten
-million different subtrees, the probability that two have the same hash is 3e-6.
+The kernel refines node labels step by step. At level i, the label of a node stands for the subtree of height i around
+the node: the node, its neighbors, their neighbors, and so on. The features of a graph are the numbers of occurrences of
+its subtrees, and the kernel value of two graphs is the dot product of their features.
+
+In this module, a label is a 64-bit hash of the subtree. So the features of a graph depend on that graph only, not on a
+table of labels of the whole collection. Any number of workers can describe graphs in any order, and a query is
+described like a stored graph. Among ten million different subtrees, the probability that two have the same hash is
+3e-6.
 """
 
 import hashlib
@@ -19,12 +23,12 @@ from graphkin.similarity.graphs.structure import Graphs, Structure
 from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-_NEIGHBOR, _OWN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_NEIGHBOR_SALT, _OWN_SALT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 @dataclass(frozen=True)
 class Features:
-    """Counts of subtrees in N graphs, as sparse rows.
+    """The numbers of occurrences of subtrees in N graphs, as sparse rows.
 
     Attributes:
         indptr: (N + 1,) int64 row offsets.
@@ -41,20 +45,21 @@ class Features:
 
     @classmethod
     def from_structures(cls, structures: Sequence[Structure], recipe: StructureRecipe) -> Self:
-        """Compute the subtrees of levels 0 to `recipe.iterations`.
+        """Count the subtrees of the levels 0 to `recipe.iterations`.
 
-        The initial label of a node is its degree (`degree`), the same for all nodes (`uniform`), its number in the
-        graph, as in the authors' code (`index`), its own label (`given`), or whether it is the center (`centre`).
+        The recipe chooses the label of a node at level 0: its degree ("degree"), one label for all nodes ("uniform"),
+        its number in the graph, as in the authors' code ("index"), its label in the text ("given"), or whether it is
+        the center ("centre").
         """
         graphs = Graphs.from_structures(structures)
         levels = np.empty((recipe.iterations + 1, int(graphs.node_offsets[-1])), np.uint64)
-        levels[0] = _initial(graphs, structures, recipe)
+        levels[0] = _initial_labels(graphs, structures, recipe)
         _refine(levels, graphs.indptr, graphs.neighbors)
         return cls(*_histograms(levels, graphs.node_offsets))
 
     @classmethod
     def concatenate(cls, parts: Sequence["Features"]) -> Self:
-        """Return the rows of all parts. There must be at least one part."""
+        """Return the rows of all parts, in order. There must be at least one part."""
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
         columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("subtree", "count"))
         return cls(np.append(0, np.cumsum(lengths)), *columns)
@@ -73,25 +78,44 @@ class Features:
 
     @cached_property
     def shared(self) -> "Features":
-        """These features without subtrees that occur in only one graph; products of different graphs are unchanged."""
+        """These features without the subtrees that occur in only one graph.
+
+        Dot products of different graphs stay the same, and take less time.
+        """
         _, code, graphs = np.unique(self.subtree, return_inverse=True, return_counts=True)
         is_shared = graphs[code] > 1
         offsets = np.append(0, np.cumsum(is_shared))
         return Features(offsets[self.indptr], code[is_shared].astype(np.uint64), self.count[is_shared])
 
     def similarities(self, a: Int32, b: Int32) -> Float64:
-        """Return (P,) k(a, b) / √(k(a, a) k(b, b)) in [0, 1] of pairs of different graphs."""
+        """Return the similarities of pairs of different graphs.
+
+        The similarity of graphs a and b with the kernel k is k(a, b) / √(k(a, a) k(b, b)), in [0, 1].
+
+        Args:
+            a: (P,) rows of the first graphs.
+            b: (P,) rows of the second graphs.
+
+        Returns:
+            (P,) float64 similarities.
+        """
         shared = self.shared
         product = _products(shared.indptr, shared.subtree, shared.count, a, b)
         return normalize(product, self.square[a], self.square[b])
 
 
-def normalize(product: Float64, square: Float64, other: Float64) -> Float64:
-    """Return normalized similarities. A square is never 0 because every graph has a node."""
-    return np.minimum(product / np.sqrt(square * other), 1.0)
+def normalize(product: Float64, square_a: Float64, square_b: Float64) -> Float64:
+    """Return the similarities k(a, b) / √(k(a, a) k(b, b)), at most 1.
+
+    Args:
+        product: Kernel values k(a, b).
+        square_a: Kernel values k(a, a). They are above 0, because every graph has a node.
+        square_b: Kernel values k(b, b).
+    """
+    return np.minimum(product / np.sqrt(square_a * square_b), 1.0)
 
 
-def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: StructureRecipe) -> UInt64:
+def _initial_labels(graphs: Graphs, structures: Sequence[Structure], recipe: StructureRecipe) -> UInt64:
     match recipe.labels:
         case "degree":
             labels = np.diff(graphs.indptr)
@@ -103,14 +127,14 @@ def _initial(graphs: Graphs, structures: Sequence[Structure], recipe: StructureR
             labels = np.concatenate([_label_numbers(structure.labels or ()) for structure in structures])
         case "centre":
             labels = np.zeros(int(graphs.node_offsets[-1]), np.int64)
-            labels[graphs.node_offsets[:-1] + [structure.centre for structure in structures]] = 1
+            labels[graphs.node_offsets[:-1] + [structure.center for structure in structures]] = 1
         case _:
             raise ValueError(f"no such labels: {recipe.labels}")
     return labels.astype(np.int64).view(np.uint64)
 
 
 def _label_numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
-    """Return labels as int64: integers unchanged, texts hashed."""
+    """Return labels as int64. Integers are unchanged, and texts are hashed."""
     hashed = (
         int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little", signed=True)
         if isinstance(label, str)
@@ -121,7 +145,7 @@ def _label_numbers(labels: Sequence[str] | Sequence[int]) -> Int64:
 
 
 @inline_kernel
-def _mixed(value: np.uint64) -> np.uint64:
+def _mix(value: np.uint64) -> np.uint64:
     """Apply the finalizer of SplitMix64 (Steele et al., 2014).
 
     It is a bijection, and every output bit depends on every input bit.
@@ -133,24 +157,24 @@ def _mixed(value: np.uint64) -> np.uint64:
 
 @kernel
 def _refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
-    """Fill in all levels, starting from initial labels in the first.
+    """Fill in all levels of `levels`, whose first row holds the initial labels.
 
-    The contributions of neighbors are summed, so their order does not matter.
+    The labels of neighbors are mixed and then added up, so the order of the neighbors does not matter.
     """
     for level in range(len(levels)):
         for v in range(levels.shape[1]):
             if level == 0:
-                levels[0, v] = _mixed(levels[0, v] + _OWN)
+                levels[0, v] = _mix(levels[0, v] + _OWN_SALT)
                 continue
             neighborhood = np.uint64(level)
             for place in range(indptr[v], indptr[v + 1]):
-                neighborhood += _mixed(levels[level - 1, neighbors[place]] + _NEIGHBOR)
-            levels[level, v] = _mixed(levels[level - 1, v] * _OWN + _mixed(neighborhood))
+                neighborhood += _mix(levels[level - 1, neighbors[place]] + _NEIGHBOR_SALT)
+            levels[level, v] = _mix(levels[level - 1, v] * _OWN_SALT + _mix(neighborhood))
 
 
 @kernel
 def _histograms(levels: UInt64, node_offsets: Int64) -> tuple[Int64, UInt64, Int32]:
-    """Return the sparse counts of all labels of each graph: row offsets, labels and counts."""
+    """Count the labels of all levels of each graph, and return them as the three arrays of `Features`."""
     height, nodes = levels.shape
     indptr = np.zeros(len(node_offsets), np.int64)
     subtree, count = np.empty(height * nodes, np.uint64), np.empty(height * nodes, np.int32)
@@ -169,7 +193,7 @@ def _histograms(levels: UInt64, node_offsets: Int64) -> tuple[Int64, UInt64, Int
 
 @kernel
 def _products(indptr: Int64, subtree: UInt64, count: Int32, a: Int32, b: Int32) -> Float64:
-    """Return (P,) dot products of pairs of rows."""
+    """Return (P,) float64 dot products of pairs of sparse rows."""
     product = np.zeros(len(a), np.float64)
     for pair in range(len(a)):
         one, one_end = indptr[a[pair]], indptr[a[pair] + 1]

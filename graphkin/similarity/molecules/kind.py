@@ -44,7 +44,7 @@ class MoleculeKind(Kind[MoleculeRecipe]):
             tie=tie_ranks(fixed_width_array(items["digest"], "<u8")),
         )
 
-    def descriptors_of(self, generation: Generation, recipe: MoleculeRecipe, digests: bytes) -> MoleculeDescriptors:
+    def load_descriptors(self, generation: Generation, recipe: MoleculeRecipe, digests: bytes) -> MoleculeDescriptors:
         return MoleculeDescriptors(
             recipe=recipe,
             bits=generation.fingerprints().words,

@@ -11,20 +11,20 @@ from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.nodes.network import Network
 from graphkin.similarity.nodes.recipe import NodeRecipe
-from graphkin.similarity.nodes.walks import surroundings
+from graphkin.similarity.nodes.walks import node_subgraphs
 from graphkin.store.identity import content_digest
 
 _KEY_FIELDS = {"schema_version", "labels", "iterations", "tie_seed"}
 
 
 def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
-    """Yield the text of each node's record.
+    """Yield the record of each node of a network as JSON text.
 
-    It holds the graph, the node's number in it, its neighbors, the number of edges dropped at it, and the subgraph
-    around it.
+    A record names the network by its digest, and holds the number of the node, its neighbors, the number of edges that
+    were dropped at the node, and the subgraph around it.
     """
     indptr, indices = network.links.indptr, network.links.indices
-    for block in surroundings(network, recipe):
+    for block in node_subgraphs(network, recipe):
         for row in range(len(block)):
             node = block.begin + row
             yield json.dumps(
@@ -43,12 +43,21 @@ def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
 
 
 def node_digest(recipe: NodeRecipe, graph: str, name: str) -> bytes:
-    """Return the digest that identifies a node. Nodes are the same item if their graph and name are equal."""
+    """Return the digest that identifies a node. Nodes with the same network and the same name are the same item.
+
+    Args:
+        recipe: The recipe of the nodes.
+        graph: Digest of the network.
+        name: Name of the node.
+    """
     return content_digest(f"{graph}\0{name}", recipe.tie_seed)
 
 
 class NodeDescriber(Describer[NodeRecipe]):
-    """Describes the texts of `node_texts`. The `neighbors` column holds node numbers of the same graph."""
+    """Describes nodes from the texts of `node_texts`.
+
+    The column `graph` holds the digest of the network. The columns `node` and `neighbors` hold numbers of its nodes.
+    """
 
     schema = pa.schema(
         [

@@ -1,4 +1,4 @@
-"""Descriptors of nodes: the subgraphs around them and the edges between them."""
+"""Descriptors of nodes: the subgraph around each node, and the edges between the nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ _SOURCES = 256  # source nodes per task
 
 @dataclass(frozen=True)
 class NodeDescriptors(GraphDescriptors):
-    """Descriptors of N nodes of one or more big graphs.
+    """Descriptors of N nodes of one or more networks.
 
     Attributes:
-        recipe: Settings of the comparison.
+        recipe: The recipe of the nodes.
         links: Edges between these nodes.
     """
 
@@ -37,7 +37,13 @@ class NodeDescriptors(GraphDescriptors):
 
     @classmethod
     def from_graphs(cls, graphs: GraphDescriptors, recipe: NodeRecipe, links: Links) -> Self:
-        """Return the descriptors of nodes whose subgraphs are described by `graphs`."""
+        """Return the descriptors of nodes.
+
+        Args:
+            graphs: Descriptors of the subgraphs around the nodes.
+            recipe: The recipe of the nodes.
+            links: Edges between the nodes.
+        """
         return cls(**{**vars(graphs), "recipe": recipe}, links=links)
 
     @property
@@ -81,16 +87,20 @@ class NodeDescriptors(GraphDescriptors):
             advance(len(sources))
 
 
-def links_among(items: pa.Table) -> Links:
-    """Return the edges between the nodes of a table with the columns of `NodeDescriber`, by item ids."""
+def links_between(items: pa.Table) -> Links:
+    """Return the edges between nodes, by item id.
+
+    Args:
+        items: One row per node, with the columns of `NodeDescriber`. Neighbors that are no items are left out.
+    """
     graph = np.asarray(items["graph"].combine_chunks().dictionary_encode().indices, np.int64)
     node, (degree, neighbors) = np.asarray(items["node"], np.int64), list_arrays(items["neighbors"])
     stride = int(max(node.max(), neighbors.max(initial=0))) + 1
     key, owner = graph * stride + node, np.repeat(np.arange(len(items), dtype=np.int32), degree)
     neighbor_key = graph[owner] * stride + neighbors
     order = np.argsort(key)
-    place = np.minimum(np.searchsorted(key, neighbor_key, sorter=order), len(key) - 1)
-    neighbor = order[place].astype(np.int32)
+    index = np.minimum(np.searchsorted(key, neighbor_key, sorter=order), len(key) - 1)
+    neighbor = order[index].astype(np.int32)
     mask = (key[neighbor] == neighbor_key) & (owner < neighbor)
     source, target = owner[mask], neighbor[mask]
     by_ends = np.lexsort((target, source))

@@ -1,4 +1,4 @@
-"""The kind of item "node"."""
+"""The kind of item "node": a node of a network."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
-from graphkin.similarity.graphs.recomputation import check_sizes, descriptors_of, digests_of, recompute_similarities
+from graphkin.similarity.graphs.recomputation import check_sizes, load_descriptors, read_digests, recompute_similarities
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
 from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.nodes.describer import NodeDescriber, node_digest, node_texts
-from graphkin.similarity.nodes.descriptors import NodeDescriptors, links_among
+from graphkin.similarity.nodes.descriptors import NodeDescriptors, links_between
 from graphkin.similarity.nodes.network import Network
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.store.base import Generation
@@ -19,7 +19,7 @@ from graphkin.store.records import Edges, Float64, Links
 
 
 class NodeKind(Kind[NodeRecipe]):
-    """Nodes of big graphs, compared by the subgraph around them or by their distance."""
+    """Nodes of networks, compared by the subgraphs around them or by their distance."""
 
     name = "node"
     recipe_type = NodeRecipe
@@ -31,16 +31,18 @@ class NodeKind(Kind[NodeRecipe]):
     max_size = 10_000
 
     def descriptors(self, items: pa.Table, recipe: NodeRecipe) -> NodeDescriptors:
-        return NodeDescriptors.from_graphs(GraphDescriptors.from_items(items, recipe), recipe, links_among(items))
+        return NodeDescriptors.from_graphs(GraphDescriptors.from_items(items, recipe), recipe, links_between(items))
 
     def digests(self, generation: Generation, recipe: NodeRecipe) -> bytes:
         def digest(row: Mapping[str, Any]) -> bytes:
             return node_digest(recipe, row["graph"], next(iter(row["names"]), ""))
 
-        return digests_of(generation, ["graph", "names"], digest)
+        return read_digests(generation, ["graph", "names"], digest)
 
-    def descriptors_of(self, generation: Generation, recipe: NodeRecipe, digests: bytes) -> NodeDescriptors:
-        return NodeDescriptors.from_graphs(descriptors_of(generation, recipe, digests), recipe, links_of(generation))
+    def load_descriptors(self, generation: Generation, recipe: NodeRecipe, digests: bytes) -> NodeDescriptors:
+        return NodeDescriptors.from_graphs(
+            load_descriptors(generation, recipe, digests), recipe, load_links(generation)
+        )
 
     def warmup_descriptors(self, recipe: NodeRecipe) -> NodeDescriptors:
         zero = np.zeros(1, np.int32)
@@ -69,7 +71,7 @@ class NodeKind(Kind[NodeRecipe]):
             return recompute_similarities(generation, recipe, edges)
         import networkx as nx  # imported here because it loads slowly
 
-        network = nx.from_edgelist(_ends(links_of(generation)))
+        network = nx.from_edgelist(_edge_list(load_links(generation)))
         lengths = (
             nx.shortest_path_length(network, *ends)
             for ends in zip(edges.source.tolist(), edges.target.tolist(), strict=True)
@@ -77,13 +79,13 @@ class NodeKind(Kind[NodeRecipe]):
         return 1 / (1 + np.fromiter(lengths, np.float64, len(edges)))
 
 
-def links_of(generation: Generation) -> Links:
-    """Return the edges of the big graph whose nodes the items are."""
+def load_links(generation: Generation) -> Links:
+    """Return the edges of the network whose nodes the items are."""
     links = generation.links()
-    assert links is not None, "collections of nodes have them"
+    assert links is not None, "collections of nodes have links"
     return links
 
 
-def _ends(links: Links) -> list[tuple[int, int]]:
+def _edge_list(links: Links) -> list[tuple[int, int]]:
     owner = np.repeat(np.arange(len(links.indptr) - 1), np.diff(links.indptr))
     return [*zip(owner.tolist(), links.indices.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""One big graph, as it is read and as it is stored with its nodes."""
+"""Networks: big graphs whose nodes are the items of a collection."""
 
 import hashlib
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class Network:
 
     Attributes:
         names: (V,) distinct names.
-        links: Edges in CSR form.
-        loops: (V,) number of self-loops dropped at each node.
-        repeated: (V,) number of duplicate edges dropped at each node.
-        labels: (V,) texts, null for nodes without a label; None if no node has one.
+        links: The edges, in CSR form.
+        loops: (V,) int64 number of self-loops that were dropped at each node.
+        repeated: (V,) int64 number of duplicate edges that were dropped at each node.
+        labels: (V,) texts, null for nodes without a label; None if no node has a label.
     """
 
     names: pa.StringArray
@@ -40,7 +40,14 @@ class Network:
     def from_edges(
         cls, names: pa.StringArray, source: Int32, target: Int32, labels: pa.StringArray | None = None
     ) -> Self:
-        """Build a network from edges (E,) by node number, in either direction and with any number of repetitions."""
+        """Build a network from a list of edges. An edge may be listed several times and in both directions.
+
+        Args:
+            names: (V,) distinct names of the nodes.
+            source: (E,) node at one end of each listed edge, from 0 to V - 1.
+            target: (E,) node at the other end.
+            labels: (V,) labels, as in the attribute `labels`.
+        """
         is_proper = source != target
         low, high = np.minimum(source, target)[is_proper], np.maximum(source, target)[is_proper]
         listed_degree = np.bincount(low, minlength=len(names)) + np.bincount(high, minlength=len(names))
@@ -52,7 +59,7 @@ class Network:
 
     @cached_property
     def digest(self) -> str:
-        """16 hexadecimal digits that identify the names and edges."""
+        """Hash of the names and edges, as 16 hexadecimal digits."""
         content = hashlib.blake2b(digest_size=8)
         lengths = np.asarray(pc.binary_length(self.names))
         for numbers in (lengths, self.links.indptr, self.links.indices):

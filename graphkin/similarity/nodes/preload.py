@@ -1,6 +1,6 @@
-"""Preloads everything needed to describe a node, by describing one on import.
+"""Importing this module loads all code that describes a node, by describing one.
 
-Worker processes forked after this import need not load compiled code.
+The fork server imports the module, so that the worker processes that it forks start with the compiled code in memory.
 """
 
 from graphkin.similarity.nodes.describer import NodeDescriber

@@ -1,4 +1,4 @@
-"""Pairs of nearby nodes of a network and their distances (paper §4.2: "node proximity")."""
+"""Pairs of nodes of a network that are few edges apart, for the kernel "proximity" (paper §4.2)."""
 
 import numpy as np
 
@@ -7,31 +7,41 @@ from graphkin.store.records import Int32, Int64, Links
 
 
 def nearby_pairs(links: Links, sources: range, radius: int) -> tuple[Int32, Int32, Int32]:
-    """Return (source, later node, distance) of every pair of nodes at most `radius` edges apart.
+    """Return all pairs of a source and a later node that are at most `radius` edges apart.
 
-    Pairs are grouped by source, and the sources are those in `sources`.
+    Args:
+        links: Edges of the network.
+        sources: Range of nodes whose pairs are returned.
+        radius: Largest distance in edges.
+
+    Returns:
+        Three (P,) int32 arrays: the source, the later node and the distance of each pair, in the order of the sources.
     """
-    source, node, distance = _near(links.indptr, links.indices, sources.start, sources.stop, radius)
+    source, node, distance = _find_nearby(links.indptr, links.indices, sources.start, sources.stop, radius)
     return source, node, distance
 
 
 @kernel
-def _near(indptr: Int64, indices: Int32, begin: int, stop: int, radius: int) -> tuple[Int32, Int32, Int32]:
+def _find_nearby(indptr: Int64, indices: Int32, begin: int, stop: int, radius: int) -> tuple[Int32, Int32, Int32]:
     nodes = len(indptr) - 1
-    seen, queue, triples = np.full(nodes, -1, np.int32), np.empty(nodes, np.int32), np.empty((1024, 3), np.int32)
+    visited_from, queue, triples = (
+        np.full(nodes, -1, np.int32),
+        np.empty(nodes, np.int32),
+        np.empty((1024, 3), np.int32),
+    )
     count = 0
     for source in range(begin, stop):
-        queue[0], seen[source], reached, level, distance = source, source, 1, 0, 0
-        while distance < radius and level < reached:
+        queue[0], visited_from[source], queue_end, level, distance = source, source, 1, 0, 0
+        while distance < radius and level < queue_end:
             distance += 1
-            last = reached
-            for place in range(level, last):
-                for neighbor in indices[indptr[queue[place]] : indptr[queue[place] + 1]]:
-                    if seen[neighbor] == source:
+            last = queue_end
+            for index in range(level, last):
+                for neighbor in indices[indptr[queue[index]] : indptr[queue[index] + 1]]:
+                    if visited_from[neighbor] == source:
                         continue
-                    seen[neighbor] = source
-                    queue[reached] = neighbor
-                    reached += 1
+                    visited_from[neighbor] = source
+                    queue[queue_end] = neighbor
+                    queue_end += 1
                     if neighbor > source:
                         if count == len(triples):
                             triples = np.concatenate((triples, np.empty_like(triples)))

@@ -10,17 +10,23 @@ from graphkin.similarity.recipe import validate_recipe
 
 
 class NodeRecipe(StructureRecipe):
-    """Settings for comparing nodes of a big graph (docs/method.md; §4.2 and A.2 of the paper).
+    """Settings for comparing the nodes of a network (docs/method.md; §4.2 and A.2 of the paper).
 
-    The kernel "wl" compares the subgraphs that random walks with restart visit, as graphs. A node starts `walks` walks,
-    by default ("paper") m = max(64, round(degree · e / (e - 1) / restart)). Before each step, a walk ends with
-    probability `restart`. The subgraph is induced on the first `max_nodes` nodes that the walks visit.
+    The kernel "wl" compares the subgraphs around two nodes by the Weisfeiler-Lehman kernel. The subgraph around a node
+    consists of the nodes that random walks from the node visit, and of the edges between them.
 
-    The kernel "proximity" computes 1 / (1 + d), where d is the distance of two nodes, at most `radius`. The subgraphs
-    are stored as well, for display.
+    The kernel "proximity" computes 1 / (1 + d), where d is the distance of two nodes in edges. The subgraphs are stored
+    as well, for display.
+
+    Attributes:
+        restart: Probability that a walk ends, at each step.
+        walks: Number of walks from each node; "paper" for max(64, round(degree · e / (e - 1) / restart)).
+        max_nodes: Maximum number of nodes of a subgraph. The walks stop when they have visited so many nodes.
+        seed: Seed of the walks.
+        radius: Largest distance of two similar nodes, for the kernel "proximity".
     """
 
-    centred: ClassVar[bool] = True
+    centered: ClassVar[bool] = True
 
     labels: Literal["degree", "uniform", "centre"] = "degree"
     kernel: Literal["wl", "proximity"] = "wl"
@@ -31,7 +37,7 @@ class NodeRecipe(StructureRecipe):
     radius: Annotated[int, Field(ge=1, le=10)] = 2
 
     @model_validator(mode="after")
-    def _reach(self) -> Self:
+    def _check_candidates(self) -> Self:
         if self.kernel == "proximity" and self.candidates != "exact":
             raise ValueError("proximity has no window: all nodes within the radius are compared")
         return self

@@ -16,22 +16,23 @@ from graphkin.store.sampling.philox import STEP, replay_key, uniforms
 _MIN_WALKS = 64  # minimum number of walks per node
 _BLOCK = 1024  # nodes per block
 ENDED = -1
-"""Position of a walk that has ended."""
+"""Result of `next_node` for a walk that has ended."""
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """The subgraphs around n consecutive nodes.
+class NodeSubgraphs:
+    """The subgraphs around n consecutive nodes of a network, called the starts.
 
-    The subgraph of node begin + i consists of the nodes that its walks visited, in order of their first visit and
-    starting with the node itself, and of the network's edges between them.
+    A subgraph consists of the nodes that walks from the start visited, in the order of their first visits, and of the
+    edges of the network between them. The start comes first. A position is a place in this order.
 
     Attributes:
-        begin: The first node.
-        node_offsets: (n + 1,) int64 offsets into `nodes`.
-        nodes: int32 nodes of the subgraphs.
-        edge_offsets: (n + 1,) int64 offsets into `edges`.
-        edges: (., 2) int32 edges (u, v) by position in the subgraph, u < v, ascending.
+        begin: The first start. Subgraph i is the one around node begin + i.
+        node_offsets: (n + 1,) int64; subgraph i has the nodes nodes[node_offsets[i] : node_offsets[i + 1]].
+        nodes: int32 nodes of all subgraphs.
+        edge_offsets: (n + 1,) int64; subgraph i has the edges edges[edge_offsets[i] : edge_offsets[i + 1]].
+        edges: (E, 2) int32 edges of all subgraphs. An edge is a pair of positions (u, v) with u < v. The edges of a
+            subgraph are sorted.
     """
 
     begin: int
@@ -44,57 +45,79 @@ class Surroundings:
         return len(self.node_offsets) - 1
 
 
-class _Walk(NamedTuple):
+class _WalkSettings(NamedTuple):
+    """Settings of `NodeRecipe` in a form that kernels accept. `walks` is 0 for "paper"."""
+
     restart: float
     walks: int
     max_nodes: int
 
 
-def surroundings(network: Network, recipe: NodeRecipe) -> Iterator[Surroundings]:
-    """Yield the subgraphs around all nodes, in blocks.
+def node_subgraphs(network: Network, recipe: NodeRecipe) -> Iterator[NodeSubgraphs]:
+    """Yield the subgraphs around all nodes of a network, in blocks of consecutive nodes.
 
-    They depend only on the network, the recipe and the node. The subgraph of an isolated node is the node itself.
+    A subgraph depends only on the network, the recipe and its start. The subgraph of an isolated node is that node.
     """
-    walk = _Walk(recipe.restart, 0 if recipe.walks == "paper" else recipe.walks, recipe.max_nodes)
+    walk = _WalkSettings(recipe.restart, 0 if recipe.walks == "paper" else recipe.walks, recipe.max_nodes)
     key = replay_key(recipe.seed, network.digest, "surroundings", 0)
-    place = np.full(len(network), -1, np.int32)
+    position = np.full(len(network), -1, np.int32)
     for begin in range(0, len(network), _BLOCK):
         stop = min(begin + _BLOCK, len(network))
-        yield Surroundings(
-            begin, *_surroundings(network.links.indptr, network.links.indices, begin, stop, key, walk, place)
+        yield NodeSubgraphs(
+            begin, *_walk_subgraphs(network.links.indptr, network.links.indices, begin, stop, key, walk, position)
         )
 
 
 @kernel
-def step_on(
-    indptr: Int64, indices: Int32, here: int, key: np.uint64, restart: float, start: int, walk: int, step: int
+def next_node(
+    indptr: Int64, indices: Int32, node: int, key: np.uint64, restart: float, start: int, walk: int, step: int
 ) -> int:
-    """Return the node after step `step` of walk `walk` from `start`, or `ENDED` if the walk ends before that step.
+    """Return the next node of a walk, a random neighbor of `node`, or `ENDED` if the walk ends here.
 
-    The next node is uniform among the neighbors.
+    Args:
+        indptr: Offsets of the neighbors of each node in `indices`.
+        indices: Neighbors of the nodes.
+        node: Current node of the walk.
+        key: Key of the random numbers.
+        restart: Probability that the walk ends.
+        start: Node where the walk started.
+        walk: Number of the walk, among the walks from `start`.
+        step: Number of the step in the walk.
     """
     ending, choice = uniforms(key, start, walk, step, STEP)
-    degree = indptr[here + 1] - indptr[here]
+    degree = indptr[node + 1] - indptr[node]
     if degree == 0 or ending < restart:
         return ENDED
-    return indices[indptr[here] + min(np.int64(choice * degree), degree - 1)]
+    return indices[indptr[node] + min(np.int64(choice * degree), degree - 1)]
 
 
 @kernel
-def _visited(indptr: Int64, indices: Int32, start: int, key: np.uint64, walk: _Walk, place: Int32, nodes: Int32) -> int:
-    """Fill in the nodes that the walks visit and the position of each; return their number."""
-    nodes[0], place[start], count = start, 0, 1
+def _visit(
+    indptr: Int64, indices: Int32, start: int, key: np.uint64, walk: _WalkSettings, position: Int32, nodes: Int32
+) -> int:
+    """Walk from `start`, and return the number of visited nodes.
+
+    Args:
+        indptr: Offsets of the neighbors of each node in `indices`.
+        indices: Neighbors of the nodes.
+        start: Node where the walks start.
+        key: Key of the random numbers.
+        walk: Settings of the walks.
+        position: Output: the position of each visited node. It must be -1 for all nodes.
+        nodes: Output: the visited nodes by position.
+    """
+    nodes[0], position[start], count = start, 0, 1
     degree = indptr[start + 1] - indptr[start]
     walks = walk.walks if walk.walks else max(_MIN_WALKS, round(degree * (e / (e - 1)) / walk.restart))
     for number in range(walks):
-        here, step = start, 0
+        node, step = start, 0
         while True:
-            here = step_on(indptr, indices, here, key, walk.restart, start, number, step)
+            node = next_node(indptr, indices, node, key, walk.restart, start, number, step)
             step += 1
-            if here == ENDED:
+            if node == ENDED:
                 break
-            if place[here] < 0:
-                nodes[count], place[here] = here, count
+            if position[node] < 0:
+                nodes[count], position[node] = node, count
                 count += 1
                 if count == walk.max_nodes:
                     return count
@@ -102,45 +125,57 @@ def _visited(indptr: Int64, indices: Int32, start: int, key: np.uint64, walk: _W
 
 
 @kernel
-def _among(indptr: Int64, indices: Int32, u: int, nodes: Int32, place: Int32, places: Int32) -> int:
-    """Fill in the neighbors of the node at position u that have later positions, ascending; return their number."""
+def _later_neighbors(indptr: Int64, indices: Int32, u: int, nodes: Int32, position: Int32, positions: Int32) -> int:
+    """Find the neighbors of the node at position u that have later positions, and return their number.
+
+    Args:
+        indptr: Offsets of the neighbors of each node in `indices`.
+        indices: Neighbors of the nodes.
+        u: Position of the node.
+        nodes: Nodes of the subgraph by position.
+        position: Position of each node of the network, -1 outside the subgraph.
+        positions: Output: the positions of the neighbors, ascending.
+    """
     row = indices[indptr[nodes[u]] : indptr[nodes[u] + 1]]
     count = 0
     if len(row) <= 8 * len(nodes):
         for neighbor in row:
-            if place[neighbor] > u:
-                places[count] = place[neighbor]
+            if position[neighbor] > u:
+                positions[count] = position[neighbor]
                 count += 1
-        places[:count].sort()
+        positions[:count].sort()
         return count
     for v in range(u + 1, len(nodes)):
-        at = np.searchsorted(row, nodes[v])
-        if at < len(row) and row[at] == nodes[v]:
-            places[count] = v
+        index = np.searchsorted(row, nodes[v])
+        if index < len(row) and row[index] == nodes[v]:
+            positions[count] = v
             count += 1
     return count
 
 
 @kernel
-def _surroundings(
-    indptr: Int64, indices: Int32, begin: int, stop: int, key: np.uint64, walk: _Walk, place: Int32
+def _walk_subgraphs(
+    indptr: Int64, indices: Int32, begin: int, stop: int, key: np.uint64, walk: _WalkSettings, position: Int32
 ) -> tuple[Int64, Int32, Int64, Int32]:
-    """Return the arrays of `Surroundings`. `place` must be -1 everywhere, and is so again afterwards."""
+    """Return the arrays of `NodeSubgraphs` for the nodes [begin, stop).
+
+    `position` is working memory with one entry per node of the network. All entries must be -1, and are -1 at the end.
+    """
     node_offsets, edge_offsets = np.zeros(stop - begin + 1, np.int64), np.zeros(stop - begin + 1, np.int64)
-    max_visited = min(walk.max_nodes, len(place))
+    max_visited = min(walk.max_nodes, len(position))
     nodes, edges = np.empty((stop - begin) * max_visited, np.int32), np.empty((1024, 2), np.int32)
-    places = np.empty(max_visited, np.int32)
+    positions = np.empty(max_visited, np.int32)
     for row in range(stop - begin):
         first, edge_count = node_offsets[row], edge_offsets[row]
-        count = _visited(indptr, indices, begin + row, key, walk, place, nodes[first:])
+        count = _visit(indptr, indices, begin + row, key, walk, position, nodes[first:])
         visited = nodes[first : first + count]
         for u in range(count):
-            later = _among(indptr, indices, u, visited, place, places)
+            later = _later_neighbors(indptr, indices, u, visited, position, positions)
             while edge_count + later > len(edges):
                 edges = np.concatenate((edges, np.empty_like(edges)))
             edges[edge_count : edge_count + later, 0] = u
-            edges[edge_count : edge_count + later, 1] = places[:later]
+            edges[edge_count : edge_count + later, 1] = positions[:later]
             edge_count += later
-        place[visited] = -1
+        position[visited] = -1
         node_offsets[row + 1], edge_offsets[row + 1] = first + count, edge_count
     return node_offsets, nodes[: node_offsets[-1]].copy(), edge_offsets, edges[: edge_offsets[-1]].copy()

@@ -15,10 +15,10 @@ _KEY_FIELDS = {"schema_version", "dimension", "tie_seed"}
 class VectorDescriber(Describer[VectorRecipe]):
     """Describes vectors.
 
-    The `structure` column holds the vector as JSON, `norm` its length. Equal vectors are one item.
+    The column `structure` holds the vector as JSON, and `norm` its Euclidean norm. Equal vectors are the same item.
     """
 
-    def __init__(self, recipe: VectorRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe defines their length
+    def __init__(self, recipe: VectorRecipe, max_size: int) -> None:  # noqa: ARG002 - the recipe fixes the size
         self._recipe = recipe
         self.key = f"{recipe.model_dump_json(include=_KEY_FIELDS)} {version('graphkin')}".encode()
         self.schema = pa.schema(

@@ -15,7 +15,7 @@ from graphkin.similarity.vectors.cosine import Vectors, margin
 from graphkin.similarity.vectors.recipe import VectorRecipe
 from graphkin.store.records import Float32, Float64, Int32, UInt64
 
-_ROWS, _COLUMNS = 1024, 4096  # per task
+_ROWS_PER_TASK, _COLUMNS_PER_TASK = 1024, 4096
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class VectorDescriptors(Descriptors):
     """Descriptors of N vectors.
 
     Attributes:
-        vectors: (N, D) float32.
+        recipe: The recipe of the vectors.
+        vectors: (N, D) float32 vectors.
         tie: (N,) uint64 content hash.
     """
 
@@ -58,19 +59,27 @@ class VectorDescriptors(Descriptors):
 
     def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         size = len(self)
-        tasks = [(row, column) for row in range(0, size, _ROWS) for column in range(row, size, _COLUMNS)]
-        return self._run(tasks, first_task, threads, advance)
+        tasks = [
+            (row, column) for row in range(0, size, _ROWS_PER_TASK) for column in range(row, size, _COLUMNS_PER_TASK)
+        ]
+        return self._run_tasks(tasks, first_task, threads, advance)
 
     def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         size = len(self)
         tasks = [
-            (row, column) for row in range(0, size, _ROWS) for column in range(max(row, old_count), size, _COLUMNS)
+            (row, column)
+            for row in range(0, size, _ROWS_PER_TASK)
+            for column in range(max(row, old_count), size, _COLUMNS_PER_TASK)
         ]
-        return self._run(tasks, first_task, threads, advance)
+        return self._run_tasks(tasks, first_task, threads, advance)
 
-    def _run(self, tasks: list[tuple[int, int]], first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
+    def _run_tasks(
+        self, tasks: list[tuple[int, int]], first_task: int, threads: int, advance: Advance
+    ) -> Iterator[Pairs]:
         size, vectors = len(self), self._vectors
-        work = np.cumsum([min(_ROWS, size - row) * min(_COLUMNS, size - column) for row, column in tasks])
+        work = np.cumsum(
+            [min(_ROWS_PER_TASK, size - row) * min(_COLUMNS_PER_TASK, size - column) for row, column in tasks]
+        )
         progress = np.append(0, size * work // work.max(initial=1)).astype(np.int64)
         advance(int(progress[first_task]))
         calls = (partial(self._similar_pairs, vectors, row, column) for row, column in tasks[first_task:])
@@ -79,9 +88,11 @@ class VectorDescriptors(Descriptors):
             advance(int(progress[task + 1] - progress[task]))
 
     def _similar_pairs(self, vectors: Vectors, row: int, column: int) -> Pairs:
-        """Return the similar pairs of a block of rows from `row` on with later rows from `column` on."""
+        """Return the similar pairs of a left vector, from `row` on, and a later right vector, from `column` on."""
         threshold = self.recipe.threshold
-        products = vectors.units(slice(row, row + _ROWS)) @ vectors.units(slice(column, column + _COLUMNS)).T
+        products = (
+            vectors.units(slice(row, row + _ROWS_PER_TASK)) @ vectors.units(slice(column, column + _COLUMNS_PER_TASK)).T
+        )
         candidates = np.argwhere(products >= threshold - margin(self.recipe.dimension)).astype(np.int32)
         left, right = candidates[:, 0] + np.int32(row), candidates[:, 1] + np.int32(column)
         is_later = left < right

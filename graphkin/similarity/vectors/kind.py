@@ -13,8 +13,8 @@ from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.vectors.describer import VectorDescriber
 from graphkin.similarity.vectors.descriptors import VectorDescriptors
 from graphkin.similarity.vectors.recipe import VectorRecipe
-from graphkin.similarity.vectors.recomputation import recompute_similarities, stored_vectors
-from graphkin.similarity.vectors.search import VectorSearch, vectors_of
+from graphkin.similarity.vectors.recomputation import read_vectors, recompute_similarities
+from graphkin.similarity.vectors.search import VectorSearch, load_vectors
 from graphkin.similarity.vectors.text import format_vector, read_vector
 from graphkin.store.base import Generation
 from graphkin.store.identity import tie_ranks
@@ -39,8 +39,8 @@ class VectorKind(Kind[VectorRecipe]):
         vectors = fixed_width_array(items["vector"], "<f4").reshape(len(items), -1)
         return VectorDescriptors(recipe, vectors, tie_ranks(fixed_width_array(items["digest"], "<u8")))
 
-    def descriptors_of(self, generation: Generation, recipe: VectorRecipe, digests: bytes) -> VectorDescriptors:
-        return VectorDescriptors(recipe, vectors_of(generation, recipe).vectors, tie_ranks(digests))
+    def load_descriptors(self, generation: Generation, recipe: VectorRecipe, digests: bytes) -> VectorDescriptors:
+        return VectorDescriptors(recipe, load_vectors(generation, recipe).vectors, tie_ranks(digests))
 
     def warmup_descriptors(self, recipe: VectorRecipe) -> VectorDescriptors:
         return VectorDescriptors(recipe, np.ones((2, recipe.dimension), np.float32), np.arange(2, dtype=np.uint64))
@@ -63,7 +63,7 @@ class VectorKind(Kind[VectorRecipe]):
     def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         ids = np.sort(random.choice(generation.size, min(sample, generation.size), replace=False)).astype(np.int32)
         recipe = self.recipe(generation.manifest.recipe)
-        stored, indexed = stored_vectors(generation, recipe, ids), vectors_of(generation, recipe).vectors[ids]
+        stored, indexed = read_vectors(generation, recipe, ids), load_vectors(generation, recipe).vectors[ids]
         is_wrong = (stored != indexed).any(axis=1)
         return [f"item {id}: what is compared is not the vector that it is written with" for id in ids[is_wrong]]
 

@@ -9,7 +9,7 @@ from graphkin.similarity.recipe import Recipe, validate_recipe
 
 
 class VectorRecipe(Recipe):
-    """Vectors with `dimension` numbers, compared by their cosine."""
+    """Settings for comparing vectors, with `dimension` numbers each, by their cosine."""
 
     candidates: Literal["exact"] = "exact"
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.8

@@ -1,4 +1,4 @@
-"""Exact search in a collection of vectors."""
+"""Exact search in a generation of vectors."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.stored_index import load_index, load_or_compute_index
 from graphkin.similarity.vectors.cosine import Vectors, margin
 from graphkin.similarity.vectors.recipe import VectorRecipe
-from graphkin.similarity.vectors.recomputation import stored_vectors
+from graphkin.similarity.vectors.recomputation import read_vectors
 from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float32, Float64, Int32, Int64
 
@@ -16,7 +16,7 @@ class VectorSearch(Search):
     """Search by cosine. Vectors with a cosine of 0 or less are never hits."""
 
     def __init__(self, generation: Generation, recipe: VectorRecipe) -> None:
-        self._vectors = vectors_of(generation, recipe)
+        self._vectors = load_vectors(generation, recipe)
         self._margin = margin(recipe.dimension)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
@@ -45,21 +45,21 @@ class VectorSearch(Search):
         return self._vectors.cosines_with(vector, rows)
 
     def _products(self, vector: Float32) -> Float32:
-        """Return (N,) float32 cosines, each within the margin of the exact one."""
+        """Return approximate cosines of all vectors with `vector`, (N,) float32, with errors below the margin."""
         unit = Vectors.from_rows(vector[np.newaxis]).units(slice(None))[0]
         products: Float32 = (self._vectors.vectors @ unit / np.sqrt(self._vectors.squares)).astype(np.float32)
         return products
 
 
-def vectors_of(generation: Generation, recipe: VectorRecipe) -> Vectors:
-    """Return all vectors of a generation, from its search index if there is one, else from its items."""
+def load_vectors(generation: Generation, recipe: VectorRecipe) -> Vectors:
+    """Return all vectors of a generation, from a complete search index if there is one, else from its items."""
 
-    def fits(vectors: Vectors) -> bool:
+    def is_valid(vectors: Vectors) -> bool:
         return vectors.is_valid_for(generation.size, recipe.dimension)
 
-    def read() -> Vectors:
-        return Vectors.from_rows(stored_vectors(generation, recipe))
+    def compute() -> Vectors:
+        return Vectors.from_rows(read_vectors(generation, recipe))
 
     is_complete = generation.indexed_count == generation.size
-    indexed = load_index(generation, Vectors, fits) if is_complete else None
-    return indexed or load_or_compute_index(generation, "vectors 1", Vectors, fits, read)
+    indexed = load_index(generation, Vectors, is_valid) if is_complete else None
+    return indexed or load_or_compute_index(generation, "vectors 1", Vectors, is_valid, compute)

@@ -1,4 +1,4 @@
-"""Vectors as text: JSON arrays of numbers, stored as float32."""
+"""Vectors as text: JSON arrays of numbers."""
 
 import json
 import math
@@ -8,14 +8,18 @@ import numpy as np
 from graphkin.similarity.describer import Rejected
 from graphkin.store.records import Float32, to_decimal_floats
 
-_SMALLEST, _LARGEST = 1e-30, 1e30  # range of lengths in which products neither overflow nor underflow float32
+_MIN_LENGTH, _MAX_LENGTH = 1e-30, 1e30  # lengths with which no computation overflows or underflows
 
 
 def read_vector(text: str, dimension: int) -> Float32:
-    """Return the (D,) numbers rounded to float32; -0 becomes 0.
+    """Read a vector, (D,) float32. Numbers are rounded to float32, and -0 becomes 0.
+
+    Args:
+        text: The vector as JSON.
+        dimension: Required number D of numbers.
 
     Raises:
-        Rejected: The text is not a valid vector; the message is the reason.
+        Rejected: The text is not a valid vector. The message is the reason.
     """
     try:
         content = json.loads(text)
@@ -35,16 +39,16 @@ def read_vector(text: str, dimension: int) -> Float32:
         raise Rejected("holds a number that is not finite")
     if not vector.any():
         raise Rejected("is zero, which has no direction")
-    if not _SMALLEST <= length(vector) <= _LARGEST:
-        raise Rejected(f"has a length that is not from {_SMALLEST:g} to {_LARGEST:g}")
+    if not _MIN_LENGTH <= length(vector) <= _MAX_LENGTH:
+        raise Rejected(f"has a length that is not from {_MIN_LENGTH:g} to {_MAX_LENGTH:g}")
     return vector
 
 
 def length(vector: Float32) -> float:
-    """Return the Euclidean norm. The result is the same on every machine."""
+    """Return the Euclidean norm, which is the same on every machine."""
     return math.sqrt(math.fsum(number * number for number in vector.tolist()))
 
 
 def format_vector(vector: Float32) -> str:
-    """Return the shortest JSON that reads back as the same vector."""
+    """Return the shortest JSON text from which `read_vector` reads the same vector."""
     return json.dumps(to_decimal_floats(vector), separators=(",", ":"))

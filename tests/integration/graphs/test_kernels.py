@@ -12,7 +12,7 @@ from grakel import Graph, GraphletSampling, ShortestPath
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.graphs import reference
 from graphkin.similarity.graphs.recipe import resolve_graphs
-from graphkin.similarity.graphs.reference import Reference
+from graphkin.similarity.graphs.reference import GrakelKernel
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.store.base import Generation
 
@@ -83,6 +83,6 @@ def test_grakels_version_is_told_where_it_took_part(generation: Callable[..., Ge
 def test_too_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     few = [Structure.read('{"edges": [[0, 1]]}')] * 5
     monkeypatch.setattr(reference, "_MAX_GRAPHS", 5)
-    assert Reference(few, resolve_graphs(kernel="grakel")).similarities(np.array([0]), np.array([1])).tolist() == [1]
+    assert GrakelKernel(few, resolve_graphs(kernel="grakel")).similarities(np.array([0]), np.array([1])).tolist() == [1]
     with pytest.raises(InvalidInput, match="too many"):
-        Reference([*few, *few], resolve_graphs(kernel="grakel"))
+        GrakelKernel([*few, *few], resolve_graphs(kernel="grakel"))

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 
 from graphkin.similarity.nodes.network import Network
 from graphkin.similarity.nodes.recipe import resolve_nodes
-from graphkin.similarity.nodes.walks import ENDED, Surroundings, step_on, surroundings
+from graphkin.similarity.nodes.walks import ENDED, NodeSubgraphs, next_node, node_subgraphs
 from graphkin.store.sampling.philox import STEP, replay_key, uniforms
 
 GRAPHS = {
@@ -30,8 +30,8 @@ def network_of(graph: nx.Graph) -> Network:
 def rows(network: Network, **options: Any) -> list[tuple[list[int], list[tuple[int, int]]]]:
     """Of every node the nodes of its subgraph, and the edges by their places."""
     found = []
-    for block in surroundings(network, resolve_nodes(**options)):
-        assert isinstance(block, Surroundings)
+    for block in node_subgraphs(network, resolve_nodes(**options)):
+        assert isinstance(block, NodeSubgraphs)
         for row in range(len(block)):
             own = slice(block.node_offsets[row], block.node_offsets[row + 1])
             edges = block.edges[block.edge_offsets[row] : block.edge_offsets[row + 1]]
@@ -45,7 +45,7 @@ def ends(network: Network, node: int, key: np.uint64, restart: float, walks: int
     for walk in range(walks):
         here, step = node, 0
         while (
-            following := step_on(network.links.indptr, network.links.indices, here, key, restart, node, walk, step)
+            following := next_node(network.links.indptr, network.links.indices, here, key, restart, node, walk, step)
         ) != ENDED:
             here, step = following, step + 1
         found.append(here)
