@@ -38,7 +38,7 @@ def open_sources(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, optio
     if isinstance(recipe, BitsRecipe):
         require_type(files, recipe.type, kind.file_formats, options.read)
     if isinstance(recipe, MoleculeRecipe):
-        require_fingerprint_column(options.read.fingerprint_column, given=recipe.fingerprint.given)
+        require_fingerprint_column(options.read.fingerprint_column, given=recipe.fingerprint.is_precomputed)
     name_files = pair_files(files, options.names, "names")
     return (open_source(file, kind.file_formats, options.read, names=names) for file, names in name_files)
 

@@ -1,4 +1,4 @@
-"""Min-max Tanimoto similarity of molecules, computed from counts of Morgan environments."""
+"""Similarity of molecules by the counts of their Morgan environments (min-max Tanimoto)."""
 
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -21,12 +21,14 @@ _RADIUS = 2  # for recipes without a radius
 
 
 class Counts(NamedTuple):
-    """Morgan environment counts of N molecules, as sparse rows.
+    """The counts of Morgan environments in N molecules, as sparse rows.
+
+    An environment is an atom with its neighborhood up to a radius, identified by RDKit's hash.
 
     Attributes:
         indptr: (N + 1,) int64; the entries of molecule i are at indptr[i] : indptr[i + 1].
-        environment: uint64 environment of each entry, ascending within a molecule.
-        times: int64 number of occurrences of the environment in the molecule.
+        environment: (E,) uint64 environment of each entry, ascending within a molecule.
+        times: (E,) int64 number of occurrences of the environment in the molecule.
     """
 
     indptr: Int64
@@ -37,7 +39,8 @@ class Counts(NamedTuple):
     def from_smiles(cls, molecules: Iterable[str], recipe: FingerprintRecipe) -> "Counts":
         """Count the environments of molecules in SMILES.
 
-        The counts are not folded. Radius and chirality are those of the recipe; the radius is 2 if the recipe has none.
+        Environments are not folded into a fixed number of bits. Radius and chirality are those of the recipe. The
+        radius is 2 if the recipe has none.
         """
         generator = rdFingerprintGenerator.GetMorganGenerator(
             radius=_RADIUS if recipe.radius is None else recipe.radius, includeChirality=recipe.chirality
@@ -58,7 +61,7 @@ class Counts(NamedTuple):
     def is_valid_for(self, items: int) -> bool:
         """Return whether these are valid counts of `items` molecules.
 
-        This checks data types, shapes and every array that kernels use as an index.
+        Data types, shapes, and the values that kernels use as indices are checked.
         """
         entries = len(self.environment)
         expected = {
@@ -84,10 +87,18 @@ class Counts(NamedTuple):
 
 
 class CountSearch(ScannedSearch):
-    """Search by counts. The counts of all molecules are computed once per machine and stored in the user's cache."""
+    """Search by the counts of Morgan environments.
 
-    def __init__(self, collection: Search, generation: Generation, recipe: FingerprintRecipe) -> None:
-        super().__init__(collection)
+    The counts of all molecules of a generation are computed once, and kept in the user's cache.
+
+    Args:
+        recipe_search: Search in the same generation by the measure of the recipe. It looks up identical items.
+        generation: The generation to search.
+        recipe: Settings of the fingerprint, whose radius and chirality the counts have.
+    """
+
+    def __init__(self, recipe_search: Search, generation: Generation, recipe: FingerprintRecipe) -> None:
+        super().__init__(recipe_search)
         self._recipe = recipe
         key = f"counts {recipe.radius} {recipe.chirality} {rdBase.rdkitVersion} {version('graphkin')}"
         self._counts = load_or_compute_index(
@@ -115,20 +126,21 @@ class CountSearch(ScannedSearch):
 def _similarities(
     indptr: Int64, environment: UInt64, times: Int64, query: UInt64, query_times: Int64, rows: Int64
 ) -> Float64:
-    """Return (n,) similarities of the molecules `rows` with one molecule.
+    """Return the similarities of the molecules `rows` with a query, (n,) float64.
 
-    The similarity is the sum of the smaller counts divided by the sum of the larger counts, and 0 for 0 / 0.
+    For each environment, there is a smaller and a larger one of the two counts. The similarity is the sum of the
+    smaller counts divided by the sum of the larger counts. It is 0 if no environment is common.
     """
     query_total = query_times.sum()
     similarities = np.zeros(len(rows), np.float64)
-    for place in range(len(rows)):
+    for index in range(len(rows)):
         shared, total, query_entry = 0, query_total, 0
-        for entry in range(indptr[rows[place]], indptr[rows[place] + 1]):
+        for entry in range(indptr[rows[index]], indptr[rows[index] + 1]):
             total += times[entry]
             while query_entry < len(query) and query[query_entry] < environment[entry]:
                 query_entry += 1
             if query_entry < len(query) and query[query_entry] == environment[entry]:
                 shared += min(query_times[query_entry], times[entry])
         if shared:
-            similarities[place] = shared / (total - shared)
+            similarities[index] = shared / (total - shared)
     return similarities

@@ -15,10 +15,11 @@ from graphkin.similarity.molecules.structure_text import Notation
 from graphkin.similarity.packed import pack_hex
 from graphkin.store.identity import content_digest
 
-_FORMAT = 2
-"""Version of the description.
+_VERSION = 2
+"""Version of the description. It is part of the key of cached descriptions.
 
-It is raised when the same text is described differently. Cached pieces of an earlier version are then parsed again.
+It is incremented when the same text is described differently. Text that is cached under an older version is then
+described again.
 """
 _KEY_FIELDS = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_seed"}
 
@@ -26,16 +27,16 @@ _KEY_FIELDS = {"schema_version", "standardise", "inchikey", "fingerprint", "tie_
 class MoleculeDescriber(Describer[MoleculeRecipe]):
     """Describes molecules.
 
-    The `fingerprint` column holds the packed bits, computed by RDKit or taken from the record. The `digest` column is a
-    seeded hash of the canonical SMILES or CXSMILES.
+    The column `fingerprint` holds the packed fingerprint, which RDKit computes or the record contains. The column
+    `digest` holds a seeded hash of the canonical SMILES or CXSMILES.
     """
 
     def __init__(self, recipe: MoleculeRecipe, max_atoms: int) -> None:
         self._recipe = recipe
         self._reader = MoleculeReader(recipe, max_atoms)
-        self._fingerprinter = None if recipe.fingerprint.given else Fingerprinter(recipe.fingerprint)
+        self._fingerprinter = None if recipe.fingerprint.is_precomputed else Fingerprinter(recipe.fingerprint)
         settings = recipe.model_dump_json(include=_KEY_FIELDS)
-        self.key = f"{settings} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')} {_FORMAT}".encode()
+        self.key = f"{settings} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')} {_VERSION}".encode()
         self.schema = pa.schema(
             [
                 ("smiles", pa.string()),

@@ -17,7 +17,7 @@ from graphkin.similarity.tanimoto import exact_pairs, new_pairs, pairwise_tanimo
 from graphkin.similarity.window import Similarity, Window
 from graphkin.store.records import Float64, Int32, UInt64
 
-_WEIGHT, _RINGS, _ATOMS = 0.10, 1, 7
+_MAX_WEIGHT_DIFFERENCE, _MAX_RING_DIFFERENCE, _MAX_ATOM_DIFFERENCE = 0.10, 1, 7
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,12 @@ class MoleculeDescriptors(Descriptors):
     """Descriptors of N molecules.
 
     Attributes:
+        recipe: The recipe of the molecules.
         bits: (N, W) uint64 packed fingerprints.
-        molwt: (N,) molecular weight in g/mol.
-        rings: (N,) number of rings.
-        heavy_atoms: (N,) number of heavy atoms.
-        tie: (N,) content hash.
+        molwt: (N,) float64 molecular weight in g/mol.
+        rings: (N,) int32 number of rings.
+        heavy_atoms: (N,) int32 number of heavy atoms.
+        tie: (N,) uint64 content hash.
     """
 
     recipe: MoleculeRecipe
@@ -95,10 +96,15 @@ class MoleculeDescriptors(Descriptors):
 
     @property
     def window(self) -> Window:
-        """The paper's rule: |MW_B - MW_A| ≤ 0.10 MW_A, |rings_B - rings_A| ≤ 1 and |atoms_B - atoms_A| ≤ 7."""
+        """The window rule of the paper, which accepts molecules of similar weight.
+
+        Molecule A accepts molecule B if their molecular weights differ by at most 10 % of that of A, their numbers of
+        rings by at most 1, and their numbers of heavy atoms by at most 7.
+        """
         others = np.stack([self.rings, self.heavy_atoms], axis=1).astype(np.int64)
-        allowed = np.broadcast_to(np.array([_RINGS, _ATOMS], np.int64), others.shape)
-        return Window.from_columns(self.molwt, _WEIGHT * self.molwt, others, allowed, self.tie, self.recipe.ties)
+        allowed = np.broadcast_to(np.array([_MAX_RING_DIFFERENCE, _MAX_ATOM_DIFFERENCE], np.int64), others.shape)
+        reach = _MAX_WEIGHT_DIFFERENCE * self.molwt
+        return Window.from_columns(self.molwt, reach, others, allowed, self.tie, self.recipe.ties)
 
     def _window_pairs(self, advance: Advance) -> Iterator[Pairs]:
         yield self.window.pairs(pairwise_tanimoto(self.bits), self.recipe.threshold, advance)

@@ -1,4 +1,4 @@
-"""CXSMILES extensions, `|field,field|`, and the fields that an item can represent."""
+"""CXSMILES extensions, `|field,field|`, which follow a SMILES and describe more of the molecule."""
 
 import re
 
@@ -36,12 +36,12 @@ _UNSUPPORTED = {
 _EXCERPT = 40
 
 
-def grouped_atoms(extension: str) -> int:
-    """Return the number of atoms in the extension's "and" (&) and "or" (o) stereo groups.
+def count_grouped_atoms(extension: str) -> int:
+    """Check an extension, and return the number of atoms in its stereo groups of type "and" (&) and "or" (o).
 
     Raises:
-        Rejected: The extension has a field that an item cannot represent, or that is not CXSMILES. RDKit would skip
-            such a field.
+        Rejected: The extension has a field that an item cannot represent or that is not CXSMILES. RDKit would skip the
+            field.
     """
     if len(extension) < len("||") or not extension.endswith("|"):
         raise Rejected("the extension of the SMILES is never closed")
@@ -49,23 +49,24 @@ def grouped_atoms(extension: str) -> int:
     while start < end:
         field = _SUPPORTED.match(extension, start, end)
         if field is None or extension[field.end()] not in ",|":
-            raise Rejected(_reason(extension[start:end]))
+            raise Rejected(_rejection_reason(extension[start:end]))
         if field["group"]:
             count += field["atoms"].count(",") + 1
         start = field.end() + 1
     return count
 
 
-def _reason(rest: str) -> str:
-    feature = next((name for prefix, name in _UNSUPPORTED.items() if rest.startswith(prefix)), None)
-    excerpt = rest[:_EXCERPT] + ("…" if len(rest) > _EXCERPT else "")
+def _rejection_reason(fields: str) -> str:
+    feature = next((name for prefix, name in _UNSUPPORTED.items() if fields.startswith(prefix)), None)
+    excerpt = fields[:_EXCERPT] + ("…" if len(fields) > _EXCERPT else "")
     return f"its extension says more than is kept ({feature}): {excerpt}" if feature else f"no CXSMILES: {excerpt}"
 
 
 def split_smiles(text: str) -> tuple[str, str, str]:
-    """Split a text into the SMILES, its extension with both pipes, and the rest, without surrounding white space.
+    """Split a text into the SMILES, its extension with both pipes, and the remaining text.
 
-    A missing part is an empty string. If the extension is not closed, it contains the whole rest.
+    The parts have no surrounding white space. A missing part is an empty string. Without a second pipe, the extension
+    extends to the end of the text.
     """
     smiles, *rest = text.split(None, 1)
     tail = rest[0].strip() if rest else ""

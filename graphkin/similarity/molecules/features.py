@@ -1,6 +1,6 @@
-"""Features of molfiles that an item cannot represent: queries, labels, polymers.
+"""Detection of features of a molfile that an item cannot represent, such as queries, labels and polymers.
 
-A record with such a feature is rejected as a whole.
+A record with such a feature is rejected, because an item without the feature would be another structure.
 """
 
 from collections.abc import Iterator
@@ -12,22 +12,25 @@ from rdkit.Chem import rdqueries
 from graphkin.similarity.molecules.stereo import iterate_vector
 
 _WILDCARD = "AtomNull"  # RDKit's name for the query of a `*`
-_DRAWN_ONLY = {"SUP", "DAT", "MUL", "GEN"}  # abbreviations, data, expanded repeats, brackets
+_DISPLAY_ONLY = {"SUP", "DAT", "MUL", "GEN"}  # abbreviations, data, expanded repeats, brackets
 _DUMMIES = rdqueries.AtomNumEqualsQueryAtom(0)
 _WITH_LABEL = rdqueries.HasPropQueryAtom("molFileAlias")
 _ATTACHMENT_POINT = rdqueries.HasPropQueryAtom("molAttchpt")
-_SEVERAL_ENDS = ("_MolFileBondEndPts", "_MolFileBondAttach")
+_MULTICENTER_PROPERTIES = ("_MolFileBondEndPts", "_MolFileBondAttach")
 
 
 def rejection_reason(molecule: Chem.Mol) -> str | None:
     """Return the reason why a molecule cannot be an item, or None. Atoms are numbered from 1, as in a molfile.
 
-    Every molecule of an SD file passes through here, so checks that create no Python object per atom come first.
+    This is called for every molecule of an SD file. So the checks avoid a Python object per atom where they can.
     """
-    return next(chain(_queries(molecule), _atoms(molecule), _bonds(molecule), _groups(molecule)), None)
+    return next(
+        chain(_query_features(molecule), _atom_features(molecule), _bond_features(molecule), _group_features(molecule)),
+        None,
+    )
 
 
-def _queries(molecule: Chem.Mol) -> Iterator[str]:
+def _query_features(molecule: Chem.Mol) -> Iterator[str]:
     if molecule.HasQuery():
         for atom in molecule.GetAtoms():
             if atom.HasQuery() and atom.DescribeQuery().strip() != _WILDCARD:
@@ -37,11 +40,11 @@ def _queries(molecule: Chem.Mol) -> Iterator[str]:
                 yield f"bond {_ends(bond)} is a query"
 
 
-def _atoms(molecule: Chem.Mol) -> Iterator[str]:
+def _atom_features(molecule: Chem.Mol) -> Iterator[str]:
     for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_DUMMIES)):
         if not _is_dummy(atom):
             yield f"atom {atom.GetIdx() + 1} is no element"
-        if any(any(map(bond.HasProp, _SEVERAL_ENDS)) for bond in atom.GetBonds()):
+        if any(any(map(bond.HasProp, _MULTICENTER_PROPERTIES)) for bond in atom.GetBonds()):
             yield f"a bond of atom {atom.GetIdx() + 1} ends at several atoms"
     for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_WITH_LABEL)):
         label = atom.GetProp("molFileAlias")[:20]
@@ -51,12 +54,12 @@ def _atoms(molecule: Chem.Mol) -> Iterator[str]:
 
 
 def _is_dummy(atom: Chem.Atom) -> bool:
-    """Return whether the atom is `*` or an R-group, which RDKit reads as a dummy with its number as the isotope."""
+    """Return whether the atom is `*` or an R-group, which RDKit reads as a dummy whose isotope is the number."""
     label = atom.GetProp("dummyLabel") if atom.HasProp("dummyLabel") else ""
     return atom.HasQuery() or label.startswith(("*", "R"))
 
 
-def _bonds(molecule: Chem.Mol) -> Iterator[str]:
+def _bond_features(molecule: Chem.Mol) -> Iterator[str]:
     for center in iterate_vector(Chem.FindPotentialStereo(molecule)):
         if center.type == Chem.StereoType.Bond_Atropisomer and center.specified == Chem.StereoSpecified.Specified:
             bond = molecule.GetBondWithIdx(center.centeredOn)
@@ -67,9 +70,9 @@ def _ends(bond: Chem.Bond) -> str:
     return f"{bond.GetBeginAtomIdx() + 1}-{bond.GetEndAtomIdx() + 1}"
 
 
-def _groups(molecule: Chem.Mol) -> Iterator[str]:
+def _group_features(molecule: Chem.Mol) -> Iterator[str]:
     for group in iterate_vector(Chem.GetMolSubstanceGroups(molecule)):
-        if (kind := group.GetProp("TYPE")) not in _DRAWN_ONLY:
+        if (kind := group.GetProp("TYPE")) not in _DISPLAY_ONLY:
             yield f"has a group of atoms of type {kind}"
     if molecule.HasProp("_molLinkNodes"):
         yield "has link nodes"

@@ -1,9 +1,9 @@
-"""Text of records that hold a precomputed fingerprint and the SMILES of its molecule."""
+"""The notation of records that contain a precomputed fingerprint and the SMILES of its molecule."""
 
 from graphkin.similarity.describer import Rejected
 
 WITH_FINGERPRINT = "fingerprint and smiles"
-"""Name of the notation of these records: the fingerprint in hexadecimal, a space, and the SMILES."""
+"""Name of the notation, in which a record consists of the fingerprint in hexadecimal, a space, and the SMILES."""
 
 
 def join_fingerprint(fingerprint: str, smiles: str) -> str:

@@ -15,10 +15,10 @@ BitVector = Any  # rdkit.DataStructs.ExplicitBitVect, for which RDKit has no typ
 
 
 class Fingerprinter:
-    """Computes the fingerprint of a recipe, as an RDKit bit vector or packed.
+    """Computes the fingerprints of molecules according to a recipe.
 
     Raises:
-        Conflict: The recipe's fingerprints come with the records, so RDKit cannot compute them.
+        Conflict: The fingerprints of the recipe come with the records, so RDKit cannot compute them.
     """
 
     def __init__(self, recipe: FingerprintRecipe) -> None:
@@ -26,35 +26,36 @@ class Fingerprinter:
         self._compute = _generator(recipe)
 
     def compute(self, molecule: Mol) -> BitVector:
+        """Return the fingerprint as an RDKit bit vector."""
         return self._compute(molecule)
 
     def compute_packed(self, molecule: Mol) -> bytes:
-        """Return the bits as 8 * words bytes, least significant bit first."""
-        return _padded(self._compute(molecule))
+        """Return the fingerprint as bytes, padded to whole 64-bit words. The least significant bit comes first."""
+        return _pad(self._compute(molecule))
 
     def unpack(self, packed: bytes) -> UInt64:
-        """Return concatenated `packed` fingerprints as (n, words) uint64."""
+        """Return n fingerprints from `compute_packed`, concatenated in `packed`, as (n, W) uint64."""
         return np.frombuffer(packed, dtype="<u8").reshape(-1, self.recipe.words)
 
 
 def pack(vectors: Sequence[BitVector]) -> UInt64:
-    """Return RDKit bit vectors as (n, words) uint64.
+    """Return n RDKit bit vectors as packed fingerprints, (n, W) uint64.
 
     Raises:
         InvalidInput: There are no vectors, they differ in length, or one is not an `ExplicitBitVect`.
     """
-    for place, vector in enumerate(vectors):
+    for index, vector in enumerate(vectors):
         if not isinstance(vector, DataStructs.ExplicitBitVect):
-            item = f"{type(vector).__name__} at place {place}"
+            item = f"{type(vector).__name__} at place {index}"
             raise InvalidInput("not an RDKit bit vector", given=item, expected="ExplicitBitVect")
     lengths = sorted({vector.GetNumBits() for vector in vectors})
     require(len(lengths) == 1 and lengths[0] > 0, "set of bit vectors", lengths, "bit vectors of one length")
-    packed = b"".join(map(_padded, vectors))
+    packed = b"".join(map(_pad, vectors))
     return np.frombuffer(packed, dtype="<u8").reshape(len(vectors), -1)
 
 
-def _padded(vector: BitVector) -> bytes:
-    """Return the bits as bytes padded to whole 64-bit words, least significant bit first."""
+def _pad(vector: BitVector) -> bytes:
+    """Return the bits as bytes, padded to whole 64-bit words. The least significant bit comes first."""
     text = DataStructs.BitVectToBinaryText(vector)
     return text.ljust(-(-len(text) // 8) * 8, b"\0")
 

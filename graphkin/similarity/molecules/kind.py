@@ -22,7 +22,7 @@ from graphkin.store.records import Edges, FingerprintType, Float64
 
 
 class MoleculeKind(Kind[MoleculeRecipe]):
-    """Molecules that RDKit can read, compared by fingerprints."""
+    """Molecules that RDKit can read, compared by the Tanimoto similarity of their fingerprints."""
 
     name = "molecule"
     recipe_type = MoleculeRecipe
@@ -63,7 +63,7 @@ class MoleculeKind(Kind[MoleculeRecipe]):
         return {"rdkit": rdBase.rdkitVersion}
 
     def consistent_column(self, recipe: MoleculeRecipe) -> str | None:
-        return "fingerprint" if recipe.fingerprint.given else None
+        return "fingerprint" if recipe.fingerprint.is_precomputed else None
 
     def fingerprint(self, recipe: MoleculeRecipe) -> FingerprintType:
         return FingerprintType(recipe.fingerprint.bits, recipe.fingerprint.type)
@@ -82,7 +82,7 @@ class MoleculeKind(Kind[MoleculeRecipe]):
 
     def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         recipe = self.recipe(generation.manifest.recipe)
-        if recipe.fingerprint.given:  # they cannot be recomputed
+        if recipe.fingerprint.is_precomputed:  # RDKit cannot recompute such fingerprints
             return []
         ids = random.choice(generation.size, min(sample, generation.size), replace=False).astype(np.int32)
         expected = recompute_fingerprints(generation, recipe, ids)

@@ -11,23 +11,27 @@ from rdkit import rdBase
 _PREFIX = re.compile(r"^\[\d\d:\d\d:\d\d\]\s*(ERROR:)?")
 _VIOLATION = "Violation occurred on line "
 _HEADING = re.compile(r"^[\w-]+ (Violation|Error)$")
-_WORDS = re.compile(r"^[A-Za-z][\w ,.'-]*$")  # text such as "Atomic number not found", not a C++ expression
-_REPEATS = "SMILES Parse Error: Failed parsing SMILES "
-_MARKER = set("~^")
+_PLAIN_WORDS = re.compile(r"^[A-Za-z][\w ,.'-]*$")  # text such as "Atomic number not found", not a C++ expression
+_REPETITION = "SMILES Parse Error: Failed parsing SMILES "  # repeats an earlier message
+_POINTER_CHARACTERS = set("~^")  # of a line that points to a place in the SMILES above it
 _MAX_LENGTH = 200
 
 
 def readable_messages(messages: Iterable[str], text: str) -> str:
-    """Return RDKit's messages about a structure on one line, without the structure itself.
+    """Return RDKit's messages about a structure as one line, without the structure itself.
 
-    A failed internal check of RDKit logs source files, line numbers, a stack trace and paths of this machine. Of these
-    messages only the description is returned, or "" if it is not in words.
+    If an internal check of RDKit fails, the messages contain source files, line numbers, a stack trace and paths of
+    this machine. Only the description of the check is returned then, or "" if it is a C++ expression.
+
+    Args:
+        messages: RDKit's messages.
+        text: The text of the structure.
     """
     lines = [line for line in map(str.strip, messages) if line]
     if violation := next((number for number, line in enumerate(lines) if line.startswith(_VIOLATION)), None):
         description = lines[violation - 1]
-        return description if _WORDS.match(description) and not _HEADING.match(description) else ""
-    relevant = (line for line in lines if line not in text and not line.startswith(_REPEATS))
+        return description if _PLAIN_WORDS.match(description) and not _HEADING.match(description) else ""
+    relevant = (line for line in lines if line not in text and not line.startswith(_REPETITION))
     return "; ".join(dict.fromkeys(map(_shorten, relevant)))
 
 
@@ -36,7 +40,7 @@ def _shorten(line: str) -> str:
 
 
 class _Collector(logging.Handler):
-    """Passes RDKit's log lines to the listener of the current thread, and drops them if there is none."""
+    """Appends RDKit's log lines to the list of the current thread, or drops them if the thread has no list."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +49,7 @@ class _Collector(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         messages: list[str] | None = getattr(self.local, "messages", None)
         line = _PREFIX.sub("", record.getMessage()).strip()
-        if messages is not None and line and not set(line) <= _MARKER:
+        if messages is not None and line and not set(line) <= _POINTER_CHARACTERS:
             messages.append(line)
 
 
@@ -64,9 +68,12 @@ _capture_rdkit_log()
 
 @contextmanager
 def rdkit_messages() -> Iterator[list[str]]:
-    """Collect RDKit's log messages of this thread instead of printing them.
+    """Collect the messages that RDKit logs in this thread, instead of printing them.
 
-    RDKit's log is switched on first, because other libraries, such as PyTorch Geometric, switch it off for the process.
+    Libraries such as PyTorch Geometric switch RDKit's log off for the whole process, so it is switched on again first.
+
+    Yields:
+        A list to which the messages are appended.
     """
     for level in ("rdApp.error", "rdApp.warning"):
         rdBase.EnableLog(level)

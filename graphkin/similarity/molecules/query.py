@@ -1,4 +1,4 @@
-"""Query molecules."""
+"""Reading of query molecules."""
 
 from typing import cast
 
@@ -13,21 +13,28 @@ from graphkin.similarity.packed import read_fingerprint
 
 
 def read_molecule(recipe: MoleculeRecipe, text: str, notation: str) -> Query:
-    """Read a query: a SMILES or InChI (10 kB), a molblock (1 MB), or a packed fingerprint in hexadecimal.
+    """Read a query molecule or a query fingerprint.
 
-    A molecule may have at most 1,000 atoms. Its query holds the canonical SMILES after standardization and the packed
-    fingerprint (W,) uint64. If the recipe's fingerprints come with the records, the query of a molecule has no
-    fingerprint. The query of a fingerprint has no SMILES.
+    Args:
+        recipe: The recipe of the collection to search.
+        text: A SMILES or InChI of at most 10 kB, a molblock of at most 1 MB, or a fingerprint in hexadecimal. A
+            molecule may have at most 1,000 atoms.
+        notation: Notation of the text: "smiles", "inchi", "molblock" or "fingerprint".
+
+    Returns:
+        The query, whose array is the packed fingerprint, (W,) uint64. It has no array if the text is a molecule and the
+        fingerprints of the recipe come with the records. It has no SMILES if the text is a fingerprint. The SMILES is
+        that of the standardized molecule.
 
     Raises:
-        InvalidInput: The text cannot be read; the message is the reason.
+        InvalidInput: The text cannot be read. The message is the reason.
     """
     if len(text) > MAX_RECORD_BYTES:
         raise InvalidInput(f"the {notation} is too long", given=f"{len(text)} bytes")
     if notation == "fingerprint":
         return Query(text.lower(), (read_fingerprint(text, recipe.fingerprint.bits),))
     reader = MoleculeReader(recipe)
-    fingerprinter = None if recipe.fingerprint.given else Fingerprinter(recipe.fingerprint)
+    fingerprinter = None if recipe.fingerprint.is_precomputed else Fingerprinter(recipe.fingerprint)
     try:
         molecule = reader.read(text, cast("Notation", notation))
         smiles = reader.describe(molecule).smiles
@@ -40,6 +47,6 @@ def read_molecule(recipe: MoleculeRecipe, text: str, notation: str) -> Query:
 
 
 def invalid_text_error(text: str, notation: str, reason: str, expected_kind: str = "molecule") -> InvalidInput:
-    """Return the error for a text that is not a valid `expected_kind`."""
+    """Return the error for a text that is not a valid `expected_kind`, such as "molecule"."""
     excerpt = text[:200].encode(errors="backslashreplace").decode()
     return InvalidInput(f"not a {expected_kind}: {reason}", given=excerpt, expected=f"a valid {notation}")

@@ -1,4 +1,4 @@
-"""The reader of molecules: parses, limits, standardizes and describes records and queries."""
+"""The reader of molecules, for records and for queries: it parses, checks, standardizes and describes them."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,14 @@ from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules import features, stereo
 from graphkin.similarity.molecules.messages import rdkit_messages, readable_messages
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, Step
-from graphkin.similarity.molecules.structure_text import Notation, StructureText, Unreadable
+from graphkin.similarity.molecules.structure_text import Notation, StructureText, UnreadableStructure
 
 MAX_ATOMS = 1_000
+"""Default limit on the number of atoms of a molecule."""
+
 MAX_RECORD_BYTES = 1_000_000
+"""Maximum length of the text of a record, in bytes."""
+
 _BYTES_PER_ATOM = 10  # of SMILES or InChI text; drug-like SMILES need about two
 
 
@@ -22,10 +26,10 @@ class Description:
     """The columns of the item table that describe a molecule.
 
     Attributes:
-        smiles: Canonical SMILES; CXSMILES if there are stereo groups.
-        inchikey: InChIKey, if the recipe has it and InChI can represent the molecule.
+        smiles: Canonical SMILES, or canonical CXSMILES if there are stereo groups.
+        inchikey: InChIKey; None if the recipe asks for none, or if InChI cannot represent the molecule.
         molwt: Molecular weight in g/mol.
-        rings: Number of rings by symmetrized SSSR.
+        rings: Number of rings in RDKit's symmetrized smallest set of smallest rings (SSSR).
         heavy_atoms: Number of heavy atoms.
     """
 
@@ -37,27 +41,31 @@ class Description:
 
 
 class MoleculeReader:
-    """Turns text into standardized molecules according to a recipe. Thread-safe."""
+    """Reads and describes molecules according to a recipe.
+
+    Thread safety:
+        Instances may be shared between threads.
+    """
 
     def __init__(self, recipe: MoleculeRecipe, max_atoms: int = MAX_ATOMS) -> None:
         self._recipe = recipe
         self._max_atoms = max_atoms
 
     def read(self, text: str, notation: Notation) -> Chem.Mol:
-        """Return the standardized molecule.
+        """Parse, check and standardize a molecule.
 
-        The length of the text is limited before parsing, and the number of atoms right after it: RDKit parses a chain
-        of 20,000 carbons and then crashes the process when it writes the SMILES.
+        The length of the text is checked before parsing, and the number of atoms right after it: RDKit can parse a
+        chain of 20,000 carbons, but crashes the process when it writes the SMILES of the chain.
 
         Raises:
-            Rejected: RDKit cannot read the text, or the text states something that an item cannot represent
+            Rejected: RDKit cannot read the text, or the text has a feature that an item cannot represent
                 (docs/chemistry.md). The reason is RDKit's message, if there is one.
         """
         self._check_text(text, notation)
         with rdkit_messages() as messages:
             try:
                 return self._read(StructureText.from_text(text, notation))
-            except (Unreadable, SystemError) as error:  # SystemError: RDKit's message is not Unicode text
+            except (UnreadableStructure, SystemError) as error:  # SystemError: RDKit's message is not Unicode text
                 raise Rejected(readable_messages(messages, text) or f"RDKit cannot read this {notation}") from error
             except (ValueError, RuntimeError) as error:
                 reason = readable_messages(str(error).splitlines(), text)
@@ -66,28 +74,29 @@ class MoleculeReader:
     def _read(self, structure: StructureText) -> Chem.Mol:
         molecule = structure.molecule()
         self._check_atoms(molecule)
-        if structure.may_say_more:
+        if structure.may_have_unsupported_features:
             if reason := features.rejection_reason(molecule):
                 raise Rejected(reason)
-            if structure.grouped_atoms != stereo.grouped_atoms(molecule):
+            if structure.grouped_atom_count != stereo.count_grouped_atoms(molecule):
                 raise Rejected("a stereo group names an atom that is no stereocentre")
         molecule = _standardize(molecule, self._recipe.standardise)
         return molecule if self._keeps_fingerprint(structure) else _reread(molecule)
 
     def _keeps_fingerprint(self, structure: StructureText) -> bool:
-        """Return whether the molecule as parsed has the same fingerprint as its canonical SMILES.
+        """Return whether the parsed molecule surely has the fingerprint of its canonical SMILES.
 
-        This does not hold with stereo groups, for stereo marks of other formats, after standardization, and for RDKit's
-        topological torsions: those of three-membered rings depend on the order of the atoms.
+        The fingerprint can differ if there are stereo groups, if a format other than SMILES marks stereochemistry, and
+        after standardization. Topological torsions can always differ, because RDKit makes those of three-membered rings
+        depend on the order of the atoms.
         """
-        plain = structure.notation == "smiles" and not structure.may_say_more
+        plain = structure.notation == "smiles" and not structure.may_have_unsupported_features
         return plain and not self._recipe.standardise and self._recipe.fingerprint.name != "torsion"
 
     def _check_text(self, text: str, notation: Notation) -> None:
         if not text.strip():
             raise Rejected("empty record")
         if "\0" in text:
-            raise Rejected("contains a NUL byte")  # RDKit's InChI reader would stop there and read only the beginning
+            raise Rejected("contains a NUL byte")  # at which RDKit's InChI reader would stop
         limit = MAX_RECORD_BYTES if notation == "molblock" else _BYTES_PER_ATOM * self._max_atoms
         try:
             size = len(text.encode())
@@ -104,6 +113,7 @@ class MoleculeReader:
             raise Rejected(f"{atoms} atoms, more than {self._max_atoms}")
 
     def describe(self, molecule: Chem.Mol) -> Description:
+        """Compute the columns of a molecule that `read` returned."""
         return Description(
             smiles=stereo.canonical_text(molecule),
             inchikey=_inchikey(molecule) if self._recipe.inchikey else None,
@@ -126,21 +136,27 @@ def _standardize(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
 
 
 def _reread(molecule: Chem.Mol) -> Chem.Mol:
-    """Return the molecule parsed from its canonical SMILES, so that all its columns follow from the item's identity."""
+    """Return the molecule that RDKit parses from the canonical SMILES of `molecule`.
+
+    The canonical SMILES identifies the item. Columns computed from the result depend only on the SMILES.
+
+    Raises:
+        Rejected: The SMILES does not represent the molecule, or RDKit cannot read it.
+    """
     smiles = stereo.canonical_text(molecule)
     if "~" in smiles:
         raise Rejected(f"a bond is of a type that SMILES cannot write: {smiles}")
     parsed = Chem.MolFromSmiles(smiles)
     if parsed is None:
         raise Rejected(f"RDKit cannot read the SMILES it writes for this: {smiles}")
-    if parsed.GetStereoGroups() and not stereo.same(molecule, parsed):
+    if parsed.GetStereoGroups() and not stereo.is_equivalent(molecule, parsed):
         raise Rejected(f"RDKit reads something else from the CXSMILES that says the same: {smiles}")
     return parsed
 
 
 def _inchikey(molecule: Chem.Mol) -> str | None:
-    """Return the InChIKey, or None if InChI cannot represent the molecule: it has no dummies and no stereo groups."""
-    if stereo.grouped_atoms(molecule):
+    """Return the InChIKey, or None if the molecule has dummy atoms or stereo groups, which InChI cannot represent."""
+    if stereo.count_grouped_atoms(molecule):
         return None
     with rdkit_messages():
         return Chem.MolToInchiKey(molecule) or None  # type: ignore[no-untyped-call]

@@ -12,15 +12,20 @@ FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion", "gi
 Step = Literal["largest_fragment", "uncharge"]
 
 GIVEN: Literal["given"] = "given"
+"""Name of precomputed fingerprints, which come with the records."""
+
 MACCS_BITS = 167
 _CHIRAL = ("morgan", "atompair", "torsion")
 
 
 class FingerprintRecipe(Frozen):
-    """The fingerprint of a molecule.
+    """Settings of the fingerprint of a molecule.
 
-    `radius` applies to Morgan fingerprints only. MACCS has 167 fixed keys. Fingerprints that come with the records may
-    have any number of bits.
+    Attributes:
+        name: Name of the fingerprint; "given" if it comes with the records.
+        radius: Radius of a Morgan fingerprint. Other fingerprints have none.
+        bits: Number of bits: a multiple of 64 if RDKit computes the fingerprint, and always 167 for MACCS keys.
+        chirality: Whether the fingerprint distinguishes stereoisomers.
     """
 
     name: FingerprintName = "morgan"
@@ -39,7 +44,7 @@ class FingerprintRecipe(Frozen):
         return resolved
 
     @model_validator(mode="after")
-    def _consistent(self) -> "FingerprintRecipe":
+    def _check_consistency(self) -> "FingerprintRecipe":
         if self.radius is not None and self.name != "morgan":
             raise ValueError(f"radius applies to the morgan fingerprint only, not to {self.name}")
         if self.name == "maccs" and self.bits != MACCS_BITS:
@@ -52,19 +57,20 @@ class FingerprintRecipe(Frozen):
 
     @property
     def words(self) -> int:
-        """Length of a packed fingerprint in 64-bit words."""
+        """Number of 64-bit words of a packed fingerprint."""
         return word_count(self.bits)
 
     @property
-    def given(self) -> bool:
-        """True if the fingerprints come with the records, so that RDKit cannot compute them."""
+    def is_precomputed(self) -> bool:
+        """Whether the fingerprints come with the records, so that RDKit cannot compute them."""
         return self.name == GIVEN
 
     @property
     def type(self) -> str:
-        """chemfp's name of this RDKit fingerprint; "" if the fingerprints come with the records.
+        """Type of the fingerprint in the notation of chemfp; "" if the fingerprints come with the records.
 
-        chemfp has no name for atom pairs and torsions with chirality, nor for MACCS keys with an unused bit 0.
+        chemfp has no types for atom pairs and torsions with chirality, and none for MACCS keys with RDKit's unused bit
+        0. Those texts follow the same pattern.
         """
         chiral = " includeChirality=1" if self.chirality else ""
         match self.name:
@@ -84,7 +90,13 @@ class FingerprintRecipe(Frozen):
 
 
 class MoleculeRecipe(Recipe):
-    """The standardization, fingerprint and join of molecules."""
+    """Settings for standardizing and comparing molecules.
+
+    Attributes:
+        standardise: Steps of the standardization, in order.
+        inchikey: Whether the item table holds the InChIKeys.
+        fingerprint: Settings of the fingerprint.
+    """
 
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.4
     standardise: tuple[Step, ...] = ()
@@ -104,8 +116,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
     """Return the recipe of a preset, overridden by every option that is not None.
 
-    `fingerprint` is a dict of options. Naming another fingerprint than the preset's starts from the defaults of that
-    fingerprint.
+    Args:
+        preset: Name of the preset.
+        explicit: The options by name. `fingerprint` is a dict of the options of the fingerprint. If it names a
+            fingerprint, its other options have the defaults of that fingerprint, not the values of the preset.
 
     Raises:
         InvalidInput: The preset does not exist, or a value is invalid.
@@ -118,9 +132,12 @@ def resolve(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
 
 
 def resolve_flat(preset: str = "default", **explicit: Any) -> MoleculeRecipe:
-    """Return the recipe as `resolve` does, with the options of the fingerprint as separate arguments.
+    """Return the recipe as `resolve` does, from options without nesting, such as those of a command line.
 
-    They are `fingerprint` (its name), `radius`, `bits` and `chirality`.
+    Args:
+        preset: Name of the preset.
+        explicit: The options by name. The options of the fingerprint are `fingerprint`, which is its name, `radius`,
+            `bits` and `chirality`.
     """
     fingerprint = {"name": explicit.pop("fingerprint", None)}
     fingerprint |= {option: explicit.pop(option, None) for option in ("radius", "bits", "chirality")}

@@ -1,4 +1,4 @@
-"""Fingerprints and similarities of stored molecules, recomputed by RDKit from their canonical SMILES."""
+"""Fingerprints and similarities of stored molecules, recomputed by RDKit from the canonical SMILES."""
 
 import numpy as np
 from rdkit import Chem, DataStructs
@@ -10,7 +10,7 @@ from graphkin.store.records import Edges, Float64, Int32, UInt64
 
 
 def recompute_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: Int32) -> UInt64:
-    """Return (n, W) packed fingerprints of the items `ids`."""
+    """Return the packed fingerprints of the items `ids`, (n, W) uint64, computed from their SMILES."""
     fingerprinter = Fingerprinter(recipe.fingerprint)
     return fingerprinter.unpack(
         b"".join(fingerprinter.compute_packed(molecule) for molecule in _molecules(generation, ids))
@@ -18,12 +18,16 @@ def recompute_fingerprints(generation: Generation, recipe: MoleculeRecipe, ids: 
 
 
 def recompute_similarities(generation: Generation, recipe: MoleculeRecipe, edges: Edges) -> Float64:
-    """Return (E,) RDKit's Tanimoto similarities of stored edges.
+    """Return the Tanimoto similarities of stored edges, (E,) float64, computed by RDKit.
 
-    They are computed from RDKit's bit vectors, or from the stored bits if the fingerprints came with the records.
+    RDKit computes the fingerprints again, too, unless they came with the records.
     """
     ids, position = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
-    bits = _stored_bits(generation, ids) if recipe.fingerprint.given else _recomputed_bits(generation, recipe, ids)
+    bits = (
+        _stored_bits(generation, ids)
+        if recipe.fingerprint.is_precomputed
+        else _recomputed_bits(generation, recipe, ids)
+    )
     left, right = np.split(position, 2)
     pairs = zip(left, right, strict=True)
     return np.array([DataStructs.TanimotoSimilarity(bits[a], bits[b]) for a, b in pairs], np.float64)

@@ -1,4 +1,4 @@
-"""Exact search in a collection of molecules."""
+"""Exact search in a generation of molecules."""
 
 from threading import Lock
 
@@ -15,11 +15,11 @@ from graphkin.similarity.tanimoto import TanimotoSearch
 from graphkin.store.base import Generation
 from graphkin.store.records import UInt64
 
-_SAMPLE = 16
+_SAMPLE = 16  # number of fingerprints that are compared with those of the installed RDKit
 
 
 class MoleculeSearch(TanimotoSearch):
-    """Search a generation of molecules.
+    """Search in a generation of molecules. Molecules with the same canonical SMILES are identical.
 
     Raises:
         Conflict: The installed RDKit computes other fingerprints than the version that built the generation.
@@ -30,10 +30,10 @@ class MoleculeSearch(TanimotoSearch):
         super().__init__(generation, self._recipe.fingerprint.words)
         self._counts_lock = Lock()
         self._counts: CountSearch | None = None
-        if not self._recipe.fingerprint.given:
-            self._require_same_rdkit()
+        if not self._recipe.fingerprint.is_precomputed:
+            self._require_compatible_rdkit()
 
-    def _require_same_rdkit(self) -> None:
+    def _require_compatible_rdkit(self) -> None:
         generation = self._generation
         version = generation.manifest.versions["rdkit"]
         if version == rdBase.rdkitVersion:
@@ -59,9 +59,10 @@ class MoleculeSearch(TanimotoSearch):
         self._bits(query)
 
     def _bits(self, query: Query) -> UInt64:
-        """Return (W,) the packed fingerprint of a query.
+        """Return the packed fingerprint of a query, (W,) uint64.
 
-        If the fingerprints came with the records, a query molecule takes the fingerprint of the identical stored one.
+        If the fingerprints came with the records, the fingerprint of a query molecule is that of the identical stored
+        molecule.
 
         Raises:
             Conflict: There is no identical stored molecule.
@@ -78,6 +79,6 @@ class MoleculeSearch(TanimotoSearch):
         return bits
 
     def find_identical(self, query: Query) -> int | None:
-        if query.smiles is None:  # several molecules may share a fingerprint
+        if query.smiles is None:  # a fingerprint does not identify a molecule
             return None
         return next(iter(self._generation.find("smiles", query.smiles, limit=1)), None)

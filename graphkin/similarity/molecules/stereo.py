@@ -1,10 +1,11 @@
 """Enhanced stereochemistry: canonical text that distinguishes racemates, relative configurations and enantiomers.
 
-A stereo group of type "and" (&) stands for a mixture of the drawn configuration and its mirror image, a group of type
-"or" (o) for one of the two. RDKit 2026.09 writes canonical CXSMILES for most molecules with groups, but not if a group
-spans fragments or rings of equivalent centers (RDKit issues 8599, 8901). This module therefore relies only on RDKit's
-canonical SMILES: it writes every variant and numbering of the groups, with the group number on each atom, and takes the
-smallest text.
+A stereo group is a set of stereocenters. A group of type "and" (&) stands for a mixture of the drawn configuration and
+its mirror image. A group of type "or" (o) stands for one of the two, of which it is unknown which.
+
+RDKit 2026.09 writes canonical CXSMILES for most molecules with stereo groups, but not if a group spans fragments or
+rings of equivalent centers (RDKit issues 8599 and 8901). This module relies only on RDKit's canonical SMILES. It writes
+a text for each choice of mirrored groups and for each numbering of the groups, and takes the smallest text.
 """
 
 import re
@@ -17,18 +18,32 @@ from rdkit import Chem
 from graphkin.similarity.describer import Rejected
 
 MAX_GROUPS = 5
+"""Maximum number of stereo groups, because the number of texts to compare grows exponentially."""
 
 _SIGNS = {Chem.StereoGroupType.STEREO_AND: "&", Chem.StereoGroupType.STEREO_OR: "o"}
-_NUMBER = re.compile(r":(\d+)\]")
+_ATOM_NUMBER = re.compile(r":(\d+)\]")
 
 
 class _Group(NamedTuple):
+    """A stereo group of type "and" or "or".
+
+    Attributes:
+        sign: "&" or "o".
+        atoms: Indices of the atoms.
+    """
+
     sign: str
     atoms: tuple[int, ...]
 
 
 class _Variant(NamedTuple):
-    """One choice of configurations: for each group, whether it is mirrored."""
+    """A molecule without stereo groups, in which some of the groups are mirrored.
+
+    Attributes:
+        mirrored: Whether each group is mirrored.
+        smiles: Canonical SMILES.
+        molecule: The molecule.
+    """
 
     mirrored: tuple[bool, ...]
     smiles: str
@@ -38,31 +53,31 @@ class _Variant(NamedTuple):
 def iterate_vector(vector: Any) -> Iterator[Any]:
     """Iterate over an RDKit vector by index.
 
-    RDKit's own iterators end with a C++ exception, which takes as long as parsing an atom, and nearly all of these
-    vectors are empty.
+    This saves time, because RDKit's own iterators end by a slow C++ exception, and most of these vectors are empty.
     """
     return map(vector.__getitem__, range(len(vector)))
 
 
-def grouped_atoms(molecule: Chem.Mol) -> int:
-    """Return the number of atoms in groups of type "and" or "or"."""
+def count_grouped_atoms(molecule: Chem.Mol) -> int:
+    """Return the number of atoms in stereo groups of type "and" or "or"."""
     return sum(len(group.atoms) for group in _groups(molecule))
 
 
 def canonical_text(molecule: Chem.Mol) -> str:
     """Return the canonical SMILES, or the canonical CXSMILES if there are stereo groups.
 
-    Stereo groups are the only field of the CXSMILES. Groups without a chiral effect, such as those of a meso compound,
-    are dropped, and so are groups of type "absolute".
+    Stereo groups are the only field of the CXSMILES. Groups of type "absolute" are dropped. So are groups whose mirror
+    image is the same molecule, such as those of a meso compound.
 
     Raises:
-        Rejected: There are more than 5 groups, or mirroring one creates or removes a stereocenter.
+        Rejected: There are more than 5 groups, an atom is in two groups, or mirroring a group creates or removes a
+            stereocenter.
     """
     if not len(molecule.GetStereoGroups()):
         return Chem.MolToSmiles(molecule)
     groups = _groups(molecule)
     variants = _variants(molecule, groups)
-    distinguishing = [number for number in range(len(groups)) if _distinguishes(variants, number)]
+    distinguishing = [number for number in range(len(groups)) if _is_distinguishing(variants, number)]
     groups = [groups[number] for number in distinguishing]
     candidates = [
         variant
@@ -73,20 +88,23 @@ def canonical_text(molecule: Chem.Mol) -> str:
     if not groups:
         return smallest
     return min(
-        _write(variant.molecule, order)
+        _write_cxsmiles(variant.molecule, order)
         for variant in candidates
         if variant.smiles == smallest
-        for order in _orders(groups)
+        for order in _numberings(groups)
     )
 
 
-def same(molecule: Chem.Mol, other: Chem.Mol) -> bool:
-    """Return whether both molecules are the same mixtures of the same isomers and have the same canonical text."""
-    return _meaning(molecule) == _meaning(other) and canonical_text(molecule) == canonical_text(other)
+def is_equivalent(molecule: Chem.Mol, other: Chem.Mol) -> bool:
+    """Return whether two molecules stand for the same mixtures of isomers and have the same canonical text."""
+    return _mixtures(molecule) == _mixtures(other) and canonical_text(molecule) == canonical_text(other)
 
 
-def _meaning(molecule: Chem.Mol) -> frozenset[frozenset[str]]:
-    """Return the possible mixtures of the molecule, each as the set of canonical SMILES of its components."""
+def _mixtures(molecule: Chem.Mol) -> frozenset[frozenset[str]]:
+    """Return the mixtures that the molecule can stand for, each as the set of canonical SMILES of its isomers.
+
+    There are several if the molecule has groups of type "or".
+    """
     groups = _groups(molecule)
     variants = _variants(molecule, groups)
     ors = [number for number, group in enumerate(groups) if group.sign == "o"]
@@ -107,7 +125,7 @@ def _groups(molecule: Chem.Mol) -> list[_Group]:
 def _variants(molecule: Chem.Mol, groups: Sequence[_Group]) -> list[_Variant]:
     if len(groups) > MAX_GROUPS:
         raise Rejected(f"{len(groups)} stereo groups, more than {MAX_GROUPS}")
-    if len({atom for group in groups for atom in group.atoms}) < grouped_atoms(molecule):
+    if len({atom for group in groups for atom in group.atoms}) < count_grouped_atoms(molecule):
         raise Rejected("an atom is in two stereo groups")
     plain = Chem.RWMol(molecule)
     plain.SetStereoGroups([])
@@ -127,7 +145,7 @@ def _variants(molecule: Chem.Mol, groups: Sequence[_Group]) -> list[_Variant]:
 
 
 def _stereocenters(molecule: Chem.Mol) -> tuple[frozenset[int], ...]:
-    """Return the stereocenters, the potential stereocenters, and the bonds with a configuration."""
+    """Return three sets of indices: stereocenters, possible stereocenters, and bonds with a configuration."""
     atoms, bonds = molecule.GetAtoms(), molecule.GetBonds()
     return (
         frozenset(atom.GetIdx() for atom in atoms if atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED),
@@ -136,30 +154,38 @@ def _stereocenters(molecule: Chem.Mol) -> tuple[frozenset[int], ...]:
     )
 
 
-def _distinguishes(variants: Sequence[_Variant], number: int) -> bool:
-    """Return whether mirroring this group yields another molecule for some configuration of the other groups."""
+def _is_distinguishing(variants: Sequence[_Variant], number: int) -> bool:
+    """Return whether mirroring the group with the index `number` ever yields another molecule."""
     smiles = {variant.mirrored: variant.smiles for variant in variants}
     return any(
         smiles[(*choice[:number], not choice[number], *choice[number + 1 :])] != text for choice, text in smiles.items()
     )
 
 
-def _orders(groups: Sequence[_Group]) -> Iterator[tuple[_Group, ...]]:
-    """Yield all numberings of the groups, with groups of type "or" first."""
+def _numberings(groups: Sequence[_Group]) -> Iterator[tuple[_Group, ...]]:
+    """Yield all orders of the groups in which groups of type "or" come before groups of type "and"."""
     kinds = [[group for group in groups if group.sign == sign] for sign in "o&"]
     return (ors + ands for ors, ands in product(*map(permutations, kinds)))
 
 
-def _write(molecule: Chem.Mol, groups: Sequence[_Group]) -> str:
-    """Return the SMILES in the atom order determined by the group numbers, and the groups as CXSMILES."""
-    number_of = {index: number for number, group in enumerate(groups, 1) for index in group.atoms}
+def _write_cxsmiles(molecule: Chem.Mol, groups: Sequence[_Group]) -> str:
+    """Return the CXSMILES of a molecule with groups.
+
+    Each atom gets the number of its group while RDKit writes the SMILES. So the groups take part in RDKit's canonical
+    order of the atoms.
+
+    Args:
+        molecule: A molecule without stereo groups.
+        groups: Its groups, in the order of their numbers.
+    """
+    group_numbers = {index: number for number, group in enumerate(groups, 1) for index in group.atoms}
     span = len(groups) + 1
     numbered = Chem.Mol(molecule)
     for atom in numbered.GetAtoms():
-        atom.SetAtomMapNum(atom.GetAtomMapNum() * span + number_of.get(atom.GetIdx(), 0))
-    smiles = _NUMBER.sub(lambda match: _format_number(int(match[1]) // span), Chem.MolToSmiles(numbered))
+        atom.SetAtomMapNum(atom.GetAtomMapNum() * span + group_numbers.get(atom.GetIdx(), 0))
+    smiles = _ATOM_NUMBER.sub(lambda match: _format_atom_number(int(match[1]) // span), Chem.MolToSmiles(numbered))
     position = {
-        index: place for place, index in enumerate(numbered.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
+        index: written for written, index in enumerate(numbered.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])
     }
     count = {"o": 0, "&": 0}
     fields = []
@@ -170,5 +196,5 @@ def _write(molecule: Chem.Mol, groups: Sequence[_Group]) -> str:
     return f"{smiles} |{','.join(fields)}|"
 
 
-def _format_number(number: int) -> str:
+def _format_atom_number(number: int) -> str:
     return f":{number}]" if number else "]"

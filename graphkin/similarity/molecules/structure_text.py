@@ -1,4 +1,4 @@
-"""The text of a structure, checked for content that RDKit would skip."""
+"""Texts of structures, and checks for content that RDKit would skip without an error."""
 
 import re
 from typing import Literal, NamedTuple, Self
@@ -13,31 +13,31 @@ Notation = Literal["smiles", "molblock", "inchi"]
 _STEREO_GROUP = re.compile(r"MDLV30/STE(?:RAC|REL)\d*\s+ATOMS=\((\d+)")
 
 
-class Unreadable(Exception):
-    """RDKit could not read the structure and has logged the reason."""
+class UnreadableStructure(Exception):
+    """RDKit cannot read a structure. The reason is in its log messages."""
 
 
 class StructureText(NamedTuple):
-    """The text of a structure, ready for RDKit.
+    """The text of a structure in the form that RDKit reads.
 
     Attributes:
         text: The text to parse.
         notation: Notation of the text.
         may_say_more: Whether the notation can express features that an item cannot represent.
-        grouped_atoms: Number of atoms that the text puts into stereo groups of type "and" or "or".
+        grouped_atom_count: Number of atoms that the text puts into stereo groups of type "and" or "or".
     """
 
     text: str
     notation: Notation
-    may_say_more: bool
-    grouped_atoms: int
+    may_have_unsupported_features: bool
+    grouped_atom_count: int
 
     @classmethod
     def from_text(cls, text: str, notation: Notation) -> Self:
         """Check a text and return it in the form that RDKit reads.
 
         Raises:
-            Rejected: The text has content that RDKit would skip, or that is not allowed in an item.
+            Rejected: The text has content that RDKit would skip, or that an item cannot represent.
         """
         match notation:
             case "molblock":
@@ -51,7 +51,7 @@ class StructureText(NamedTuple):
                 if "~" in smiles:
                     raise Rejected("~ is a query, not a bond")
                 content = _require_ascii(f"{smiles} {fields}" if fields else smiles, notation)
-                return cls(content, notation, bool(fields), extension.grouped_atoms(fields) if fields else 0)
+                return cls(content, notation, bool(fields), extension.count_grouped_atoms(fields) if fields else 0)
 
     def molecule(self) -> Chem.Mol:
         """Parse the text.
@@ -67,17 +67,17 @@ class StructureText(NamedTuple):
             case "inchi":
                 molecule = Chem.MolFromInchi(self.text)  # type: ignore[no-untyped-call]
         if molecule is None:
-            raise Unreadable
+            raise UnreadableStructure
         return molecule
 
 
 def _require_ascii(text: str, notation: Notation) -> str:
-    """Return `text` if it is ASCII.
+    """Return `text` unchanged if it is ASCII.
 
-    RDKit would strip other characters from both ends and read the rest.
+    RDKit would strip other characters from both ends, and read what is left.
 
     Raises:
-        Rejected: The text has other characters.
+        Rejected: The text has characters that are not ASCII.
     """
     if not text.isascii():
         other = next(character for character in text if not character.isascii())

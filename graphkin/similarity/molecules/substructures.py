@@ -1,4 +1,8 @@
-"""Substructure search in molecules: RDKit matches those that pass a screen by pattern fingerprints."""
+"""Substructure search in molecules.
+
+A screen by RDKit's pattern fingerprints rules out most molecules: all bits of the pattern must be set in the molecule.
+RDKit then matches the pattern with the other molecules.
+"""
 
 import re
 from collections.abc import Iterable
@@ -24,14 +28,19 @@ from graphkin.store.records import Int32, Int64, Mask, UInt64
 
 _WORDS = 32  # 64-bit words of a pattern fingerprint
 _SMARTS = "smarts"
-_RING_PRIMITIVE = re.compile(r"R|(?<!B)r|[xk@]")  # matches every SMARTS that needs rings; the r of Br does not count
+_RING_PRIMITIVE = re.compile(r"R|(?<!B)r|[xk@]")  # in every SMARTS that needs ring information; Br is excluded
 
 
 def read_pattern(recipe: MoleculeRecipe, text: str, notation: str) -> Pattern:
-    """Read a SMARTS of at most 10 kB, or a molecule, which is standardized like a query.
+    """Read a substructure pattern.
+
+    Args:
+        recipe: The recipe of the collection to search.
+        text: A SMARTS of at most 10 kB, or a molecule, which is standardized like a query.
+        notation: "smarts", or a notation of molecules.
 
     Raises:
-        InvalidInput: The text cannot be read; the message is the reason.
+        InvalidInput: The text cannot be read. The message is the reason.
     """
     if notation == _SMARTS:
         return _make_pattern(notation, _read_smarts(text))
@@ -71,11 +80,11 @@ def _query_molecule(notation: str, text: str) -> Chem.Mol:
 
 
 class Pickles(NamedTuple):
-    """Pickled molecules in one buffer.
+    """Molecules as RDKit's pickles, in one buffer.
 
     Attributes:
-        indptr: (n + 1,) int64 offsets; molecule i is pickled[indptr[i] : indptr[i + 1]].
-        pickled: uint8 bytes.
+        indptr: (n + 1,) int64 offsets; the pickle of molecule i is pickled[indptr[i] : indptr[i + 1]].
+        pickled: (B,) uint8 bytes.
     """
 
     indptr: Int64
@@ -95,27 +104,27 @@ class Pickles(NamedTuple):
             and bool((np.diff(self.indptr) > 0).all())
         )
 
-    def hold(self, places: Int32) -> CachedMolHolder:
-        """Return a holder of the molecules at `places`. RDKit unpickles each one when it matches it."""
+    def hold(self, rows: Int32) -> CachedMolHolder:
+        """Return a holder with the molecules `rows`, from which RDKit unpickles a molecule when it matches it."""
         holder = CachedMolHolder()
-        for place in places.tolist():
-            pickled = self.pickled[self.indptr[place] : self.indptr[place + 1]]
+        for row in rows.tolist():
+            pickled = self.pickled[self.indptr[row] : self.indptr[row + 1]]
             holder.AddBinary(pickled.tobytes())  # type: ignore[arg-type]  # stubs say str
         return holder
 
 
 class DescribedBlock(NamedTuple):
-    """Molecules prepared for substructure matching.
+    """A block of n molecules prepared for substructure matching.
 
-    Each molecule is pickled with and without its rings. Reading rings takes more than half of the time per molecule,
-    and most patterns do not need them.
+    Each molecule is pickled twice, with and without information about its rings. Reading it takes more than half of the
+    time per molecule, and most patterns do not need it.
 
     Attributes:
         screen: (n, 32) uint64 pattern fingerprints.
-        indptr: Offsets of the molecules with rings.
-        pickled: Molecules with rings.
-        ringless_indptr: Offsets of the molecules without rings.
-        ringless: Molecules without rings.
+        indptr: Offsets of the pickles with ring information.
+        pickled: Pickles with ring information.
+        ringless_indptr: Offsets of the pickles without ring information.
+        ringless: Pickles without ring information.
     """
 
     screen: UInt64
@@ -148,14 +157,14 @@ class DescribedBlock(NamedTuple):
 
 
 class MoleculeSubstructures(Substructures):
-    """Substructure search over one generation.
+    """Substructure search over one generation of molecules.
 
-    Blocks of molecules are described once per machine and stored in the user's cache.
+    Blocks of molecules are described once, and kept in the user's cache.
     """
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
-        self._block = lru_cache(maxsize=None)(self._describe)  # the cached values are memory-mapped
+        self._block = lru_cache(maxsize=None)(self._describe)  # unlimited, because the blocks are memory-mapped
 
     def prepare(self, block: int) -> None:
         self._block(block)
@@ -182,13 +191,16 @@ class MoleculeSubstructures(Substructures):
         )
 
 
-def _match(block: DescribedBlock, pattern: Pattern, places: Int32, threads: int) -> Mask:
-    """Return (n,) bool: which molecules of a block contain the pattern. Stereochemistry is ignored."""
+def _match(block: DescribedBlock, pattern: Pattern, rows: Int32, threads: int) -> Mask:
+    """Return whether each molecule in the rows `rows` of a block contains the pattern, (n,) bool.
+
+    Stereochemistry is ignored.
+    """
     screen = np.frombuffer(pattern.screen, np.uint64)
-    candidates = np.flatnonzero((block.screen[places] & screen == screen).all(axis=1))
-    contains = np.zeros(len(places), np.bool_)
+    candidates = np.flatnonzero((block.screen[rows] & screen == screen).all(axis=1))
+    contains = np.zeros(len(rows), np.bool_)
     if len(candidates):
-        molecules = block.pickles(_may_need_rings(pattern)).hold(places[candidates])
+        molecules = block.pickles(_may_need_rings(pattern)).hold(rows[candidates])
         matches = SubstructLibrary(molecules).GetMatches(
             _query_molecule(pattern.notation, pattern.text),
             useChirality=False,
@@ -202,6 +214,6 @@ def _match(block: DescribedBlock, pattern: Pattern, places: Int32, threads: int)
 def _may_need_rings(pattern: Pattern) -> bool:
     """Return whether the pattern may need ring information.
 
-    A SMARTS is tested for its ring primitives, some of which are also letters of elements. A molecule never needs it.
+    A molecule does not. A SMARTS may need it if it contains the letter of a ring primitive, even as part of an element.
     """
     return pattern.notation == _SMARTS and _RING_PRIMITIVE.search(pattern.text) is not None
