@@ -14,8 +14,8 @@ class Agreement:
         """Remember the values of the items that are already stored.
 
         Args:
-            column: the column in which all records of an item must agree.
-            older: digest and value of each item that is already in the collection.
+            column: The column in which all records of an item must agree.
+            older: Digest and value of each item that is already in the collection.
         """
         self._column = column
         self._values = {digest: hash(value) for digest, value in older}  # hashes, because values may be long

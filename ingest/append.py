@@ -9,10 +9,10 @@ from functools import partial
 import pyarrow as pa
 
 from graphkin.ingest.base import require_changeable, truncated_counts
-from graphkin.ingest.collect import collector
-from graphkin.ingest.items import OlderItems, Properties
+from graphkin.ingest.collect import open_collector
+from graphkin.ingest.items import OldItems, Properties
+from graphkin.ingest.neighbor_lists import NeighborLists
 from graphkin.ingest.notes import notes, notes_of_changes, notes_of_differing, report_notes
-from graphkin.ingest.older import OlderLists
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_of, provenance_of_repeats, record_counts
@@ -36,10 +36,10 @@ class AppendResult:
     """Result of an append.
 
     Attributes:
-        manifest: the current generation's manifest, as `reported` returns it.
-        items: number of new items.
-        named: number of existing items that got more names.
-        counts: records of the appended files only. `kept` counts the new items.
+        manifest: The current generation's manifest, as `reported` returns it.
+        items: Number of new items.
+        named: Number of existing items that got more names.
+        counts: Records of the appended files only. `kept` counts the new items.
     """
 
     manifest: Manifest
@@ -60,10 +60,10 @@ def append(
     The new generation equals one ingest, by the collection's recipe, of the older files followed by these files.
 
     Raises:
-        NotFound: the collection does not exist.
-        Conflict: the collection cannot grow, because its candidates follow the window rule, its items are nodes, or
+        NotFound: The collection does not exist.
+        Conflict: The collection cannot grow, because its candidates follow the window rule, its items are nodes, or
             other library versions described its items.
-        InvalidInput, StoreError, StoreBusy: as for `graphkin.ingest.pipeline.ingest`.
+        InvalidInput, StoreError, StoreBusy: As for `graphkin.ingest.pipeline.ingest`.
     """
     options = options or IngestOptions()
     clock = Clock(progress or Progress())
@@ -102,11 +102,11 @@ def append(
             write_items(items, newer.words, draft)
             draft.append_names(table.added_names)
             descriptors = older.concatenate(newer)
-        lists = OlderLists(graph, dropped, descriptors.tie, recipe.top_k, descriptors.similarities, options.workers)
+        lists = NeighborLists(graph, dropped, descriptors.tie, recipe.top_k, descriptors.similarities, options.workers)
         with clock.stage("join", len(descriptors), kind.plural) as advance:
-            made_from = (recipe.model_dump_json().encode(), base.id.encode(), *newer.content)
-            collected = collector(descriptors.tie, recipe.top_k, workspace, *made_from, older=lists)
-            for pairs in descriptors.new_pairs(base.size, collected.begin, options.workers, advance):
+            key_parts = (recipe.model_dump_json().encode(), base.id.encode(), *newer.content)
+            collected = open_collector(descriptors.tie, recipe.top_k, workspace, *key_parts, old_lists=lists)
+            for pairs in descriptors.new_pairs(base.size, collected.first_task, options.workers, advance):
                 collected.add(pairs)
         with clock.stage("cap"):
             changes = collected.changes(lists)
@@ -124,7 +124,7 @@ def append(
         return AppendResult(manifest, len(newer), table.added_names.num_rows, counts)
 
 
-def _older_items(base: Generation, kind: Kind[Recipe], digests: bytes) -> OlderItems:
+def _older_items(base: Generation, kind: Kind[Recipe], digests: bytes) -> OldItems:
     def names(ids: Int32) -> pa.ListArray:
         return base.take(ids, ["names"])["names"]
 
@@ -136,4 +136,4 @@ def _older_items(base: Generation, kind: Kind[Recipe], digests: bytes) -> OlderI
         return {name: texts(rows[title]) for name, title in source_titles.items()}
 
     properties = Properties.from_manifest(kind.computed_columns, base.manifest)
-    return OlderItems(digests, properties, names, source_texts, lambda: base.fingerprints().words)
+    return OldItems(digests, properties, names, source_texts, lambda: base.fingerprints().words)

@@ -40,7 +40,7 @@ def truncated_counts(base: Generation) -> Int32:
     Exact joins always count truncated pairs, but a store may hold a generation that was written without the counts.
 
     Raises:
-        Conflict: the generation holds no counts.
+        Conflict: The generation holds no counts.
     """
     dropped = base.dropped()
     if dropped is None:

@@ -31,9 +31,9 @@ class Differences:
         """Compare (R,) records with the first record of their item.
 
         Args:
-            records: the records, with their structures if they have any.
-            columns: texts of the records, by column.
-            first_columns: texts of the first records, by column.
+            records: The records, with their structures if they have any.
+            columns: Texts of the records, by column.
+            first_columns: Texts of the first records, by column.
             places: (R,) numbers of the records, which order the examples.
         """
         structures = next((records[name] for name in _STRUCTURES if name in records.column_names), None)

@@ -1,4 +1,4 @@
-"""Maximum spanning forest: single linkage at every threshold, in at most N - 1 edges."""
+"""The maximum spanning forest of a graph, which has the connected components at every threshold in N - 1 edges."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,15 +8,18 @@ from graphkin.store.components import find_root
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Edges, Float32, Graph, Int32, Int64
 
-_EDGES_AT_ONCE = 1 << 23
+_MAX_PENDING_EDGES = 1 << 23
 
 
 class SpanningForest:
-    """Maximum spanning forest of edges that arrive in blocks.
+    """Computes the maximum spanning forest of edges that arrive in blocks.
 
-    Between blocks it holds the current forest and a bounded number of other edges. Among equally similar edges it
-    prefers the lowest source, then the lowest target, so the forest does not depend on the order of the edges. For
-    every t, the forest's edges with similarity ≥ t connect exactly the same components as all edges ≥ t.
+    For every threshold t, the edges of the forest with a similarity ≥ t have the same connected components as all edges
+    with a similarity ≥ t. Edges of equal similarity are ranked by source, then by target, so the forest does not depend
+    on the order of arrival. The number of held edges is bounded.
+
+    Args:
+        nodes: Number of nodes.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -26,27 +29,34 @@ class SpanningForest:
 
     @classmethod
     def after_removal(cls, nodes: int, graph: Graph, forest: Edges, removed: Edges) -> "SpanningForest":
-        """Return the forest of a graph without some of its edges, and with `nodes` nodes.
+        """Return the forest of a graph from which edges were removed.
 
-        `forest` is the forest of the whole graph. Its remaining edges stay in the new forest. Edges that replace the
-        removed ones join the parts into which the old forest fell.
+        The old forest without the removed edges is part of the new forest. The other edges of the new forest connect
+        the parts into which the old forest fell.
+
+        Args:
+            nodes: Number of nodes of the new forest. It can be larger than that of the graph.
+            graph: The graph with the removed edges.
+            forest: The maximum spanning forest of the graph.
+            removed: The removed edges.
         """
         remaining = forest.take(~csr.membership_mask(forest, removed))
-        result = cls(nodes)
-        result.add(remaining)
+        new_forest = cls(nodes)
+        new_forest.add(remaining)
         if len(remaining) < len(forest):
             label = _components(remaining.source, remaining.target, graph.nodes)
-            joining = Edges(*_joining(graph.indptr, graph.indices, graph.similarity, label))
-            result.add(joining.take(~csr.membership_mask(joining, removed)))
-        return result
+            connecting = Edges(*_connecting_edges(graph.indptr, graph.indices, graph.similarity, label))
+            new_forest.add(connecting.take(~csr.membership_mask(connecting, removed)))
+        return new_forest
 
     def add(self, edges: Edges) -> None:
+        """Add a block of edges."""
         self._parts.append(edges)
         self._edge_count += len(edges)
-        if self._edge_count > self._nodes + _EDGES_AT_ONCE:
-            self._reduce()
+        if self._edge_count > self._nodes + _MAX_PENDING_EDGES:
+            self._keep_forest_only()
 
-    def _reduce(self) -> None:
+    def _keep_forest_only(self) -> None:
         """Replace the held edges by their forest.
 
         An edge that is not in the forest of some edges is not in the forest of any superset of them.
@@ -58,14 +68,14 @@ class SpanningForest:
 
     def edges(self) -> Edges:
         """Return the forest of all added edges, most similar first, then by source and target."""
-        self._reduce()
+        self._keep_forest_only()
         (forest,) = self._parts
         return csr.sort_by_similarity(forest)
 
 
 @kernel
 def _components(source: Int32, target: Int32, nodes: int) -> Int32:
-    """Return (N,) the lowest node of each node's component."""
+    """Return the lowest node in the connected component of each node, (N,) int32."""
     label = np.arange(nodes).astype(np.int32)
     for edge in range(len(source)):
         a, b = find_root(label, source[edge]), find_root(label, target[edge])
@@ -76,8 +86,8 @@ def _components(source: Int32, target: Int32, nodes: int) -> Int32:
 
 
 @kernel
-def _joining(indptr: Int64, indices: Int32, similarity: Float32, label: Int32) -> tuple[Int32, Int32, Float32]:
-    """Return the edges between nodes of different labels."""
+def _connecting_edges(indptr: Int64, indices: Int32, similarity: Float32, label: Int32) -> tuple[Int32, Int32, Float32]:
+    """Return the edges between nodes with different labels: sources, targets and similarities."""
     count = 0
     for row in range(len(label)):
         for edge in range(indptr[row], indptr[row + 1]):
@@ -94,17 +104,17 @@ def _joining(indptr: Int64, indices: Int32, similarity: Float32, label: Int32) -
 
 @kernel
 def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> NDArray[np.bool_]:
-    """Return (E,) which edges belong to the forest.
+    """Return whether each edge belongs to the forest, (E,) bool.
 
-    In each round, every component takes the best edge that leaves it.
+    This is Borůvka's algorithm. In each round, every component adds the best edge that leaves it to the forest.
     """
     component = np.arange(nodes).astype(np.int32)
     in_forest = np.zeros(len(source), np.bool_)
     leaving = np.arange(len(source))
     best = np.empty(nodes, np.int64)
-    most = np.empty(nodes, np.float32)
+    highest = np.empty(nodes, np.float32)
     while len(leaving):
-        best[:], most[:] = -1, 0
+        best[:], highest[:] = -1, 0
         count = 0
         for edge in leaving:
             a, b = component[source[edge]], component[target[edge]]
@@ -113,10 +123,10 @@ def _boruvka(source: Int32, target: Int32, similarity: Float32, nodes: int) -> N
             leaving[count] = edge
             count += 1
             for end in (a, b):
-                if similarity[edge] < most[end]:
+                if similarity[edge] < highest[end]:
                     continue
-                if similarity[edge] > most[end] or _precedes(int(edge), int(best[end]), source, target):
-                    best[end], most[end] = edge, similarity[edge]
+                if similarity[edge] > highest[end] or _precedes(int(edge), int(best[end]), source, target):
+                    best[end], highest[end] = edge, similarity[edge]
         leaving = leaving[:count]
         _join(component, best, source, target, in_forest)
     return in_forest

@@ -37,10 +37,10 @@ class Notation:
     """Notation of a property's values.
 
     Attributes:
-        numbers: whether some values are numbers, plain or censored.
-        texts: whether some values are texts other than missing markers.
-        shortest: whether every value is a number in its shortest text.
-        values: counts of the values, None if the manifest does not hold them.
+        numbers: Whether some values are numbers, plain or censored.
+        texts: Whether some values are texts other than missing markers.
+        shortest: Whether every value is a number in its shortest text.
+        values: Counts of the values, None if the manifest does not hold them.
     """
 
     numbers: bool
@@ -85,8 +85,8 @@ class Properties:
     values are stored as well as the numbers unless every value is in its shortest text.
 
     Attributes:
-        computed: columns that the describer computes, all numbers.
-        source: columns of the source in its order, and how the values of each are written.
+        computed: Columns that the describer computes, all numbers.
+        source: Columns of the source in its order, and how the values of each are written.
     """
 
     computed: Sequence[str]
@@ -178,15 +178,15 @@ class RemainingItems:
 
 
 @dataclass(frozen=True)
-class OlderItems:
+class OldItems:
     """Items that were in the collection before an append.
 
     Attributes:
-        digests: concatenated digests of the items, 16 bytes each.
-        properties: the properties of the items.
-        names: returns the names of some items.
-        texts: returns the texts of the source columns of some items.
-        fingerprints: returns all packed fingerprints.
+        digests: Concatenated digests of the items, 16 bytes each.
+        properties: The properties of the items.
+        names: Returns the names of some items.
+        texts: Returns the texts of the source columns of some items.
+        fingerprints: Returns all packed fingerprints.
     """
 
     digests: bytes
@@ -196,7 +196,7 @@ class OlderItems:
     fingerprints: Callable[[], UInt64]
 
     @classmethod
-    def none(cls, computed: Sequence[str]) -> "OlderItems":
+    def none(cls, computed: Sequence[str]) -> "OldItems":
         """Return an empty set of items with these computed properties."""
         return cls(
             b"",
@@ -223,16 +223,16 @@ class ItemTable:
     `properties` covers both.
 
     Attributes:
-        older: items that were in the collection before.
-        read: number of records.
-        rejected: number of rejected records.
-        rejections: the rejected records.
-        names: total number of names of the new items.
-        added_names: names that older items get (`ADDED_NAMES`).
-        differing: values of later records that differ from the first record of their item.
+        older: Items that were in the collection before.
+        read: Number of records.
+        rejected: Number of rejected records.
+        rejections: The rejected records.
+        names: Total number of names of the new items.
+        added_names: Names that older items get (`ADDED_NAMES`).
+        differing: Values of later records that differ from the first record of their item.
     """
 
-    older: OlderItems
+    older: OldItems
     read: int = 0
     rejected: int = 0
     rejections: list[pa.RecordBatch] = field(default_factory=list)
@@ -256,10 +256,10 @@ class ItemTable:
         """Return the described distinct items, and their item table in batches. At least one item must have been added.
 
         Args:
-            describe: computes a value, such as descriptors, from the distinct parsed items.
+            describe: Computes a value, such as descriptors, from the distinct parsed items.
 
         Raises:
-            InvalidInput: there are more items than ids.
+            InvalidInput: There are more items than ids.
         """
         items = pa.Table.from_batches(self._batches)
         self._batches = []
@@ -335,7 +335,7 @@ def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64
 
     Args:
         digests: (N,) digest of each record, 16 bytes each.
-        older: concatenated distinct digests of the items that were there before.
+        older: Concatenated distinct digests of the items that were there before.
 
     Returns:
         The item id of each record, and the first record of each item that is not an older one.

@@ -29,8 +29,8 @@ class ListedItems:
 
     Attributes:
         ids: (n,) ascending ids of the listed items.
-        missing: lines that match no item (`REJECTION_SCHEMA`).
-        source: name, size and checksum of the list.
+        missing: Lines that match no item (`REJECTION_SCHEMA`).
+        source: Name, size and checksum of the list.
     """
 
     ids: Int32
@@ -44,9 +44,9 @@ class _Line:
 
     Attributes:
         number: 1-based line number.
-        text: the line without its line end.
-        key: the name or canonical SMILES to look up, None for a line that cannot be read.
-        fault: why the line cannot be read.
+        text: The line without its line end.
+        key: The name or canonical SMILES to look up, None for a line that cannot be read.
+        fault: Why the line cannot be read.
     """
 
     number: int
@@ -61,12 +61,12 @@ def resolve_list(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], 
     A name selects every item that has exactly this name. A SMILES is standardized by the recipe, as in an ingest.
 
     Args:
-        file: path, which may be compressed as the files of an ingest may be, or "-" for standard input.
-        by: whether the lines are names or SMILES.
+        file: Path, which may be compressed as the files of an ingest may be, or "-" for standard input.
+        by: Whether the lines are names or SMILES.
 
     Raises:
-        InvalidInput: the file cannot be read.
-        Conflict: the lines are SMILES, but the items have none.
+        InvalidInput: The file cannot be read.
+        Conflict: The lines are SMILES, but the items have none.
     """
     if by == "smiles" and kind.structure_column != "smiles":
         raise Conflict(f"{kind.plural} have no SMILES", given=by, expected="a list of names")

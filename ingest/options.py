@@ -13,13 +13,13 @@ class IngestOptions:
     """Options that control a run without affecting the edges.
 
     Attributes:
-        read: how to read the files.
-        max_size: atoms or nodes of the largest item that is kept. None means the kind's default.
-        max_rejected: highest accepted share of rejected records, 0 to 1.
-        labels: files with node labels, one for each file with a big graph.
-        names: files with row names, one for each file with an array.
-        workers: number of parsing processes and of join threads.
-        rejections_file: where a run that fails because of rejections writes them.
+        read: How to read the files.
+        max_size: Atoms or nodes of the largest item that is kept. None means the kind's default.
+        max_rejected: Highest accepted share of rejected records, 0 to 1.
+        labels: Files with node labels, one for each file with a big graph.
+        names: Files with row names, one for each file with an array.
+        workers: Number of parsing processes and of join threads.
+        rejections_file: Where a run that fails because of rejections writes them.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)

@@ -50,7 +50,7 @@ class Parsed:
         """Read a result from a file.
 
         Raises:
-            OSError, pa.ArrowInvalid: the file is incomplete.
+            OSError, pa.ArrowInvalid: The file is incomplete.
         """
         with pa.OSFile(str(path)) as file:
             (items,) = pa.ipc.open_stream(file)
@@ -68,8 +68,8 @@ class ChunkParser:
         """Describe the records of a chunk. Any exception from the describer rejects the record.
 
         Args:
-            chunk: the records.
-            at: called with the number of each row before the row is described.
+            chunk: The records.
+            at: Called with the number of each row before the row is described.
         """
         records = chunk.records
         item_rows: list[int] = []

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
-from graphkin.ingest.collect import Collector, collector
-from graphkin.ingest.items import OlderItems
+from graphkin.ingest.collect import Collector, open_collector
+from graphkin.ingest.items import OldItems
 from graphkin.ingest.notes import notes, report_notes
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, compiling
@@ -42,9 +42,9 @@ def ingest(
         run's counts. `Store.rerun` then holds this run's rejections.
 
     Raises:
-        InvalidInput: a file cannot be read, there is no item at all, or more than `max_rejected` of the records were
+        InvalidInput: A file cannot be read, there is no item at all, or more than `max_rejected` of the records were
             rejected.
-        StoreError, StoreBusy: as the store raises them.
+        StoreError, StoreBusy: As the store raises them.
     """
     options = options or IngestOptions()
     clock = Clock(progress or Progress())
@@ -58,9 +58,7 @@ def ingest(
         with clock.stage("compile"), compiling(clock.progress):
             compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
         pool.begin(chunks(sources))
-        table = parse_sources(
-            kind, sources, recipe, options, draft, pool, clock, OlderItems.none(kind.computed_columns)
-        )
+        table = parse_sources(kind, sources, recipe, options, draft, pool, clock, OldItems.none(kind.computed_columns))
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
             write_items(items, descriptors.words, draft)
@@ -92,8 +90,8 @@ def _collect(
     advance: Callable[[int], object],
 ) -> Collector:
     """Collect all similar pairs, continuing from the pairs that an earlier run left in the workspace."""
-    made_from = (recipe.model_dump_json().encode(), *descriptors.content)
-    collected = collector(descriptors.tie, recipe.top_k, workspace, *made_from)
-    for pairs in descriptors.pairs(collected.begin, threads, advance):
+    key_parts = (recipe.model_dump_json().encode(), *descriptors.content)
+    collected = open_collector(descriptors.tie, recipe.top_k, workspace, *key_parts)
+    for pairs in descriptors.pairs(collected.first_task, threads, advance):
         collected.add(pairs)
     return collected

@@ -174,7 +174,7 @@ class _Mark:
     _IDLE = -1
 
     def __init__(self, workspace: Workspace) -> None:
-        path = workspace.scratch(f"worker-{os.getpid()}")
+        path = workspace.temporary_file(f"worker-{os.getpid()}")
         with translate_disk_errors(workspace.folder), path.open("w+b") as file:
             file.write(self._FORMAT.pack(self._IDLE, 0))
             file.flush()
@@ -194,7 +194,7 @@ class _Mark:
         """The row by number of task, where dead workers were; their marks are removed. Raises `StoreError`."""
         rows: dict[int, int] = {}
         with translate_disk_errors(workspace.folder):
-            for path in workspace.scratches("worker-*"):
+            for path in workspace.temporary_files("worker-*"):
                 if len(mark := path.read_bytes()) == cls._FORMAT.size:
                     number, row = cls._FORMAT.unpack(mark)
                     rows[number] = row

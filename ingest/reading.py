@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import pyarrow as pa
 
 from graphkin.ingest.agreement import Agreement
-from graphkin.ingest.items import ItemTable, OlderItems, Properties
+from graphkin.ingest.items import ItemTable, OldItems, Properties
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
@@ -29,7 +29,7 @@ def open_sources(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, optio
     """Open the files one after the other as sources.
 
     Raises:
-        InvalidInput: a file cannot be read, holds fingerprints of another type than the recipe's, or lacks a column
+        InvalidInput: A file cannot be read, holds fingerprints of another type than the recipe's, or lacks a column
             that the recipe needs.
     """
     if isinstance(recipe, NodeRecipe):
@@ -57,7 +57,7 @@ def pair_files(files: Sequence[str], companions: Sequence[str], option: str) -> 
     """Pair each file with its companion file, or with None if there are no companion files.
 
     Raises:
-        InvalidInput: the numbers of files differ.
+        InvalidInput: The numbers of files differ.
     """
     paired_files: Sequence[str | None] = companions or [None] * len(files)
     if len(paired_files) != len(files):
@@ -89,14 +89,14 @@ def parse_sources(
     draft: Draft,
     pool: ParserPool,
     clock: Clock,
-    older: OlderItems,
+    older: OldItems,
 ) -> ItemTable:
     """Collect the items of all sources into an item table, and write rejected records to the draft.
 
     The pool has already started on the chunks of these sources.
 
     Raises:
-        InvalidInput: too many records were rejected.
+        InvalidInput: Too many records were rejected.
     """
     table = ItemTable(older)
     column = kind.consistent_column(recipe)

@@ -30,7 +30,7 @@ def read_options(
 
     Args:
         items: "molecules", "fingerprints", "vectors", ....
-        others: further fields of `ReadOptions`.
+        others: Further fields of `ReadOptions`.
     """
     columns = {"molecules": smiles_column, "fingerprints": fingerprint_column, "vectors": vector_column}
     companion_column = fingerprint_column if items == "molecules" else None
@@ -43,7 +43,7 @@ def molecule_recipe(
     """Resolve a molecule recipe as `resolve_flat` does, with the length of supplied fingerprints taken from the files.
 
     Raises:
-        InvalidInput: the files do not show the length, or fingerprints are supplied without a column that holds them,
+        InvalidInput: The files do not show the length, or fingerprints are supplied without a column that holds them,
             or the other way round.
     """
     column = read.fingerprint_column
@@ -58,7 +58,7 @@ def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None
     """Resolve a fingerprint recipe as `resolve_bits` does, with the fingerprint length taken from the files.
 
     Raises:
-        InvalidInput: the files do not show the length.
+        InvalidInput: The files do not show the length.
     """
     if bits is not None:
         return resolve_bits(bits=bits, **settings)
@@ -72,7 +72,7 @@ def vector_recipe(
     """Resolve a vector recipe as `resolve_vectors` does, with the dimension taken from the files.
 
     Raises:
-        InvalidInput: the files do not show the dimension.
+        InvalidInput: The files do not show the dimension.
     """
     length = dimension_of(files, VectorKind.file_formats, read) if dimension is None else dimension
     return resolve_vectors(dimension=length, **settings)

@@ -12,8 +12,8 @@ from graphkin.ingest.listed import ListedItems, resolve_list
 from graphkin.ingest.notes import notes_of_changes, report_notes
 from graphkin.ingest.progress import Clock, Progress, compiling
 from graphkin.ingest.provenance import provenance_without
+from graphkin.ingest.remaining import RemainingGraph
 from graphkin.ingest.reruns import reported
-from graphkin.ingest.rest import RemainingEdges
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.writing import write_edges, write_items
@@ -31,9 +31,9 @@ class RemovalResult:
     """Result of a removal.
 
     Attributes:
-        manifest: the current generation's manifest. If no item was removed, it is the previous generation's.
-        items: number of removed items.
-        missing: lines that match no item (`REJECTION_SCHEMA`).
+        manifest: The current generation's manifest. If no item was removed, it is the previous generation's.
+        items: Number of removed items.
+        missing: Lines that match no item (`REJECTION_SCHEMA`).
     """
 
     manifest: Manifest
@@ -54,19 +54,19 @@ def remove(
     The new generation equals one ingest of the older files without these items.
 
     Args:
-        store: the store.
-        collection: name of the collection.
-        file: path of the list, or "-" for standard input.
-        by: whether the list holds names or SMILES.
-        workers: number of join threads.
-        progress: receives progress reports.
+        store: The store.
+        collection: Name of the collection.
+        file: Path of the list, or "-" for standard input.
+        by: Whether the list holds names or SMILES.
+        workers: Number of join threads.
+        progress: Receives progress reports.
 
     Raises:
-        NotFound: the collection does not exist.
-        InvalidInput: no item would be left, or the list cannot be read.
-        Conflict: the candidates of the collection follow the window rule, its items are nodes, or other library
+        NotFound: The collection does not exist.
+        InvalidInput: No item would be left, or the list cannot be read.
+        Conflict: The candidates of the collection follow the window rule, its items are nodes, or other library
             versions described its items.
-        StoreError, StoreBusy: as `Store.draft` and `Draft.publish` raise them. Nothing is published then.
+        StoreError, StoreBusy: As `Store.draft` and `Draft.publish` raise them. Nothing is published then.
     """
     clock = Clock(progress or Progress())
     kind = kind_named(store.collection(collection).kind)
@@ -78,24 +78,24 @@ def remove(
             selection = resolve_list(file, by, base, kind, recipe)
         if not len(selection.ids):
             return RemovalResult(base.manifest, 0, selection.missing)
-        stay = _remaining_ids(base.size, selection)
+        remaining_ids = _remaining_ids(base.size, selection)
         with clock.stage("compile"), compiling(clock.progress):
             compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
         with clock.stage("older items", base.size, kind.plural):
             all_descriptors = kind.load_descriptors(base, recipe, kind.digests(base, recipe))
-            rest = all_descriptors.take(stay)
+            remaining = all_descriptors.take(remaining_ids)
         with clock.stage("items"):
-            items = RemainingItems.from_generation(base, stay, kind.computed_columns)
+            items = RemainingItems.from_generation(base, remaining_ids, kind.computed_columns)
             for rejections in base.rejections():
                 draft.append_rejections(rejections)
-            write_items(items.batches(), rest.words, draft)
+            write_items(items.batches(), remaining.words, draft)
         with clock.stage("index"):
-            draft.write_index(rest.index())
-        lists = RemainingEdges(base.graph(), truncated_counts(base), stay, recipe.top_k)
+            draft.write_index(remaining.index())
+        lists = RemainingGraph(base.graph(), truncated_counts(base), remaining_ids, recipe.top_k)
         with clock.stage("join", len(lists.order), kind.plural) as advance:
-            added, dropped = lists.complete(all_descriptors.take(lists.order), rest, workers, advance)
+            added, dropped = lists.find_replacements(all_descriptors.take(lists.order), remaining, workers, advance)
         with clock.stage("write"):
-            tally = Tally(len(rest), recipe.threshold)
+            tally = Tally(len(remaining), recipe.threshold)
             write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [added]), dropped, tally, draft)
         removal = Removal(**selection.source.model_dump(), by=by, items=len(selection.ids))
         provenance = provenance_without(base.manifest, recipe, removal, items, tally, dropped, clock)

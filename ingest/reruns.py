@@ -23,11 +23,11 @@ def save_report(
     """Return the report of a run, and keep its inputs, counts and rejections in the store if it published nothing.
 
     Args:
-        store: the store.
-        collection: name of the collection.
-        manifest: as `Draft.publish` returned it.
-        run: the provenance of this run.
-        rejections: this run's rejected records.
+        store: The store.
+        collection: Name of the collection.
+        manifest: As `Draft.publish` returned it.
+        run: The provenance of this run.
+        rejections: This run's rejected records.
     """
     report = reported(manifest, run)
     if report.unchanged:

@@ -23,9 +23,9 @@ class ReadColumn:
     """A source column read as numbers.
 
     Attributes:
-        numbers: float64, null for a text, a missing marker and an absent value.
-        values: counts of the values.
-        shortest: whether every value is a number in its shortest text.
+        numbers: Float64, null for a text, a missing marker and an absent value.
+        values: Counts of the values.
+        shortest: Whether every value is a number in its shortest text.
     """
 
     numbers: pa.Array

@@ -6,9 +6,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.forest import SpanningForest
-from graphkin.ingest.older import OlderLists
+from graphkin.ingest.neighbor_lists import NeighborLists
+from graphkin.ingest.top_k import TopKSelection
 from graphkin.similarity.kind import Descriptors
 from graphkin.store import csr
 from graphkin.store.records import Edges, Graph
@@ -43,10 +43,10 @@ def compile_growth(warmup_descriptors: Descriptors, graph: Graph, forest: Edges,
         return copy
 
     alone = Graph(like([0, 0], graph.indptr), like([], graph.indices), like([], graph.similarity))
-    lists = OlderLists(
+    lists = NeighborLists(
         alone, np.zeros(1, np.int32), warmup_descriptors.tie, top_k or 1, warmup_descriptors.similarities, 1
     )
-    selection = TopKSelection(warmup_descriptors.tie, top_k or 1, least=lists.least)
+    selection = TopKSelection(warmup_descriptors.tie, top_k or 1, lower_bounds=lists.lower_bounds)
     for pairs in warmup_descriptors.new_pairs(1, 0, 1, lambda _: None):
         selection.add(pairs)
     changes = lists.changes(selection)

@@ -38,11 +38,11 @@ class Columns:
     """Resolved header of a table.
 
     Attributes:
-        names: all column names.
-        structure: position of the structure column.
-        name: position of the name column, if there is one.
+        names: All column names.
+        structure: Position of the structure column.
+        name: Position of the name column, if there is one.
         properties: (position, name) of every other column.
-        fingerprint: position of the fingerprint column, if there is one. Its value precedes the structure in a record's
+        fingerprint: Position of the fingerprint column, if there is one. Its value precedes the structure in a record's
             text.
     """
 
@@ -70,16 +70,16 @@ class Columns:
         title is named after its position, starting with "column 1".
 
         Args:
-            source: name of the file, for errors.
-            header: titles of the columns.
-            structure: title of the structure column.
-            name: title of the name column, or None to look for a usual title.
-            options: command-line options that choose the structure and name columns, for errors.
-            separated: phrase that names the delimiter, appended to the list of columns in errors; may be empty.
-            fingerprint: title of the fingerprint column, if there is one.
+            source: Name of the file, for errors.
+            header: Titles of the columns.
+            structure: Title of the structure column.
+            name: Title of the name column, or None to look for a usual title.
+            options: Command-line options that choose the structure and name columns, for errors.
+            separated: Phrase that names the delimiter, appended to the list of columns in errors; may be empty.
+            fingerprint: Title of the fingerprint column, if there is one.
 
         Raises:
-            InvalidInput: a column is missing or ambiguous, two columns share a name, or there are more than
+            InvalidInput: A column is missing or ambiguous, two columns share a name, or there are more than
                 `MAX_COLUMNS`. If a column is missing, the message lists the columns.
         """
         if len(header) > MAX_COLUMNS:
@@ -108,7 +108,7 @@ class Columns:
         A row without cells is an empty record.
 
         Raises:
-            ValueError: the row has too many cells, or too few to have a structure. The message is the reason for
+            ValueError: The row has too many cells, or too few to have a structure. The message is the reason for
                 rejecting the record (its fault).
         """
         count = len(cells)
@@ -149,7 +149,7 @@ def _find(source: str, names: Sequence[str], column: str, option: str) -> int | 
     """Return the position of the column with this name, or else with this name regardless of case, or None.
 
     Raises:
-        InvalidInput: several names differ from `column` only in case.
+        InvalidInput: Several names differ from `column` only in case.
     """
     if column in names:
         return names.index(column)

@@ -37,16 +37,16 @@ def read_delimited(
     on the next line. So one stray quote does not swallow the rows after it.
 
     Args:
-        source: name of the file, for errors.
-        lines: lines of the file.
+        source: Name of the file, for errors.
+        lines: Lines of the file.
         delimiter: None selects the delimiter by which the header contains the structure column.
-        structure: title of the structure column.
-        name: title of the name column.
-        options: command-line options that choose other columns, for errors.
-        fingerprint: title of the fingerprint column, if there is one.
+        structure: Title of the structure column.
+        name: Title of the name column.
+        options: Command-line options that choose other columns, for errors.
+        fingerprint: Title of the fingerprint column, if there is one.
 
     Raises:
-        InvalidInput: as `Columns.resolve` raises it.
+        InvalidInput: As `Columns.resolve` raises it.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))  # a cell may be as long as a record
     first = next(lines)
@@ -109,7 +109,7 @@ class _Feed:
     """Passes physical lines to the csv module, and keeps the lines of the current row and their first fault.
 
     Raises:
-        ValueError: the row is too long or its quote is never closed. The message is the record's fault.
+        ValueError: The row is too long or its quote is never closed. The message is the record's fault.
     """
 
     def __init__(self, lines: Iterator[Line]) -> None:

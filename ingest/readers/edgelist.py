@@ -31,7 +31,7 @@ class NamedEdges:
         line: (n,) 1-based line of each edge.
         source: (n,) name of the first node.
         target: (n,) name of the second node.
-        faults: lines that are not edges.
+        faults: Lines that are not edges.
     """
 
     line: Int64
@@ -44,13 +44,13 @@ def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = 
     """Yield the edges of a stream, block by block. A weight must be a number and is discarded.
 
     Args:
-        path: name of the file, for errors.
-        stream: the stream.
-        line: number of the stream's first line.
-        comment: first character of comment lines.
+        path: Name of the file, for errors.
+        stream: The stream.
+        line: Number of the stream's first line.
+        comment: First character of comment lines.
 
     Raises:
-        InvalidInput: a line is too long to be an edge.
+        InvalidInput: A line is too long to be an edge.
     """
     rest = b""
     while data := stream.read(_BLOCK):

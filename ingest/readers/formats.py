@@ -64,14 +64,14 @@ def open_source(
     Compression is recognized by the first bytes, regardless of the name.
 
     Args:
-        path: the file, the folder or "-".
-        writings: accepted formats, and how each of them writes the text of a record.
-        options: how to read the source.
-        stdin: stream to read instead of the process's standard input.
-        names: a second file with the names of an array's rows, one per line.
+        path: The file, the folder or "-".
+        writings: Accepted formats, and how each of them writes the text of a record.
+        options: How to read the source.
+        stdin: Stream to read instead of the process's standard input.
+        names: A second file with the names of an array's rows, one per line.
 
     Raises:
-        InvalidInput: the source cannot be opened, is empty, has a format that is not accepted or is not in its stated
+        InvalidInput: The source cannot be opened, is empty, has a format that is not accepted or is not in its stated
             format, or lacks a column.
     """
     folder = path != STDIN and _TU in notations and Path(path).is_dir()
@@ -115,7 +115,7 @@ def choose_format(path: str, requested: str | None, formats: Mapping[str, str], 
     """Return the requested format, or else that of the file's extension.
 
     Raises:
-        InvalidInput: the format is unknown or not accepted.
+        InvalidInput: The format is unknown or not accepted.
     """
     accepted = ", ".join(formats)
     if requested is None and path == STDIN:

@@ -24,7 +24,7 @@ def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Li
     """Return the header and the lines after it. The format does not require a header.
 
     Raises:
-        InvalidInput: the file has another version, or its number of bits is not a number.
+        InvalidInput: The file has another version, or its number of bits is not a number.
     """
     fields: dict[str, str] = {}
     rest = iter(lines)
@@ -50,7 +50,7 @@ def read_fps(source: str, lines: Iterable[Line]) -> Iterator[Record]:
     discarded.
 
     Raises:
-        InvalidInput: as `read_header` raises it.
+        InvalidInput: As `read_header` raises it.
     """
     _, rest = read_header(source, lines)
     return map(_record, rest)

@@ -25,7 +25,7 @@ def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
     data `label`, if all nodes have one.
 
     Raises:
-        InvalidInput: the file is not XML.
+        InvalidInput: The file is not XML.
     """
     for line, element, graph in _graphs(path, stream):
         if isinstance(graph, Exception):
@@ -38,7 +38,7 @@ def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
     """Yield the line of every <graph>, and the NetworkX graph.
 
     Raises:
-        InvalidInput: the file is not XML, or a graph is malformed.
+        InvalidInput: The file is not XML, or a graph is malformed.
     """
     for line, _, graph in _graphs(path, stream):
         if isinstance(graph, Exception):

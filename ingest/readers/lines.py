@@ -20,7 +20,7 @@ def read_lines(source: str, stream: IO[bytes], longest: int = MAX_RECORD) -> Ite
     """Yield every line of the stream. A line of more than `longest` bytes is one faulted line, whatever its length.
 
     Raises:
-        InvalidInput: there are more than `MAX_BLANK` consecutive blank lines. The message names `source`.
+        InvalidInput: There are more than `MAX_BLANK` consecutive blank lines. The message names `source`.
     """
     blank = 0
     for number in count(1):
@@ -38,7 +38,7 @@ def count_blank(source: str, number: int, data: bytes, before: int) -> int:
     """Return the number of consecutive blank lines that end with this line, given the number before it.
 
     Raises:
-        InvalidInput: there are more than `MAX_BLANK`.
+        InvalidInput: There are more than `MAX_BLANK`.
     """
     if not data.isspace():
         return 0

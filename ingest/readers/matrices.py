@@ -27,7 +27,7 @@ def read_matrix_market(path: str, stream: IO[bytes]) -> tuple[int, Iterator[Name
     """Return the number of nodes, which are named 1 to N, and the edges. Values are discarded.
 
     Raises:
-        InvalidInput: the matrix has another type or, at the end of the iteration, another number of entries than
+        InvalidInput: The matrix has another type or, at the end of the iteration, another number of entries than
             stated.
     """
     banner = stream.readline(_LONGEST)
@@ -88,7 +88,7 @@ def read_npz(path: str, stream: IO[bytes]) -> tuple[int, NamedEdges, pa.StringAr
     optional.
 
     Raises:
-        InvalidInput: the file holds no such arrays.
+        InvalidInput: The file holds no such arrays.
     """
     try:
         arrays = _arrays(path, stream)

@@ -50,7 +50,7 @@ def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: st
     `labels` is a second file with node labels.
 
     Raises:
-        InvalidInput: as `open_source` raises it.
+        InvalidInput: As `open_source` raises it.
     """
     format = choose_format(path, options.format, NodeKind.file_formats, NETWORKS)
     with ExitStack() as resources:
@@ -86,7 +86,7 @@ class _Nodes:
         """Return (n,) the numbers of these nodes, numbering new ones.
 
         Raises:
-            InvalidInput: there are too many nodes.
+            InvalidInput: There are too many nodes.
         """
         encoded = names.dictionary_encode()
         codes = np.asarray(encoded.indices)
@@ -111,9 +111,9 @@ class Reading:
     """A big graph that was read.
 
     Attributes:
-        network: the graph.
-        line: the line on which each node first appears.
-        faults: lines that are not edges.
+        network: The graph.
+        line: The line on which each node first appears.
+        faults: Lines that are not edges.
     """
 
     network: Network
@@ -125,7 +125,7 @@ class Reading:
         """Build the graph from blocks of edges.
 
         Raises:
-            InvalidInput: there is no edge at all.
+            InvalidInput: There is no edge at all.
         """
         nodes = nodes or _Nodes()
         ends: list[Int32] = [np.empty((2, 0), np.int32)]

@@ -42,7 +42,7 @@ def read_array(path: str, stream: IO[bytes], notation: str, names: Iterator[Line
     The header is read immediately. `names` has a line for each row.
 
     Raises:
-        InvalidInput: the array has another layout or, at the end of the iteration, is truncated or has another number
+        InvalidInput: The array has another layout or, at the end of the iteration, is truncated or has another number
             of rows than names.
     """
     layout = _ROWS[notation]

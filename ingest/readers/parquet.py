@@ -27,7 +27,7 @@ class ParquetRecords:
     converted to hexadecimal, as are those of the column `fingerprint`. Vectors are lists.
 
     Raises:
-        InvalidInput: the file is not Parquet, the structures have another type, or as `Columns.resolve` raises it.
+        InvalidInput: The file is not Parquet, the structures have another type, or as `Columns.resolve` raises it.
     """
 
     def __init__(

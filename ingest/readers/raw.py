@@ -64,8 +64,8 @@ class _FunctionStream(io.RawIOBase):
     """Stream whose bytes come from a function.
 
     Args:
-        read: returns at most as many bytes as its argument says, and none only at the end.
-        progress: called after each read with the number of bytes read so far.
+        read: Returns at most as many bytes as its argument says, and none only at the end.
+        progress: Called after each read with the number of bytes read so far.
     """
 
     def __init__(self, read: Callable[[int], bytes], progress: Callable[[int], None] | None = None) -> None:
@@ -103,8 +103,8 @@ class _MultiMemberDecompressor:
     memory of the decompressor.
 
     Args:
-        stream: the compressed bytes.
-        new_decompressor: returns a decompressor for one member.
+        stream: The compressed bytes.
+        new_decompressor: Returns a decompressor for one member.
     """
 
     def __init__(self, stream: IO[bytes], new_decompressor: Callable[[], _Decompressor]) -> None:
@@ -115,7 +115,7 @@ class _MultiMemberDecompressor:
         """Return at most `size` decompressed bytes, and none only at the end.
 
         Raises:
-            EOFError: the stream is truncated.
+            EOFError: The stream is truncated.
         """
         data = b""
         while not data:
@@ -146,9 +146,9 @@ def require_proportion(name: str, unpacked: int, packed: int) -> None:
     A decompression bomb could otherwise fill the memory.
 
     Args:
-        name: name of the file, for the message.
-        unpacked: decompressed size in bytes, or as much of it as has been read.
-        packed: compressed size in bytes.
+        name: Name of the file, for the message.
+        unpacked: Decompressed size in bytes, or as much of it as has been read.
+        packed: Compressed size in bytes.
     """
     if unpacked > max(_ALWAYS_ALLOWED, _MAX_RATIO * packed):
         raise InvalidInput(
@@ -165,13 +165,13 @@ def open_decompressed(name: str, raw: Raw, expected: str, *, whole: bool = False
     The first bytes decide whether it is gzip, bzip2, xz or Zstandard. A byte order mark is skipped.
 
     Args:
-        name: name of the file, for errors.
-        raw: the stored bytes of the file.
-        expected: phrase that names the content, such as "at least one record", for errors.
-        whole: whether the caller will hold all content in memory. Reading then raises as `require_proportion` does.
+        name: Name of the file, for errors.
+        raw: The stored bytes of the file.
+        expected: Phrase that names the content, such as "at least one record", for errors.
+        whole: Whether the caller will hold all content in memory. Reading then raises as `require_proportion` does.
 
     Raises:
-        InvalidInput: the file is empty.
+        InvalidInput: The file is empty.
     """
     stream: io.BufferedReader[Any] = io.BufferedReader(raw, _BUFFER)
     if (read := _decompressed_reader(stream)) is not None:
@@ -213,11 +213,11 @@ def spool_to_disk(stream: IO[bytes], resources: ExitStack) -> IO[bytes]:
     """Copy a stream to a temporary file and return that file, at its start.
 
     Args:
-        stream: the stream to copy, to its end.
-        resources: closes, and thereby deletes, the temporary file.
+        stream: The stream to copy, to its end.
+        resources: Closes, and thereby deletes, the temporary file.
 
     Raises:
-        StoreError: the file cannot be written, for example because the disk is full.
+        StoreError: The file cannot be written, for example because the disk is full.
     """
     with _translate_write_errors():
         copy = resources.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115 - `resources` closes it

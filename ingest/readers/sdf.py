@@ -14,7 +14,7 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
     The name is the title line, or the data item `name_item`, matched exactly or else regardless of case.
 
     Raises:
-        InvalidInput: no record had that item (raised at the end), or as `read_lines` raises it for blank lines.
+        InvalidInput: No record had that item (raised at the end), or as `read_lines` raises it for blank lines.
     """
     missing: dict[str, str] | None = None
     has_name = False

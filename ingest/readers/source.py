@@ -29,11 +29,11 @@ class ReadOptions:
         structure_column: None selects the column named after the structure's writing, such as "smiles".
         name_column: None selects "id", or the name that other programs use, if there is one. In SD files it selects the
             title line.
-        fingerprint_column: column of tables of molecules that holds a fingerprint of each.
-        source_column: column of a big graph's table, "source" by default.
-        target_column: column of a big graph's table, "target" by default.
-        label_column: column of the label table, "label" by default.
-        delimiter: delimiter of text tables, by name. None lets the format or the header decide.
+        fingerprint_column: Column of tables of molecules that holds a fingerprint of each.
+        source_column: Column of a big graph's table, "source" by default.
+        target_column: Column of a big graph's table, "target" by default.
+        label_column: Column of the label table, "label" by default.
+        delimiter: Delimiter of text tables, by name. None lets the format or the header decide.
     """
 
     format: str | None = None
@@ -50,12 +50,12 @@ class Source:
     """One source being read. It can be iterated once, yields batches of `RECORD_SCHEMA`, and closes itself at the end.
 
     Attributes:
-        name: the path as the caller passed it.
-        writing: how the batches' `text` is written.
-        bytes_total: size of the file, None for standard input and pipes.
+        name: The path as the caller passed it.
+        writing: How the batches' `text` is written.
+        bytes_total: Size of the file, None for standard input and pipes.
 
     Raises:
-        InvalidInput: iteration reaches damaged content.
+        InvalidInput: Iteration reaches damaged content.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ def open_raw(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[R
     `resources` will close the file.
 
     Raises:
-        InvalidInput: the file cannot be opened.
+        InvalidInput: The file cannot be opened.
     """
     if path == STDIN:
         return Raw(stdin or sys.stdin.buffer), None

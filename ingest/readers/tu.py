@@ -32,7 +32,7 @@ def read_tu(path: str) -> Iterator[Record]:
     directions, which count once.
 
     Raises:
-        InvalidInput: files are missing, damaged or inconsistent, or as `require_proportion` raises it.
+        InvalidInput: Files are missing, damaged or inconsistent, or as `require_proportion` raises it.
     """
     collections = [_Collection(path, file.parent, file.name.removesuffix(_EDGES)) for file in _edge_files(path)]
     if not collections:
@@ -54,7 +54,7 @@ def _archive_files(path: str) -> list[zipfile.Path]:
     """Return the files of an archive and of its top-level folders.
 
     Raises:
-        InvalidInput: as `require_proportion` raises it.
+        InvalidInput: As `require_proportion` raises it.
     """
     archive = zipfile.ZipFile(path)
     require_proportion(path, sum(entry.file_size for entry in archive.infolist()), Path(path).stat().st_size)

@@ -21,7 +21,7 @@ def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options
     The header of an FPS file states them. Otherwise the first record shows the number of bits. An unstated type is "".
 
     Raises:
-        InvalidInput: the files differ, a file does not show its number of bits, or as `open_source` raises it.
+        InvalidInput: The files differ, a file does not show its number of bits, or as `open_source` raises it.
     """
     headers = {file: _header_or_width(file, notations, options) for file in files}
     types = {header.type for header in headers.values() if header.type}
@@ -42,7 +42,7 @@ def dimension(files: Sequence[str], notations: Mapping[str, str], options: ReadO
     """Return the number of components of the vectors of all these files, as the first record of each shows.
 
     Raises:
-        InvalidInput: as `fingerprint_type` raises it.
+        InvalidInput: As `fingerprint_type` raises it.
     """
     lengths = {file: _numbers(_first(file, notations, options)) for file in files}
     (length, *others) = sorted(set(lengths.values()))

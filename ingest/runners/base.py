@@ -24,13 +24,13 @@ class Runner(ABC):
         """Run the tasks with these numbers, and return their results in the same order.
 
         Args:
-            stage: name of the stage, for errors and displays.
-            task: the function to run.
-            numbers: the numbers to call it with.
-            advance: called with the number of tasks that have ended since the last call.
+            stage: Name of the stage, for errors and displays.
+            task: The function to run.
+            numbers: The numbers to call it with.
+            advance: Called with the number of tasks that have ended since the last call.
 
         Raises:
-            InvalidInput: the first that a task raises.
-            StoreError: a task raised it, the process of a task was lost repeatedly, or a task failed otherwise. A
+            InvalidInput: The first that a task raises.
+            StoreError: A task raised it, the process of a task was lost repeatedly, or a task failed otherwise. A
                 runner may instead let that task's exception pass.
         """

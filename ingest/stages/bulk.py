@@ -21,7 +21,7 @@ def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage
     Every task opens the generation of the store at `location`.
 
     Raises:
-        InvalidInput, StoreError: as `Runner.run` raises them.
+        InvalidInput, StoreError: As `Runner.run` raises them.
     """
     location_key = absolute_location(location), generation.collection, generation.id
 

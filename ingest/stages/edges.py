@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.cap import KeptPartners
 from graphkin.ingest.forest import SpanningForest
 from graphkin.ingest.stages.job import Job
-from graphkin.ingest.tally import steps_from
+from graphkin.ingest.tally import similarity_bin_edges
+from graphkin.ingest.top_k import KeptPartners
 from graphkin.store import csr
 from graphkin.store.lake.parts import FOREST_ROWS, edge_table, write_array, write_table
 from graphkin.store.records import Edges, Graph
@@ -58,7 +58,7 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
         "edges": len(edges),
         "dropped": int(dropped.sum(dtype=np.int64)),
         "degrees": np.bincount(np.diff(graph.indptr)).tolist(),
-        "similar": np.histogram(edges.similarity, bins=steps_from(job.recipe.threshold))[0].tolist(),
+        "similar": np.histogram(edges.similarity, bins=similarity_bin_edges(job.recipe.threshold))[0].tolist(),
     }
 
 

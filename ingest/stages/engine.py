@@ -26,7 +26,7 @@ class Engine:
         """Run the unfinished tasks of a stage, and return the results of all of its tasks by number.
 
         Raises:
-            InvalidInput, StoreError: as `Runner.run` raises them.
+            InvalidInput, StoreError: As `Runner.run` raises them.
         """
         with self._clock.stage(stage, tasks, "tasks") as advance:
             finished_tasks = self._job.finished_tasks(stage)

@@ -14,14 +14,14 @@ def draw(runner: Runner, lake: str, plan: EpochsPlan, missing: list[int], advanc
     """Sample the missing parts, one task per part, for `write_epochs`. The bytes equal those that one machine writes.
 
     Args:
-        runner: runs the tasks.
-        lake: URL of the export, which every task must be able to reach, as well as the folder of the plan.
-        plan: the epochs to sample and the folder to write to.
-        missing: numbers of the parts to write.
-        advance: advances the progress bar.
+        runner: Runs the tasks.
+        lake: URL of the export, which every task must be able to reach, as well as the order's destination.
+        order: The requested epochs.
+        missing: Numbers of the parts to write.
+        advance: Advances the progress bar.
 
     Raises:
-        InvalidInput, StoreError: as `Runner.run` raises them.
+        InvalidInput, StoreError: As `Runner.run` raises them.
     """
     return runner.run("epochs", partial(_sample_part, lake, plan), missing, advance)
 

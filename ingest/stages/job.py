@@ -28,13 +28,13 @@ class Sizes:
     """Sizes that divide the work. None of them affects the edges. They bound the memory of a task.
 
     Attributes:
-        records: minimum number of records in a parsed part. A part has less than twice as many.
-        group: number of records among which one task looks for equal items.
-        rows: items in a part of the export, a multiple of 4,096.
-        owners: items in a shard of the graph.
-        block: fingerprints in a block of the join.
-        columns: blocks that a task compares with one block.
-        room: pairs that a task's top-k selection may accumulate in addition to those it keeps.
+        records: Minimum number of records in a parsed part. A part has less than twice as many.
+        group: Number of records among which one task looks for equal items.
+        rows: Items in a part of the export, a multiple of 4,096.
+        owners: Items in a shard of the graph.
+        block: Fingerprints in a block of the join.
+        columns: Blocks that a task compares with one block.
+        room: Pairs that a task's top-k selection may accumulate in addition to those it keeps.
     """
 
     records: int = 16_384
@@ -61,14 +61,14 @@ class Job:
     """Settings of one ingest, sent with every task.
 
     Attributes:
-        url: where the export is written.
-        key: hash of everything that decides the output of the tasks. Files of other jobs have another key.
-        folder: the folder that relative file names refer to.
-        files: each file, with the file that holds the names of its rows, if it has one.
-        recipe: the recipe.
-        options: options of the run.
-        sizes: how the work is divided.
-        again: whether a process that tried this task before was lost with it.
+        url: Where the export is written.
+        key: Hash of everything that decides the output of the tasks. Files of other jobs have another key.
+        folder: The folder that relative file names refer to.
+        files: Each file, with the file that holds the names of its rows, if it has one.
+        recipe: The recipe.
+        options: Options of the run.
+        sizes: How the work is divided.
+        again: Whether a process that tried this task before was lost with it.
     """
 
     url: str
@@ -149,7 +149,7 @@ class Job:
         """Return the result of a finished task.
 
         Raises:
-            FileNotFoundError: the task has not finished.
+            FileNotFoundError: The task has not finished.
         """
         result_of_task: dict[str, Any] = json.loads(self.place.read(self.name(stage, task, ".json")))
         return result_of_task

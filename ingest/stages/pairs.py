@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.stages.job import Job
+from graphkin.ingest.top_k import TopKSelection
 from graphkin.similarity.join import Pairs, SelfJoin, TwoSetJoin
 from graphkin.similarity.planes import BitPlanes
 from graphkin.store.records import Int32, UInt64
@@ -60,7 +60,7 @@ def _scatter_kept(
         "owner": owner,
         "partner": ids[partners.partner],
         "similarity": partners.similarity,
-        "mixed": partners.mixed,
+        "mixed": partners.pair_hash,
     }
     job.scatter("kept-pairs", task, pa.table(rows), owner // job.sizes.owners, shards)
     with_pairs = np.flatnonzero(degrees)

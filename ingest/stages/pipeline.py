@@ -23,7 +23,7 @@ from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages import blocks, edges, items, pairs, records
 from graphkin.ingest.stages.engine import Engine
 from graphkin.ingest.stages.job import Job, Sizes, key_of
-from graphkin.ingest.tally import histograms, steps_from
+from graphkin.ingest.tally import histograms, similarity_bin_edges
 from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.protocol.manifest import Input, Manifest
 from graphkin.runtime.files import absolute_location
@@ -56,9 +56,9 @@ def ingest(
     with its unfinished tasks when it is started again.
 
     Raises:
-        InvalidInput: as for `ingest.pipeline.ingest`, or the items depend on more than their own record.
+        InvalidInput: As for `ingest.pipeline.ingest`, or the items depend on more than their own record.
         Conflict: `url` holds another export or other files.
-        StoreError: another writer is active in the local folder, or has published there in the meantime.
+        StoreError: Another writer is active in the local folder, or has published there in the meantime.
     """
     options = options or IngestOptions()
     kind = kind_of_recipe(recipe)
@@ -123,7 +123,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
         dropped=sum(each["dropped"] for each in shard_results) // 2,
         histograms=histograms(
             _sum_histograms(each["degrees"] for each in shard_results),
-            steps_from(recipe.threshold),
+            similarity_bin_edges(recipe.threshold),
             _sum_histograms(each["similar"] for each in shard_results),
         ),
         clock=clock,
@@ -180,7 +180,7 @@ def _prepare(job: Job) -> None:
     """Remove files that other jobs left in a local folder. The caller holds the folder's lock.
 
     Raises:
-        Conflict: the destination holds another export or other files.
+        Conflict: The destination holds another export or other files.
     """
     leftovers = require_new(job.place)
     if job.place.is_local:

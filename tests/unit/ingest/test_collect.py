@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from graphkin.ingest import collect
-from graphkin.ingest.cap import TopKSelection
-from graphkin.ingest.collect import Collector, collector
+from graphkin.ingest.collect import Collector, open_collector
+from graphkin.ingest.top_k import TopKSelection
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.join import Pairs, SelfJoin
 from graphkin.store.records import Edges
@@ -29,7 +29,7 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def save_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save after each addition."""
-    monkeypatch.setattr(collect, "_PERIOD", -1.0)
+    monkeypatch.setattr(collect, "_SAVE_PERIOD", -1.0)
 
 
 @dataclass
@@ -73,20 +73,20 @@ def finish(collected: Collector) -> Kept:
 @pytest.mark.parametrize("top_k", [0, 3])
 @pytest.mark.parametrize("cut", range(PLAN.task_count + 1))
 def test_interrupted_collection_resumes_where_it_stopped(workspace: Workspace, top_k: int, cut: int) -> None:
-    first = collector(TIE, top_k, workspace, WORDS)
-    assert first.begin == 0
+    first = open_collector(TIE, top_k, workspace, WORDS)
+    assert first.first_task == 0
     for pairs in blocks()[:cut]:
         first.add(pairs)
-    second = collector(TIE, top_k, workspace, WORDS)
-    assert second.begin == cut
-    for pairs in PLAN.pairs(second.begin):
+    second = open_collector(TIE, top_k, workspace, WORDS)
+    assert second.first_task == cut
+    for pairs in PLAN.pairs(second.first_task):
         second.add(pairs)
     assert finish(second) == expected(top_k)
 
 
 @pytest.mark.parametrize("top_k", [0, 3])
 def test_short_collection_saves_nothing(workspace: Workspace, top_k: int) -> None:
-    collected = collector(TIE, top_k, workspace, WORDS)
+    collected = open_collector(TIE, top_k, workspace, WORDS)
     for pairs in blocks():
         collected.add(pairs)
     assert list(workspace.folder.iterdir()) == []
@@ -94,8 +94,8 @@ def test_short_collection_saves_nothing(workspace: Workspace, top_k: int) -> Non
 
 
 def test_blocks_are_bounded(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collect, "_EDGES", 1000)
-    capped = collector(TIE, 3, workspace, WORDS)
+    monkeypatch.setattr(collect, "_EDGES_PER_BLOCK", 1000)
+    capped = open_collector(TIE, 3, workspace, WORDS)
     for pairs in blocks():
         capped.add(pairs)
     parts, _ = capped.finish()
@@ -107,18 +107,18 @@ def test_blocks_are_bounded(workspace: Workspace, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.usefixtures("save_often")
 @pytest.mark.parametrize("top_k", [0, 3])
 def test_other_input_and_damaged_files_start_over(workspace: Workspace, top_k: int) -> None:
-    collected = collector(TIE, top_k, workspace, WORDS)
+    collected = open_collector(TIE, top_k, workspace, WORDS)
     for pairs in blocks():
         collected.add(pairs)
-    assert collector(TIE, top_k, workspace, WORDS[1:]).begin == 0
-    assert collector(TIE, top_k + 1, workspace, WORDS).begin == 0
-    assert collector(TIE[::-1].copy(), top_k, workspace, WORDS).begin == 0
-    assert collector(TIE, top_k, workspace, WORDS).begin == len(blocks())
+    assert open_collector(TIE, top_k, workspace, WORDS[1:]).first_task == 0
+    assert open_collector(TIE, top_k + 1, workspace, WORDS).first_task == 0
+    assert open_collector(TIE[::-1].copy(), top_k, workspace, WORDS).first_task == 0
+    assert open_collector(TIE, top_k, workspace, WORDS).first_task == len(blocks())
     for piece in workspace.folder.iterdir():
         content = piece.read_bytes()
         for length in (0, 1, len(content) // 2, len(content) - 10):
             piece.write_bytes(content[:length])
-            assert collector(TIE, top_k, workspace, WORDS).begin < len(blocks())
+            assert open_collector(TIE, top_k, workspace, WORDS).first_task < len(blocks())
         piece.write_bytes(content)
 
 
@@ -127,7 +127,7 @@ def test_pairs_beyond_the_size_of_a_file_are_kept(workspace: Workspace, tasks: i
     """A collection with exactly 2^22 edges once showed the error."""
     each = 4_500_000 // tasks
     left = np.arange(tasks * each, dtype=np.int32)
-    collected = collector(TIE, 0, workspace, WORDS)
+    collected = open_collector(TIE, 0, workspace, WORDS)
     for part in np.split(left, tasks):
         collected.add(Pairs(part, part + 1, np.ones(each)))
     edges = finish(collected).edges

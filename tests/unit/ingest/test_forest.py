@@ -87,7 +87,7 @@ def test_forest_of_blocks_equals_forest_of_the_whole_graph(monkeypatch: pytest.M
     ends = np.unique(np.sort(random.integers(0, 5000, (8000, 2)).astype(np.int32), axis=1), axis=0)
     ends = ends[ends[:, 0] < ends[:, 1]]
     edges = Edges(ends[:, 0].copy(), ends[:, 1].copy(), random.choice(LEVELS, len(ends)))
-    monkeypatch.setattr(forests, "_EDGES_AT_ONCE", 100)
+    monkeypatch.setattr(forests, "_MAX_PENDING_EDGES", 100)
     forest = maximum_spanning_forest(edges, 5000)
     whole = maximum_spanning_forest(edges, 5000, len(edges))
     for name in ("source", "target", "similarity"):

@@ -14,7 +14,7 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 from graphkin.ingest import items as items_module
-from graphkin.ingest.items import ItemTable, Notation, OlderItems, Properties
+from graphkin.ingest.items import ItemTable, Notation, OldItems, Properties
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import ColumnValues, Counts, Provenance
@@ -38,7 +38,7 @@ def _finish(
     parser: ChunkParser, *chunks: Chunk, recipe: MoleculeRecipe = RECIPE
 ) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
     """Return the table, the descriptors and the rows with parsed properties."""
-    table = ItemTable(OlderItems.none(KIND.computed_columns))
+    table = ItemTable(OldItems.none(KIND.computed_columns))
     for chunk in chunks:
         table.add(parser.parse(chunk))
     descriptors, batches = table.finish(partial(KIND.descriptors, recipe=recipe))
@@ -312,7 +312,7 @@ def test_any_text_round_trips(parser: ChunkParser, chunk: Callable[..., Chunk]) 
 
 
 def test_properties_are_columns_sorted_by_name(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
-    table = ItemTable(OlderItems.none(KIND.computed_columns))
+    table = ItemTable(OldItems.none(KIND.computed_columns))
     table.add(parser.parse(chunk(["C"], properties=[{"zeta": "é", "alpha": "1.50", "beta": "2.5"}])))
     _, batches = table.finish(len)
     (row,) = pa.Table.from_batches(batches).drop_columns(ITEM_SCHEMA.names).to_pylist()

@@ -49,8 +49,8 @@ def vectors() -> np.ndarray:
 
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 1.0])
 def test_join_finds_all_pairs(vectors: np.ndarray, threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descriptors, "_ROWS", 64)  # many tasks, the last of them not full
-    monkeypatch.setattr(descriptors, "_COLUMNS", 100)
+    monkeypatch.setattr(descriptors, "_ROWS_PER_TASK", 64)  # many tasks, the last of them not full
+    monkeypatch.setattr(descriptors, "_COLUMNS_PER_TASK", 100)
     few = vectors[:257]
     pairs, told = found(few, threshold)
     cosines = np.triu(decided(few), 1)
@@ -68,8 +68,8 @@ def test_pairs_equal_scikit_learn(vectors: np.ndarray) -> None:
 
 
 def test_tasks_are_run_one_by_one(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descriptors, "_ROWS", 200)
-    monkeypatch.setattr(descriptors, "_COLUMNS", 200)
+    monkeypatch.setattr(descriptors, "_ROWS_PER_TASK", 200)
+    monkeypatch.setattr(descriptors, "_COLUMNS_PER_TASK", 200)
     recipe = resolve_vectors(dimension=48, threshold=0.5)
     made = VectorDescriptors(recipe, vectors, np.arange(len(vectors), dtype=np.uint64))
     blocks = [*made.pairs(0, 1, lambda _: None)]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphkin.ingest.cap import TopKSelection
 from graphkin.ingest.forest import SpanningForest
-from graphkin.ingest.older import OlderLists
+from graphkin.ingest.neighbor_lists import NeighborLists
+from graphkin.ingest.top_k import TopKSelection
 from graphkin.similarity.join import Pairs
 from graphkin.store import csr
 from graphkin.store.records import Change, Edges
@@ -85,8 +85,8 @@ def _assert_equal(
         return np.array([weighted[pair] for pair in ends], np.float64)
 
     graph = csr.build(stored, older)
-    lists = OlderLists(graph, dropped, tie, top_k, similarities, threads=1)
-    cap = TopKSelection(tie, top_k, room=room, least=lists.least)
+    lists = NeighborLists(graph, dropped, tie, top_k, similarities, threads=1)
+    cap = TopKSelection(tie, top_k, room=room, lower_bounds=lists.lower_bounds)
     new = [(ends, s) for ends, s in weighted.items() if ends[1] >= older]
     for start in range(0, len(new), block):
         cap.add(_pairs(dict(new[start : start + block])))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from graphkin.ingest import cap as cap_module
-from graphkin.ingest.cap import KeptPartners, TopKSelection
+from graphkin.ingest import top_k as top_k_module
+from graphkin.ingest.top_k import KeptPartners, TopKSelection
 from graphkin.similarity.join import Pairs, similar_pairs
 
 ITEMS = 8
@@ -41,7 +41,7 @@ def _cap(weighted: Weighted, tie: list[int], top_k: int) -> tuple[Weighted, list
     return dict(zip(ends, kept.similarity.tolist(), strict=True)), dropped.tolist()
 
 
-def _mixed(a: int, b: int) -> int:
+def _pair_hash(a: int, b: int) -> int:
     """Return the SplitMix64 finalizer (Steele, Lea, Flood 2014) of the sum."""
     mixed = (a + b) & MASK
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & MASK
@@ -53,14 +53,14 @@ def _reference(weighted: Weighted, tie: list[int], top_k: int) -> Weighted:
     kept: Weighted = {}
     for item in range(ITEMS):
         item_pairs = [pair for pair in weighted if item in pair]
-        item_pairs.sort(key=lambda pair: (-weighted[pair], _mixed(tie[pair[0]], tie[pair[1]])))
+        item_pairs.sort(key=lambda pair: (-weighted[pair], _pair_hash(tie[pair[0]], tie[pair[1]])))
         kept |= {pair: weighted[pair] for pair in item_pairs[:top_k]}
     return kept
 
 
 @pytest.mark.parametrize("short", [1 << 32, 0])
 def test_selection_with_64_bit_positions_equals_the_reference(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cap_module, "_SHORT", short)
+    monkeypatch.setattr(top_k_module, "_MAX_UINT32_INDEX", short)
     draw = Random(1)
     pairs = {ends: draw.choice(LEVELS) for ends in combinations(range(ITEMS), 2)}
     tie = [draw.getrandbits(64) for _ in range(ITEMS)]
@@ -183,7 +183,7 @@ def test_best_of_partial_selections_equal_the_whole_selection(
         partners, degrees = capped.kept_partners()
         kept.append(partners)
         total_degrees += degrees
-    columns = ("owner", "partner", "similarity", "mixed")
+    columns = ("owner", "partner", "similarity", "pair_hash")
     best = KeptPartners(*(np.concatenate([getattr(part, name) for part in kept]) for name in columns)).best(top_k)
     selection = {
         (min(a, b), max(a, b)): similarity

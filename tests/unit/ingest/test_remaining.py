@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphkin.ingest.cap import TopKSelection
-from graphkin.ingest.rest import RemainingEdges
+from graphkin.ingest.remaining import RemainingGraph
+from graphkin.ingest.top_k import TopKSelection
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.store import csr
@@ -80,8 +80,8 @@ def test_remaining_edges_equal_a_selection_from_the_remaining_pairs(
     rest = all_items.take(remaining_ids)
     expected, expected_dropped = rest.capped(top_k)
     edges, dropped = all_items.capped(top_k)
-    lists = RemainingEdges(csr.build(edges, ITEMS), dropped, remaining_ids, top_k)
-    added, left_dropped = lists.complete(all_items.take(lists.order), rest, 1, lambda _: None)
+    lists = RemainingGraph(csr.build(edges, ITEMS), dropped, remaining_ids, top_k)
+    added, left_dropped = lists.find_replacements(all_items.take(lists.order), rest, 1, lambda _: None)
     stored = [*csr.edge_blocks(lists.graph, np.float32(0))]
     assert edge_rows(Edges.concatenate([*stored, added])) == edge_rows(expected)
     assert left_dropped.tolist() == expected_dropped.tolist()
@@ -90,5 +90,5 @@ def test_remaining_edges_equal_a_selection_from_the_remaining_pairs(
 def test_items_without_dropped_pairs_are_not_compared() -> None:
     all_items = KnownSimilarities(np.triu(np.full((4, 4), 0.5), 1), np.arange(4, dtype=np.uint64))
     edges, dropped = all_items.capped(3)
-    lists = RemainingEdges(csr.build(edges, 4), dropped, np.array([0, 2, 3], np.int32), 3)
+    lists = RemainingGraph(csr.build(edges, 4), dropped, np.array([0, 2, 3], np.int32), 3)
     assert lists.order.tolist() == []
