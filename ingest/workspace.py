@@ -49,11 +49,11 @@ class Workspace:
 
     def temporary_file(self, name: str) -> Path:
         """Return the path of a temporary file. `prepare` removes those of earlier runs."""
-        return self.folder / f"{name}{PARTIAL}"
+        return self.folder / f"{name}{PARTIAL_SUFFIX}"
 
     def temporary_files(self, pattern: str) -> list[Path]:
         """Return the temporary files whose names match a glob pattern."""
-        return list(self.folder.glob(pattern + PARTIAL))
+        return list(self.folder.glob(pattern + PARTIAL_SUFFIX))
 
     @contextmanager
     def write_atomically(self, piece: Path) -> Iterator[Path]:

@@ -80,7 +80,7 @@ def load_or_compute_index(
         cached = cache.open(key, read)
         if cached is None:
             index = compute()
-            cached = cache.keep(key, index._asdict(), read)
+            cached = cache.get_or_add(key, index._asdict(), read)
         return cached
     except OSError as error:
         _log.warning("the search index of generation %s cannot be kept: %s", generation.id[:12], error)
