@@ -60,23 +60,29 @@ const MAX_PAGES = 50; // Limits how many pages opening an address may load.
 const MAX_EXPANDED = 1000;
 
 const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "map", "tree", "collection"] as const;
+/** A part of the page: `find` is the start page, and `collection` describes the collection. */
 export type Part = (typeof PARTS)[number];
 
 const VIEWS = ["table", "tiles", "graph", "positives", "compare"] as const;
+/** A view of a list of items. */
 export type View = (typeof VIEWS)[number];
 
 /** A substructure: a SMARTS pattern that was typed, or the SMILES of a drawn molecule. */
 export type Substructure = { smarts: string } | { smiles: string };
 
+/** What depictions highlight in comparison with the query. */
 export const MARKS = ["differences", "shared", "nothing"] as const;
 export type Mark = (typeof MARKS)[number];
 
+/** Clustering methods: Taylor-Butina, Bemis-Murcko scaffolds, single linkage. */
 export const METHODS = ["butina", "scaffold", "single"] as const;
 export type Method = (typeof METHODS)[number];
 
 const STEEPNESSES = ["difference", "sali"] as const;
+/** How activity cliffs are ranked: by the difference, or by the structure-activity landscape index (SALI). */
 export type Steepness = (typeof STEEPNESSES)[number];
 
+/** Sampling policies of positives. */
 export const POLICIES = ["random_walk", "first_order", "second_order"] as const;
 export type Policy = (typeof POLICIES)[number];
 
@@ -90,6 +96,7 @@ export const CHOICES: Record<string, readonly string[]> = {
   policy: POLICIES,
 };
 
+/** Address of the start page. */
 export const DEFAULT_ADDRESS: Address = {
   collection: null,
   part: "find",
@@ -167,6 +174,7 @@ export function reuseLists(next: Address, before: Address): Address {
   };
 }
 
+/** Parse a URL's search and fragment. Missing and invalid parameters take their default values. */
 export function parse(text: string): Address {
   const [search, hash] = text.split("#", 2);
   const parameters = new URLSearchParams(search);

@@ -30,6 +30,7 @@ export class AsyncValue<Value> {
     $effect(() => () => this.controller.abort());
   }
 
+  /** Start a request. It aborts the previous one. */
   async start(load: Load<Value>, retention: Retention = "discard-on-failure"): Promise<void> {
     this.controller.abort();
     const controller = new AbortController();
@@ -53,10 +54,12 @@ export class AsyncValue<Value> {
     }
   }
 
+  /** Start the last request again. */
   retry(): void {
     if (this.load !== null) void this.start(this.load, this.retention);
   }
 
+  /** Abort the request at the user's wish. */
   cancel(): void {
     this.controller.abort();
     this.isPending = false;

@@ -75,4 +75,5 @@ function savedScrollTop(state: unknown): number | null {
   return (state as { scrollTop: number } | null)?.scrollTop || null;
 }
 
+/** The only object that changes the address of the page. */
 export const navigation = new Navigation();

@@ -111,6 +111,7 @@ async function failureFrom(response: Response): Promise<Failure> {
   return Number.isNaN(seconds) ? new Failure(...details) : new ServerBusy(seconds, ...details);
 }
 
+/** Return all collections of the server, each with its current generation. */
 export async function listCollections(signal?: AbortSignal): Promise<CollectionSummary[]> {
   return (await fetchJson<Collections>("/v1/collections", { signal })).collections;
 }
@@ -148,22 +149,27 @@ export class Client {
     readonly generation: string | null,
   ) {}
 
+  /** Return the manifest and the histograms of the generation. */
   detail(signal?: AbortSignal): Promise<CollectionDetail> {
     return this.get("", {}, signal);
   }
 
+  /** Return an item. */
   item(id: number, signal?: AbortSignal): Promise<Item> {
     return this.get<ItemReply>(`/items/${id}`, {}, signal);
   }
 
+  /** Return the items with a name or an InChIKey, or the first items. */
   async items(parameters: { name?: string; inchikey?: string; limit?: number }, signal?: AbortSignal): Promise<Item[]> {
     return (await this.get<ItemsPage>("/items", parameters, signal)).items;
   }
 
+  /** Standardize a structure and look up its item. The id is null if the collection does not contain it. */
   structure(structure: { smiles: string } | { inchi: string }, signal?: AbortSignal): Promise<StructureReply> {
     return this.get("/structure", structure, signal);
   }
 
+  /** Return one page of the stored neighbors of an item, the most similar first. */
   neighbors(
     id: number,
     parameters: { min_similarity: number | null; limit: number; cursor: string | null },
@@ -199,6 +205,7 @@ export class Client {
     });
   }
 
+  /** Search the whole collection for items similar to a structure. */
   search(body: components["schemas"]["SearchBody"], signal?: AbortSignal): Promise<SearchReply> {
     return fetchJson(this.url("/search", {}), postOptions(body, signal));
   }

@@ -20,6 +20,7 @@ class ApiKey {
   }
 }
 
+/** The API key of this browser tab. */
 export const key = new ApiKey();
 
 /** Return the headers of a request with the API key added. */

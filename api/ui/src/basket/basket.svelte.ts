@@ -68,4 +68,5 @@ function loadIds(key: string, generation: string | null): number[] {
   }
 }
 
+/** The basket of the open generation. */
 export const basket = new Basket();

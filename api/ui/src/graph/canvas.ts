@@ -7,10 +7,10 @@ import { removeBackground } from "./svg";
 import { DOT_RADIUS, type Drawing, FADED_OPACITY, HEIGHT, QUERY_SCALE, FRAME_WIDTH, Underlay, WIDTH } from "./underlay";
 
 const MIN_LEGIBLE_WIDTH = 48; // screen pixels; wider nodes show their depictions
-const MAX_DEPICTIONS = 60; // If more nodes are in view, all are drawn as dots.
+const MAX_DEPICTIONS = 60; // if more nodes are in view, all are drawn as dots
 const LABEL_SIZE = 11; // screen pixels
 const DEPICTION_PAUSE = 80; // milliseconds without a move before depictions are loaded
-const POINTER_REACH = 5; // screen pixels between the pointer and a hovered edge
+const POINTER_REACH = 5; // largest distance of the pointer from a hovered edge, in screen pixels
 const MARGIN = 30;
 const MAX_FIT_ZOOM = 1.6; // largest zoom of `fit`, so that few nodes are not enlarged too much
 const PNG_SCALE = 2; // pixels of a PNG file for each screen pixel

@@ -25,6 +25,7 @@ export interface Coloring {
   missingCount: number;
 }
 
+/** Color nodes by their component. The largest components get colors of their own. */
 export function colorByComponent({ component, sizes }: Pick<Cut, "component" | "sizes">): Coloring {
   return {
     nodes: Array.from(component, (rank) => CLUSTER_COLORS[rank] ?? OTHER_COLOR),

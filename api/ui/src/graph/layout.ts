@@ -1,14 +1,15 @@
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type SimulationNodeDatum } from "d3-force";
 import { type Edges, MAX_EDGES } from "./neighborhood";
 
+/** A position in the unit of the layout, in which the query is at the origin. */
 export interface Point {
   x: number;
   y: number;
 }
 
 const STEPS = 200;
-const INCREMENTAL_STEPS = 80; // Steps if some nodes are placed already.
-const COLLISION_START = 0.7; // Fraction of the steps after which nodes stop passing through each other.
+const INCREMENTAL_STEPS = 80; // steps if some nodes are placed already
+const COLLISION_START = 0.7; // fraction of the steps after which nodes no longer pass through each other
 // Only the most similar edges of a node pull it: all of them would pull everything into one heap.
 const MAX_LINKS_PER_NODE = 5;
 const TIME_SLICE = 12; // milliseconds of work before the page may respond to events

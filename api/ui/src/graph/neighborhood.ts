@@ -3,6 +3,7 @@ import type { Item, SimilarItem } from "../api/replies";
 import type { Interpretation } from "../find/interpretation";
 import type { ComparedItem } from "../results/item";
 
+/** Largest number of nodes in the graph. */
 export const MAX_NODES = 1000;
 /** Largest number of edges that are drawn: the most similar ones. */
 export const MAX_EDGES = 5000;
@@ -15,6 +16,7 @@ export interface Neighborhood {
   edges: Edges;
 }
 
+/** A node of the graph. */
 export interface Node {
   /** Null for a query that is not stored. */
   item: Item | null;
@@ -37,6 +39,7 @@ export interface Edges {
   similarity: Float64Array;
 }
 
+/** Request for the neighborhood of a query. */
 export interface NeighborhoodRequest {
   client: Client;
   subject: Interpretation;

@@ -5,6 +5,7 @@ import { type Edges, MAX_EDGES } from "./neighborhood";
 
 /** Width of a node, in the unit of layout points. */
 export const WIDTH = 72;
+/** Height of a node, in the unit of layout points. */
 export const HEIGHT = 54;
 /** Factor by which the query is larger than other nodes. */
 export const QUERY_SCALE = 1.4;
@@ -12,12 +13,13 @@ export const QUERY_SCALE = 1.4;
 export const FRAME_WIDTH = 3;
 /** Radius of a node that is drawn as a dot. */
 export const DOT_RADIUS = 18;
-const MIN_DOT_RADIUS = 5; // device-independent pixels on the screen
+const MIN_DOT_RADIUS = 5; // screen pixels, at any zoom
+/** Opacity of nodes without an edge at the current threshold. */
 export const FADED_OPACITY = 0.2;
 const SIMILARITY_STEP = 0.05; // step of similarity: edges within one step are equally wide
 const MAX_EDGE_OPACITY = 0.45; // opacity of edges if they are few
 const MIN_EDGE_OPACITY = 0.12;
-const MANY_EDGES = 500; // Beyond this number of edges, each is lighter.
+const MANY_EDGES = 500; // number of edges beyond which each is lighter
 const MIN_EDGE_WIDTH = 0.5; // screen pixels, at any zoom
 const PATH_WIDTH = 6; // width of a highlighted path
 

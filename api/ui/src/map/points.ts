@@ -10,6 +10,7 @@ export interface Points {
   cluster: Int32Array;
 }
 
+/** A position on the map or, where noted, in screen pixels. */
 export interface Point {
   x: number;
   y: number;

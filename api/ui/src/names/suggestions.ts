@@ -1,5 +1,6 @@
 import type { Client } from "../api/client";
 
+/** Largest number of suggestions. */
 export const MAX_SUGGESTIONS = 3;
 const MIN_PREFIX_LENGTH = 3; // characters that a name must share with the text at its start
 const CANDIDATE_LIMIT = 50;

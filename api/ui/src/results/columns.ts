@@ -37,6 +37,7 @@ const DEGREE: Column = {
   value: (hit) => hit.item.degree,
 };
 
+/** Whether the values of each property are numbers or texts. */
 export type PropertyKinds = Record<string, "number" | "text">;
 
 /** Return the type of each property. The qualifier of a property with censored values follows that property. */

@@ -12,7 +12,7 @@ import type { ComparedItem } from "./item";
 export type ItemRequest = components["schemas"]["QueryFields"];
 
 const FIRST_PAGE_SIZE = 100; // The first page is short, so that it shows at once.
-const PAGE_SIZE = 1000; // largest page of the API
+const PAGE_SIZE = 1000; // as many as the API returns at once
 
 /** Hits of the pages loaded so far, in order. */
 export interface ResultPages extends PagedList<ResultPages> {
