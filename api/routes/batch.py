@@ -13,7 +13,7 @@ from graphkin.api.http.route import with_access
 from graphkin.api.http.rows import encode_rows
 from graphkin.api.http.validation import parse_body, validate
 from graphkin.api.work.classes import BatchRoute
-from graphkin.collection.batches import Answers
+from graphkin.collection.batches import BatchResult
 from graphkin.protocol.replies import SearchRow
 from graphkin.protocol.requests import CollectionPath, GenerationQuery, SearchBatchBody
 from graphkin.store.records import to_decimal_floats
@@ -54,7 +54,7 @@ def _reply(context: RequestContext, batch: SearchBatchBody) -> Response:
     return context.respond(b"".join(encode_rows(context.media_type, rows.schema, [rows], provenance)))
 
 
-def _rows(answers: Answers, media_type: str) -> pa.RecordBatch:
+def _rows(answers: BatchResult, media_type: str) -> pa.RecordBatch:
     """Return one row per structure.
 
     Similarities are float32 in Arrow. In JSON Lines they are float64 values with the shortest texts for the float32

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from graphkin.collection.batches import Answers, StructureText, Unreadable, join_items
+from graphkin.collection.batches import BatchResult, StructureText, Unreadable, join_items
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.export import read_items
 from graphkin.export.cells import csv_lines
@@ -81,7 +81,7 @@ class FileSearch:
     def _structure(self, text: pa.Scalar, fault: pa.Scalar) -> StructureText | Unreadable:
         return InvalidInput(fault.as_py()) if fault.is_valid else {self.source.notation: text.as_py()}
 
-    def _count(self, results: Answers) -> None:
+    def _count(self, results: BatchResult) -> None:
         self.searched += len(results.errors)
         self.unreadable += len(results.errors) - results.errors.count(None)
         self.stored += int((results.stored >= 0).sum())

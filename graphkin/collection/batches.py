@@ -30,13 +30,13 @@ def structure_texts(generation: Generation, batch: Sequence[str | StructureOrNam
     structures = list[StructureText | Unreadable]()
     for structure in batch:
         try:
-            structures.append(_written(generation, structure))
+            structures.append(_to_structure_text(generation, structure))
         except (InvalidInput, NotFound) as error:
             structures.append(error)
     return structures
 
 
-def _written(generation: Generation, structure: str | StructureOrName) -> StructureText:
+def _to_structure_text(generation: Generation, structure: str | StructureOrName) -> StructureText:
     if isinstance(structure, str):
         return {"structure": structure}
     if structure.name is None:
@@ -84,21 +84,21 @@ class Queries:
                 numbers.append(number)
         return Queries(search, readable, np.array(numbers, np.int32), errors)
 
-    def parts(self, min_similarity: float | None, limit: int, threads: int) -> Generator[Matches]:
+    def search_parts(self, min_similarity: float | None, limit: int, threads: int) -> Generator[Matches]:
         """Iterate over the hits of the readable structures in parts. `Matches.query` is a position in `readable`."""
         return self.search.search_all(self.readable, min_similarity, limit, threads)
 
-    def answers(self, parts: Iterable[Matches]) -> "Answers":
+    def join_hits(self, parts: Iterable[Matches]) -> "BatchResult":
         """Join the hits of all parts. `Matches.query` of the result is the position of a structure in the batch."""
         hits = Matches.concatenate(parts)
         stored = np.full(len(self.errors), -1, np.int32)
         same = self.search.find_identical_all(self.readable, hits)
         stored[self.numbers] = [-1 if id is None else id for id in same]
-        return Answers(self.errors, stored, Matches(self.numbers[hits.query], hits.ids, hits.similarity))
+        return BatchResult(self.errors, stored, Matches(self.numbers[hits.query], hits.ids, hits.similarity))
 
 
 @dataclass(frozen=True)
-class Answers:
+class BatchResult:
     """The hits of a batch of S structures.
 
     Attributes:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from cachetools import LRUCache
 
-from graphkin.collection.batches import Answers, Queries, StructureText, Unreadable, structure_texts
+from graphkin.collection.batches import BatchResult, Queries, StructureText, Unreadable, structure_texts
 from graphkin.collection.cliffs import Cliffs, rank_cliffs
 from graphkin.collection.clusters.cached import resolve_threshold
 from graphkin.collection.clusters.mcs import ClusterMcs, compared_members
@@ -210,7 +210,7 @@ class OpenCollection:
         hits = self._selector.hits(index, query, request.min_similarity, limit, filters, matches)
         return SearchResult(query, index.find_identical(query), hits)
 
-    def search_batch(self, request: SearchBatchBody) -> Answers:
+    def search_batch(self, request: SearchBatchBody) -> BatchResult:
         """Return the hits of each structure, or the error of an unreadable one."""
         structures = structure_texts(self.generation, request.structures)
         return self.search_each(structures, request.min_similarity, request.limit)
@@ -221,18 +221,18 @@ class OpenCollection:
         min_similarity: float | None,
         limit: int,
         measure: Measure | None = None,
-    ) -> Answers:
+    ) -> BatchResult:
         """Search like `search_batch`, for structures as keyword arguments of `read_structure`."""
         queries = Queries.from_structures(self.index_for(measure), self._ports.reader.read_each(structures))
         parts = list[Matches]()
         with (
             self._ports.stage("search", None, "structures") as advance,
-            closing(queries.parts(min_similarity, limit, self._ports.threads)) as searching,
+            closing(queries.search_parts(min_similarity, limit, self._ports.threads)) as searching,
         ):
             for part in searching:
                 parts.append(part)
                 advance(0)
-        return queries.answers(parts)
+        return queries.join_hits(parts)
 
     def query(self, request: QueryFields) -> Selection:
         """Return the items that match a query, in the order of the request."""

@@ -57,8 +57,8 @@ def open_generation(location: str | Path, collection: str, id_prefix: str | None
 def open_cached(location: str, collection: str, generation: str) -> "Generation":
     """Open a generation, or return the reader that an earlier call opened.
 
-    A process that runs several tasks on a generation so opens it once. The two generations used last are cached, and
-    their readers stay open.
+    So a process that runs several tasks on a generation opens it only once. The two generations used last are cached,
+    and their readers stay open.
 
     Raises:
         GraphkinError: Any error of `open_store` or `Store.open`.

@@ -267,7 +267,8 @@ class Store(ABC):
             advance: A function that is called with the number of bytes after each part is copied.
 
         Returns:
-            Whether the generation was copied. False means that the two stores use different files.
+            Whether the generation was copied. False means that the stores have different file formats and nothing was
+            copied.
 
         Raises:
             StoreDamaged: A file differs from what was written. Nothing is published.

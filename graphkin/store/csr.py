@@ -265,7 +265,7 @@ def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
 
 
 def shard(graph: Graph, owners: range) -> Graph:
-    """Return the rows of consecutive nodes."""
+    """Return the CSR rows of consecutive nodes. `indptr` starts at 0, and `indices` keep the ids of the whole graph."""
     begin, end = graph.indptr[owners.start], graph.indptr[owners.stop]
     indptr = graph.indptr[owners.start : owners.stop + 1] - begin
     return Graph(indptr, graph.indices[begin:end], graph.similarity[begin:end])

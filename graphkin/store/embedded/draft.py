@@ -1,4 +1,4 @@
-"""Writing one generation of the embedded store."""
+"""Write a generation of the embedded store."""
 
 import shutil
 from abc import abstractmethod
@@ -31,9 +31,9 @@ _EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.flo
 
 
 def sweep(folder: Path, catalog: Catalog) -> None:
-    """Remove everything in the folder of a collection that no published generation consists of.
+    """Remove everything from the folder of a collection except the fragments of its published generations.
 
-    That includes drafts, folders whose catalog row was never written, and fragments of deleted or compacted
+    This includes drafts, folders whose catalog row was never written, and fragments of deleted or compacted
     generations.
     """
     folders = catalog.folders(folder.name)

@@ -1,4 +1,4 @@
-"""Reading one published generation of the embedded store."""
+"""Read a published generation of the embedded store."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property

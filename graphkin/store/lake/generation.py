@@ -1,4 +1,4 @@
-"""Reading the generation of a lake."""
+"""Read the generation of a lake."""
 
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,8 @@
-"""The layout of a lake: `manifest.json`, written last, whose presence is the publication, and the files that it lists.
+"""The layout of a lake: `manifest.json` and the files that it lists.
 
-manifest.json                            what was built, and every other file with its SHA-256
+The manifest is written last. Its presence is the publication. The files are:
+
+manifest.json                            the manifest of the generation, and the SHA-256 of every other file
 items/part-00000-RUN.parquet             the item table with its ids, a column for each property
 rejections/part-00000-RUN.parquet        the rejected records
 edges/part-00000-RUN.parquet             source < target, similarity; by source, then target

@@ -44,7 +44,7 @@ class Neo4jDraft(Draft):
         self._batches = self._items = self._rejection_count = self._fingerprint_count = 0
         self._cached_nodes: Int64 = np.empty(0, np.int64)
         self._lease = _Lease(connection, collection, self._graph)
-        for token in self._lease.take():
+        for token in self._lease.acquire():
             delete_graph(connection, self._label, token)
         connection.run(cypher.CLEAR_LEFTOVERS, collection=collection, graph=self._graph)
 
@@ -187,7 +187,7 @@ class _Lease:
         self._is_lost = False
         self._thread = threading.Thread(target=self._renew_until_ended, name="lease", daemon=True)
 
-    def take(self) -> list[str]:
+    def acquire(self) -> list[str]:
         """Acquire the lock and return the tokens of drafts that died.
 
         Raises:

@@ -30,8 +30,8 @@ class GdsSampler(Sampler):
     Samples depend on the projection, in addition to the key of `Sampler`: a new projection may number its nodes
     differently. Each request costs the server a pass over all edges, so request many anchors at a time.
 
-    `ready`, `prepare`, `positives` and `explain` raise `StoreError` if GDS is missing or the projection does not fit,
-    and `StoreBusy` if the server is unavailable or omitted walks. They may raise `Deleted`.
+    `is_ready`, `prepare`, `positives` and `explain` raise `StoreError` if GDS is missing or the projection does not
+    fit, and `StoreBusy` if the server is unavailable or omitted walks. They may raise `Deleted`.
 
     Args:
         generation: The generation.
@@ -108,7 +108,7 @@ class GdsSampler(Sampler):
         degrees = self._vertices().degrees[anchors]
         positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
 
-        def take(ends: Int32, rows: Int64) -> None:
+        def fill(ends: Int32, rows: Int64) -> None:
             chunk = positives[rows]
             first_order.fill_from_samples(ends, degrees[rows], anchors[rows], policy.pad == "self", chunk)
             positives[rows] = chunk
@@ -117,10 +117,10 @@ class GdsSampler(Sampler):
         for call in range(_ROUNDS):
             number = 2 * policy.k << call
             for part in _chunks(len(incomplete), 2 * number):
-                take(self._trails(anchors[incomplete[part]], 1, number, key, call)[:, :, 0], incomplete[part])
+                fill(self._trails(anchors[incomplete[part]], 1, number, key, call)[:, :, 0], incomplete[part])
             incomplete = incomplete[positives[incomplete, -1] < 0]
         for row in incomplete:
-            take(self._race(int(anchors[row]), policy.k, key, positives[row])[np.newaxis], np.array([row]))
+            fill(self._race(int(anchors[row]), policy.k, key, positives[row])[np.newaxis], np.array([row]))
         return positives
 
     def _race(self, anchor: int, k: int, key: np.uint64, positives: Int32) -> Int32:

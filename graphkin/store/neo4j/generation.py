@@ -61,10 +61,10 @@ class Neo4jGeneration(ProjectableGeneration):
     def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
         statements = (statement.format(label=self._label), cypher.LIVING)
         rows, (last,) = self._connection.read_all(statements, graph=self._token, **parameters)
-        self._require_living(last)
+        self._require_not_deleted(last)
         return rows
 
-    def _require_living(self, row: neo4j.Record) -> None:
+    def _require_not_deleted(self, row: neo4j.Record) -> None:
         if not row["living"]:
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
 
@@ -133,7 +133,7 @@ class Neo4jGeneration(ProjectableGeneration):
             offset=offset,
             stop=stop,
         )
-        self._require_living(row)
+        self._require_not_deleted(row)
         return Neighbors(np.array(row["ids"], np.int32), np.array(row["similarity"], np.float32), row["total"])
 
     def subgraph(

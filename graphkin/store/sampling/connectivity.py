@@ -21,7 +21,7 @@ def connecting_path(graph: Graph, source: int, target: int, edges: int) -> Int32
 def _extend(graph: Graph, path: list[int], target: int, edges: int) -> list[int] | None:
     begin, end = graph.indptr[path[-1]], graph.indptr[path[-1] + 1]
     neighbors = graph.indices[begin:end]
-    leads_on = _ends_of_walks(graph.indptr, graph.indices, np.array(path, dtype=np.int32), target, edges - 1)
+    leads_on = _mark_walk_starts(graph.indptr, graph.indices, np.array(path, dtype=np.int32), target, edges - 1)
     for vertex in neighbors[leads_on[neighbors]]:
         if edges == 1:
             return [*path, target]
@@ -32,7 +32,7 @@ def _extend(graph: Graph, path: list[int], target: int, edges: int) -> list[int]
 
 
 @kernel
-def _ends_of_walks(indptr: Int64, indices: Int32, avoided: Int32, target: int, edges: int) -> NDArray[np.bool_]:
+def _mark_walk_starts(indptr: Int64, indices: Int32, avoided: Int32, target: int, edges: int) -> NDArray[np.bool_]:
     """Mark the vertices from which a walk of exactly `edges` edges can reach the target: (N,) bool.
 
     The walk reaches the target only with its last step and touches no avoided vertex.

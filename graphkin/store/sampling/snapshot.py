@@ -51,7 +51,7 @@ class SnapshotSampler(Sampler):
         positives = np.full((len(item_ids), policy.k), -1, dtype=np.int32)
         visits = np.zeros(positives.shape, dtype=np.uint16)
 
-        def draw(begin: int, end: int) -> None:
+        def sample(begin: int, end: int) -> None:
             rows = slice(begin, end)
             if policy.name == "random_walk":
                 walks.sample(
@@ -61,7 +61,7 @@ class SnapshotSampler(Sampler):
                 kernel = first_order.sample if policy.name == "first_order" else second_order.sample
                 kernel(self._transitions, item_ids[rows], key, policy.pad == "self", positives[rows])
 
-        self._run_in_chunks(len(item_ids), draw)
+        self._run_in_chunks(len(item_ids), sample)
         isolated = self._graph.indptr[item_ids] == self._graph.indptr[item_ids + 1]
         return PositiveSets(item_ids, np.where(isolated, 0, policy.k).astype(np.uint16), isolated, positives, visits)
 
