@@ -47,7 +47,7 @@ def report() -> None:
 
 
 @report.command()
-@options.reading
+@options.source_generation
 @_sampling_options
 @click.option("--max-hops", type=click.IntRange(1), default=6, help="Hops to go.")
 @_output
@@ -63,7 +63,7 @@ def hops(max_hops: int, targets: int, runs: int, seed: int, **where: Any) -> Non
 
 
 @report.command()
-@options.reading
+@options.source_generation
 @_sampling_options
 @click.option(
     "--samples",
@@ -85,7 +85,7 @@ def orders(samples: tuple[int, ...], targets: int, runs: int, seed: int, **where
 
 
 @report.command()
-@options.reading
+@options.source_generation
 @_sampling_options
 @click.option(
     "--threshold",
@@ -108,7 +108,7 @@ def recall(thresholds: tuple[float, ...], targets: int, runs: int, seed: int, **
 
 
 @report.command()
-@options.reading
+@options.source_generation
 @_targets
 @click.option(
     "--same",
@@ -129,7 +129,7 @@ def theory(same: str | None, targets: int, seed: int, **where: Any) -> None:
 
 
 @report.command()
-@options.reading
+@options.source_generation
 @_sampling_options
 @_output
 def augmentations(targets: int, runs: int, seed: int, **where: Any) -> None:
@@ -144,7 +144,7 @@ def augmentations(targets: int, runs: int, seed: int, **where: Any) -> None:
 
 
 @report.command()
-@options.reading
+@options.source_generation
 @click.option("--molecules", type=click.IntRange(2), default=20_000, help="Random molecules to train on.")
 @click.option(
     "--steps",
@@ -241,7 +241,7 @@ def _keep(contents: Mapping[str, bytes], folder: Path) -> None:
     Raises:
         InvalidInput: the files cannot be written.
     """
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.protocol.errors import InvalidInput
 
     try:
@@ -249,7 +249,7 @@ def _keep(contents: Mapping[str, bytes], folder: Path) -> None:
     except OSError as error:
         raise InvalidInput(f"cannot make the folder: {error}", given=str(folder), expected="a writable path") from error
     for name, content in contents.items():
-        with whole_file(folder / name) as file:
+        with atomic_file(folder / name) as file:
             file.write(content)
 
 

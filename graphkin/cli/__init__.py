@@ -1,4 +1,4 @@
-"""The `graphkin` command: dispatches to subcommands, and turns errors into messages and exit codes."""
+"""The `graphkin` command. It runs subcommands, and turns errors into messages and exit codes."""
 
 import gc
 import os
@@ -47,10 +47,10 @@ _EXTRAS = {
     "fsspec": "lake",
     "pyspark": "spark",
 }
-"""The extra that installs a package, by the name of the package."""
+"""The extra that installs a package, by name of the package."""
 
 _GC_THRESHOLD = 10_000
-"""Net allocations between two garbage collections. The default of 700 slows down the import of libraries noticeably."""
+"""Net number of allocations that starts a garbage collection. The default of 700 makes imports noticeably slower."""
 
 _EPILOG = """\b
 Exit codes:
@@ -65,7 +65,7 @@ Exit codes:
 
 
 class _LazyGroup(click.Group):
-    """A group whose subcommands are imported from their modules on first use."""
+    """A group of commands. The module of a command is imported when the command is used."""
 
     def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -86,21 +86,21 @@ def graphkin() -> None:
 
 
 def main() -> None:
-    """Run the console script."""
+    """Run the command line of this process, and exit."""
     gc.set_threshold(_GC_THRESHOLD)
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str], command: click.Command = graphkin, name: str = "graphkin") -> int:
-    """Run a command line, and print errors to standard error.
+    """Run a command, and print errors to standard error.
 
     Args:
-        arguments: The arguments after the name of the program.
+        arguments: The arguments on the command line, without the name of the program.
         command: The command to run.
         name: The name of the program in messages.
 
     Returns:
-        The exit code, as the epilog of the help lists them.
+        The exit code. `_EPILOG` lists them.
     """
     from graphkin.protocol.errors import GraphkinError
 
@@ -124,6 +124,7 @@ def run(arguments: list[str], command: click.Command = graphkin, name: str = "gr
         click.echo("interrupted", err=True)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe: discard the rest
+        # The program that reads the output has ended, as `head` does, so the remaining output is discarded.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code if isinstance(code, int) else 0

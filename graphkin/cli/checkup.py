@@ -1,4 +1,4 @@
-"""The checks of `graphkin doctor`: of this machine, of a store, and of a server."""
+"""The checks of `graphkin doctor`: this machine, a store and a server."""
 
 import os
 import resource
@@ -22,20 +22,20 @@ from graphkin.store import is_lake, open_store
 from graphkin.store.base import Store
 
 _PACKAGES = ("graphkin", "rdkit", "numpy", "numba", "pyarrow", "pydantic", "fastapi", "neo4j", "torch", "pyspark")
-_MIN_OPEN_FILES = 1024  # open files that a process needs at least: each open generation takes two dozen
-_MIN_FREE = 2**30  # bytes that should be free on a disk
-_MAX_GENERATIONS = 10  # of a collection, at most, before `prune` is suggested
+_MIN_OPEN_FILES = 1024  # lowest sufficient limit of open files: each open generation needs about 24
+_MIN_FREE = 2**30  # lowest sufficient number of free bytes on a disk
+_MAX_GENERATIONS = 10  # highest number of generations of a collection for which `prune` is not suggested
 _TIMEOUT = 10  # seconds to wait for a server
 
 
 class Finding(NamedTuple):
-    """The result of one check.
+    """The result of one check. The fields are those of the JSON output.
 
     Attributes:
-        about: What was checked.
-        state: `ok`, a `note` about a possible improvement, or `wrong`.
-        said: The result, in a few words.
-        hint: What the user can do, if anything.
+        about: The subject of the check.
+        state: "ok", "note" if something could be improved, or "wrong".
+        said: The result in a few words.
+        hint: An action that the user can take, or None.
     """
 
     about: str
@@ -62,6 +62,7 @@ def check_machine() -> Iterator[Finding]:
 
 
 def _version(package: str) -> str | None:
+    """Return the version of a package, or None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -69,6 +70,7 @@ def _version(package: str) -> str | None:
 
 
 def _check_cache(folder: Path) -> Finding:
+    """Check that the cache folder can be written, and the free space on its disk."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -93,23 +95,26 @@ def _megabytes(size: int) -> str:
 
 
 def check_store(location: str) -> Iterator[Finding]:
-    """Check that a store opens, and its collections. Reads no file completely: `graphkin verify` does that."""
+    """Check that a store and each of its collections can be opened.
+
+    Files are not read completely; `graphkin verify` does that.
+    """
     try:
-        with open_store(location) as opened:
-            yield from _check_collections(opened, location)
+        with open_store(location) as store:
+            yield from _check_collections(store, location)
     except GraphkinError as error:
-        yield _failure("store", error)
+        yield _error_finding("store", error)
 
 
-def _check_collections(opened: Store, location: str) -> Iterator[Finding]:
-    collections = opened.collections()
+def _check_collections(store: Store, location: str) -> Iterator[Finding]:
+    collections = store.collections()
     message = f"{location} holds {len(collections)} collections"
     yield Finding("store", "ok", message) if "://" in location else _check_disk("store", Path(location), message)
     for collection in collections:
-        yield from _check_collection(opened, collection.name, len(collection.generations))
+        yield from _check_collection(store, collection.name, len(collection.generations))
     if "://" in location and not is_lake(location):
         try:
-            opened.require_engine("gds")
+            store.require_engine("gds")
         except GraphkinError as error:
             hint = "the sampler `snapshot` does without; `gds` needs the plugin Graph Data Science"
             yield Finding("Graph Data Science", "note", error.detail, hint)
@@ -117,14 +122,14 @@ def _check_collections(opened: Store, location: str) -> Iterator[Finding]:
             yield Finding("Graph Data Science", "ok", "answers")
 
 
-def _check_collection(opened: Store, name: str, generations: int) -> Iterator[Finding]:
+def _check_collection(store: Store, name: str, generations: int) -> Iterator[Finding]:
     about = f"collection {name}"
     try:
-        with opened.open(name) as current:
+        with store.open(name) as current:
             manifest, kind = current.manifest, kind_of(current)
             installed = kind.versions(kind.recipe(manifest.recipe))
     except GraphkinError as error:
-        yield _failure(about, error)
+        yield _error_finding(about, error)
         return
     size = f"{manifest.counts.kept:,} items, {manifest.edges:,} edges, {generations} generations"
     yield Finding(about, "ok", f"{size}, current {manifest.generation[:12]}")
@@ -144,7 +149,7 @@ def _check_collection(opened: Store, name: str, generations: int) -> Iterator[Fi
 
 
 def check_server(url: str) -> Finding:
-    """Check whether a server responds to requests."""
+    """Check whether the server at a URL is ready."""
     if not url.startswith(("http://", "https://")):
         return Finding("server", "wrong", f"{url} is no URL of a server", "such as http://127.0.0.1:8000")
     try:
@@ -160,6 +165,6 @@ def check_server(url: str) -> Finding:
         return Finding("server", "wrong", f"{url} does not answer: {error}", "graphkin serve --store …")
 
 
-def _failure(about: str, error: GraphkinError) -> Finding:
+def _error_finding(about: str, error: GraphkinError) -> Finding:
     message = error.detail if error.given is None else f"{error.detail}: {error.given}"
     return Finding(about, "wrong", message, error.hint)

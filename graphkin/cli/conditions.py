@@ -1,4 +1,4 @@
-"""Parsers for options: conditions, substructures, clusterings and measures."""
+"""Parsing of options into requests: conditions, substructures, clusterings and measures."""
 
 import re
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ from graphkin.store.columns import visible_columns
 
 _SIGNS = {">=": "min", "<=": "max", "=": "equals", "~": "contains"}
 _SIGN = re.compile("|".join(_SIGNS))
-_SIGNED = re.compile(rf"\s*({_SIGN.pattern})\s*(.*)", re.DOTALL)
+_SIGN_AND_VALUE = re.compile(rf"\s*({_SIGN.pattern})\s*(.*)", re.DOTALL)
 
 
 def parse_query(
     manifest: Manifest, conditions: Sequence[str], substructure: tuple[str, str] | None
 ) -> QueryFields | None:
-    """Return the query of --filter and --substructure, or None if neither is set.
+    """Return the query for --filter and --substructure, or None if neither is set.
 
     Args:
         manifest: The manifest of the collection.
-        conditions: Conditions such as `molwt>=300`.
-        substructure: A text and its notation, `smarts` or `smiles`.
+        conditions: The values of --filter, such as `molwt>=300`.
+        substructure: A text and its notation, "smarts" or "smiles".
 
     Raises:
         InvalidInput: If a condition or the substructure is invalid.
@@ -38,32 +38,37 @@ def parse_query(
 
 
 def parse_substructure(substructure: tuple[str, str] | None) -> Substructure | None:
-    """Return the substructure of a text and its notation."""
+    """Return the substructure for a text and its notation, "smarts" or "smiles"."""
     if substructure is None:
         return None
-    text, writing = substructure
-    return Substructure(**{writing: text})
+    text, notation = substructure
+    return Substructure(**{notation: text})
 
 
 def parse_clustering(method: ClusterMethod, threshold: float | None) -> ClusteringFields:
-    """Return the clustering of --method and --threshold. Raises `InvalidInput` if the method has no threshold."""
+    """Return the clustering for --method and --threshold.
+
+    Raises:
+        InvalidInput: If a threshold is set and the method has none.
+    """
     with translate_validation_errors():
         return ClusteringFields(method=method, threshold=threshold)
 
 
 def parse_filter(manifest: Manifest, condition: str) -> Filter:
-    """Return the filter of a condition such as `molwt>=300`.
+    """Return the filter for a condition such as `molwt>=300`.
 
-    The name of a property may contain a comparison sign, so the longest property that begins the condition wins.
+    Names of properties may contain comparison signs. If the condition begins with the names of several properties, the
+    longest name is the property.
 
     Raises:
         InvalidInput: If the text is not a condition.
     """
     kinds = {title: column.kind for title, column in visible_columns(manifest).items()}
     prefixes = [name for name in (*kinds, "names") if condition.startswith(name)]
-    properties = [name for name in prefixes if _SIGNED.match(condition.removeprefix(name))]
+    properties = [name for name in prefixes if _SIGN_AND_VALUE.match(condition.removeprefix(name))]
     property = max(properties, key=len) if properties else _SIGN.split(condition, maxsplit=1)[0].strip()
-    match = _SIGNED.fullmatch(condition.removeprefix(property).lstrip())
+    match = _SIGN_AND_VALUE.fullmatch(condition.removeprefix(property).lstrip())
     if match is None:
         raise InvalidInput(
             "not a condition", given=condition, expected="as in molwt>=300: a property, >= <= = or ~, and a value"
@@ -77,7 +82,11 @@ def parse_filter(manifest: Manifest, condition: str) -> Filter:
 
 
 def parse_measure(tversky: tuple[float, float] | None, counts: bool) -> Measure | None:
-    """Return the measure of --tversky or --counts. Raises `InvalidInput` for both, and for invalid weights."""
+    """Return the similarity measure for --tversky or --counts, or None if neither is set.
+
+    Raises:
+        InvalidInput: If both are set, or a weight is invalid.
+    """
     if tversky and counts:
         raise InvalidInput("a search is by one measure", given="--tversky and --counts", expected="one of them")
     if tversky is None:

@@ -1,4 +1,4 @@
-"""The configuration of a training run: from a preset, from options, from a file, and from single settings."""
+"""The configuration of a training run, from a preset, options, a file (--config) and single settings (--set)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ _SETTINGS = {
     "limit": "limit",
     "bf16": "bf16",
 }
-"""The setting of each option that has one."""
+"""Names of settings, by the option that sets them."""
 
 _negatives = click.option(
     "--negatives",
@@ -50,24 +50,24 @@ _assignments = click.option(
 
 
 def settings(command: Command) -> Command:
-    """Add --negatives, --config and --set: settings of a run without an option of their own."""
+    """Add the options --negatives, --config and --set."""
     return _negatives(_file(_assignments(command)))
 
 
 def resolve_config(
     kind: str, encoder: Any, file: Path | None, assignments: tuple[str, ...], **options: Any
 ) -> "PretrainConfig":
-    """Return the configuration of a run.
+    """Return the configuration of a training run.
 
-    The strategy, the preset and the other options give the base. The file overrides it, then the options that the user
-    typed, then --set.
+    The strategy, the preset and the defaults of the options give a first configuration. Then its settings are
+    overridden, in this order: by the file, by options on the command line, and by --set.
 
     Args:
         kind: Kind of the items.
         encoder: Name of the encoder.
         file: A file of settings in TOML, or None.
         assignments: The values of --set, such as `policy.k=8`.
-        **options: The other options of the command.
+        **options: The other options of the command that are settings, with their values or defaults.
 
     Raises:
         InvalidInput: If a setting does not exist, or its value is invalid.
@@ -76,15 +76,15 @@ def resolve_config(
 
     config = PretrainConfig.from_strategy(kind=kind, model=Model.from_kind(kind, encoder), **options)
     if file is None and not assignments:
-        return config  # settings.py needs pydantic, which machines that train offline may lack
+        return config  # without settings.py, because it needs pydantic, which may not be installed for offline training
     from graphkin.trainer.pretraining.settings import assigned, changed, read_settings
 
-    settings = [] if file is None else [*read_settings(file), *_typed_settings({"encoder": encoder, **options})]
-    return changed(config, [*settings, *map(assigned, assignments)])
+    overrides = [] if file is None else [*read_settings(file), *_typed_settings({"encoder": encoder, **options})]
+    return changed(config, [*overrides, *map(assigned, assignments)])
 
 
 def _typed_settings(options: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return the settings of the options that the user typed. They override a file. Defaults do not."""
+    """Return the settings of the options that are on the command line, and so override the file."""
     source = click.get_current_context().get_parameter_source
     typed = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
     return [(setting, typed[name]) for name, setting in _SETTINGS.items() if name in typed]

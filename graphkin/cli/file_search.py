@@ -1,4 +1,4 @@
-"""Search for all structures of a file: tables of hits, one block of structures at a time."""
+"""Search for all structures in a file, one block of structures at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,8 +19,13 @@ from graphkin.protocol.measure import Measure
 from graphkin.protocol.values import MAX_STRUCTURES
 
 
-def write(tables: Iterator[pa.Table], suffix: str) -> Iterator[bytes]:
-    """Yield tables as the content of one file with this suffix: `.csv` or `.parquet`."""
+def encode_tables(tables: Iterator[pa.Table], suffix: str) -> Iterator[bytes]:
+    """Yield the bytes of a file that holds the rows of all tables.
+
+    Args:
+        tables: At least one table. All have the same columns.
+        suffix: Format of the file: ".csv" or ".parquet".
+    """
     if suffix == ".csv":
         return csv_lines(tables, plain=("smiles", "structure"))
     first = next(tables)
@@ -29,13 +34,18 @@ def write(tables: Iterator[pa.Table], suffix: str) -> Iterator[bytes]:
 
 @dataclass
 class FileSearch:
-    """The search for all structures of a file. Reading `tables` runs it and updates the counts.
+    """A search for all structures in a file. It runs while `tables` is read, which also updates the counts.
 
     Attributes:
-        searched: Number of structures so far.
-        found: Number of structures with at least one hit.
-        stored: Number of structures that are items of the collection.
-        unreadable: Number of structures that have an error instead of hits.
+        collection: The collection to search.
+        source: The structures.
+        measure: The similarity measure; None for the collection's own.
+        min_similarity: Smallest similarity of a hit.
+        limit: Maximum number of hits per structure.
+        structures: Number of structures so far.
+        with_hits: Number of structures with at least one hit.
+        stored_items: Number of structures that an item of the collection has.
+        unreadable: Number of structures that could not be read.
     """
 
     collection: OpenCollection
@@ -43,15 +53,17 @@ class FileSearch:
     measure: Measure | None
     min_similarity: float | None
     limit: int
-    searched: int = 0
-    found: int = 0
-    stored: int = 0
+    structures: int = 0
+    with_hits: int = 0
+    stored_items: int = 0
     unreadable: int = 0
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield the tables of `join_items`, with query_name after query.
+        """Yield tables with one row per hit, and one row for each structure that cannot be read.
 
-        The columns of items are those of exports, with the prefix item_ where the name is taken.
+        The columns are query int64 (the number of the structure in the file, from 0), query_name, the other columns of
+        `join_items`, and the columns of the items as in exports. A column of items with the name of an earlier column
+        gets the prefix `item_`.
         """
         for records in self._blocks():
             structures = [self._structure(*record) for record in zip(*records.select(["text", "fault"]), strict=True)]
@@ -60,7 +72,7 @@ class FileSearch:
             items_of = partial(read_items, self.collection.generation)
             rows, items = join_items(pa.array(results.errors, pa.string()), results.hits, items_of)
             names = records["name"].take(rows["query"])
-            numbers = pa.array(rows["query"].to_numpy() + (self.searched - len(structures)), pa.int64())
+            numbers = pa.array(rows["query"].to_numpy() + (self.structures - len(structures)), pa.int64())
             columns = {"query": numbers, "query_name": names, **{name: rows[name] for name in rows.column_names[1:]}}
             item_columns = {
                 f"item_{name}" if name in columns else name: items[name] for name in items.column_names if name != "id"
@@ -68,7 +80,7 @@ class FileSearch:
             yield pa.table({**columns, **item_columns})
 
     def _blocks(self) -> Iterator[pa.Table]:
-        """Yield the records of the source in blocks of at least `MAX_STRUCTURES`. Only the last block is smaller."""
+        """Yield the records of the source in blocks of at least `MAX_STRUCTURES`. The last one may be smaller."""
         block = list[pa.RecordBatch]()
         for batch in self.source:
             block.append(batch)
@@ -82,7 +94,7 @@ class FileSearch:
         return InvalidInput(fault.as_py()) if fault.is_valid else {self.source.notation: text.as_py()}
 
     def _count(self, results: BatchResult) -> None:
-        self.searched += len(results.errors)
+        self.structures += len(results.errors)
         self.unreadable += len(results.errors) - results.errors.count(None)
-        self.stored += int((results.stored >= 0).sum())
-        self.found += len(np.unique(results.hits.query))
+        self.stored_items += int((results.stored >= 0).sum())
+        self.with_hits += len(np.unique(results.hits.query))

@@ -6,6 +6,6 @@ from typing import Any
 import click
 
 
-def print_json(answer: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value as JSON on one line."""
-    click.echo(json.dumps(answer, ensure_ascii=False))
+    click.echo(json.dumps(value, ensure_ascii=False))

@@ -1,4 +1,7 @@
-"""Options that several commands share."""
+"""Options that several commands share: click decorators, and checks of combinations of options.
+
+Some decorators add a group of options, and pass their values to the command as one mapping.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,20 +15,20 @@ from graphkin.protocol.values import MAX_SEED, ClusterMethod, Pad, PolicyName, R
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-STORE, COLLECTION = "GRAPHKIN_STORE", "GRAPHKIN_COLLECTION"
+STORE_VARIABLE, COLLECTION_VARIABLE = "GRAPHKIN_STORE", "GRAPHKIN_COLLECTION"
 """Environment variables with the default store and the default collection."""
 
-_STORE: dict[str, Any] = {
+_STORE_OPTION: dict[str, Any] = {
     "metavar": "STORE",
-    "envvar": STORE,
+    "envvar": STORE_VARIABLE,
     "show_envvar": True,
     "help": "Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake.",
 }
-store = click.option("--store", "store_location", required=True, **_STORE)
-store_if_any = click.option("--store", "store_location", **_STORE)
-_NAMED: dict[str, Any] = {"metavar": "NAME", "envvar": COLLECTION, "show_envvar": True}
-collection = click.option("--collection", required=True, help="Collection.", **_NAMED)
-one_or_all = click.option("--collection", help="Collection.  [default: all]", **_NAMED)
+store = click.option("--store", "store_location", required=True, **_STORE_OPTION)
+optional_store = click.option("--store", "store_location", **_STORE_OPTION)
+_COLLECTION_OPTION: dict[str, Any] = {"metavar": "NAME", "envvar": COLLECTION_VARIABLE, "show_envvar": True}
+collection = click.option("--collection", required=True, help="Collection.", **_COLLECTION_OPTION)
+optional_collection = click.option("--collection", help="Collection.  [default: all]", **_COLLECTION_OPTION)
 generation = click.option(
     "--generation", metavar="ID", help="Generation id, or how one alone begins.  [default: the current one]"
 )
@@ -65,25 +68,29 @@ master = click.option(
 names = click.option(
     "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
 )
-beside = click.option(
+other_collection = click.option(
     "--beside",
     metavar="NAME[@GENERATION]",
     help="Another collection of the same items: anchors are those linked in both.",
 )
 
-_TABLE = ("structure_column", "fingerprint_column", "name_column", "delimiter")
-_RUNNING = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json")
-_DRAWING = ("policy", "k", "length", "walks", "p", "q", "p_end", "restart", "rank", "pad")
-_BUILDING = ("store_location", "lake", "engine", "master")
+_TABLE_OPTIONS = ("structure_column", "fingerprint_column", "name_column", "delimiter")
+_RUN_OPTIONS = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+_POLICY_OPTIONS = ("policy", "k", "length", "walks", "p", "q", "p_end", "restart", "rank", "pad")
+_TARGET_OPTIONS = ("store_location", "lake", "engine", "master")
 
 
-def reading(command: Command) -> Command:
-    """Add --store, --collection and --generation: the generation that a command reads."""
+def source_generation(command: Command) -> Command:
+    """Add --store, --collection and --generation, which select the generation that a command reads."""
     return store(collection(generation(command)))
 
 
 def clustering(*, required: bool) -> Callable[[Command], Command]:
-    """Return a decorator that adds --method, --threshold and --workers."""
+    """Return a decorator that adds --method, --threshold and --workers, the options of a clustering.
+
+    Args:
+        required: Whether --method is required.
+    """
 
     def decorate(command: Command) -> Command:
         return _method(required)(_threshold(workers(command)))
@@ -110,9 +117,9 @@ _threshold = click.option(
 
 
 def substructure(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --substructure and --substructure-smiles.
+    """Add --substructure and --substructure-smiles, of which at most one may be set.
 
-    The command gets one argument, `substructure`: the text and its notation, or None.
+    The command gets one argument, `substructure`: a pair of the text and its notation ("smarts" or "smiles"), or None.
     """
 
     @click.option("--substructure", metavar="SMARTS", help="What molecules have in them.")
@@ -128,8 +135,11 @@ def substructure(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def table(command: Callable[..., None]) -> Callable[..., None]:
-    """Add options for reading tables of molecules. The command gets one mapping, `table`: options of `ReadOptions`."""
+def table_columns(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that tell how to read tables of molecules.
+
+    The command gets one mapping, `table_options`, with arguments of `ReadOptions`.
+    """
 
     @click.option(
         "--smiles-column",
@@ -154,13 +164,13 @@ def table(command: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
-        command(table={name: arguments.pop(name) for name in _TABLE}, **arguments)
+        command(table_options={name: arguments.pop(name) for name in _TABLE_OPTIONS}, **arguments)
 
     return wrapper
 
 
-def running(command: Callable[..., None]) -> Callable[..., None]:
-    """Add options for the files and the run of an ingest. The command gets one mapping, `running`."""
+def ingest_run(command: Callable[..., None]) -> Callable[..., None]:
+    """Add FILE..., --collection and the options of every ingest. The command gets one mapping, `run_options`."""
 
     @as_json
     @workers
@@ -177,13 +187,16 @@ def running(command: Callable[..., None]) -> Callable[..., None]:
     @click.argument("files", nargs=-1, required=True, metavar="FILE...")
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
-        command(running={name: arguments.pop(name) for name in _RUNNING}, **arguments)
+        command(run_options={name: arguments.pop(name) for name in _RUN_OPTIONS}, **arguments)
 
     return wrapper
 
 
-def drawing(command: Callable[..., None]) -> Callable[..., None]:
-    """Add options for a sampling policy. The command gets one mapping, `drawing`: the arguments of `parse_policy`."""
+def sampling_policy(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a sampling policy.
+
+    The command gets one mapping, `policy_options`, with the arguments of `parse_policy`.
+    """
 
     @click.option("--policy", type=click.Choice(get_args(PolicyName)), required=True)
     @click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")
@@ -197,20 +210,23 @@ def drawing(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--pad", type=click.Choice(get_args(Pad)), help="How short lists fill up.  [default: resample]")
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
-        policy = {name: arguments.pop(name) for name in _DRAWING}
-        command(drawing={"name": policy.pop("policy"), **policy}, **arguments)
+        policy = {name: arguments.pop(name) for name in _POLICY_OPTIONS}
+        command(policy_options={"name": policy.pop("policy"), **policy}, **arguments)
 
     return wrapper
 
 
-def building(command: Callable[..., None]) -> Callable[..., None]:
-    """Add options for the engine and the target of an ingest. The command gets one mapping, `building`."""
+def ingest_target(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that select the engine of an ingest, and the store or lake that it writes.
+
+    The command gets one mapping, `target_options`.
+    """
 
     @click.option(
         "--store",
         "store_location",
         metavar="STORE",
-        envvar=STORE,
+        envvar=STORE_VARIABLE,
         show_envvar=True,
         help="Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake; beside --lake, "
         "where the lake is loaded then.",
@@ -226,25 +242,24 @@ def building(command: Callable[..., None]) -> Callable[..., None]:
     @master
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
-        target = {name: arguments.pop(name) for name in _BUILDING}
-        if target["lake"] is not None and not is_on_command_line(
-            "store_location"
-        ):  # the environment does not ask to load the lake
+        target = {name: arguments.pop(name) for name in _TARGET_OPTIONS}
+        # With --lake, a store is where the lake is loaded. The environment variable only names the default store.
+        if target["lake"] is not None and not is_on_command_line("store_location"):
             target["store_location"] = None
-        require_engine_options(target["engine"], arguments["running"]["workers"], target["master"])
+        require_engine_options(target["engine"], arguments["run_options"]["workers"], target["master"])
         _require_target(target["store_location"], target["lake"], target["engine"])
-        command(building=target, **arguments)
+        command(target_options=target, **arguments)
 
     return wrapper
 
 
 def is_on_command_line(name: str) -> bool:
-    """Return whether the user typed an option. The environment and defaults do not count."""
+    """Return whether an option has its value from the command line, not from the environment or a default."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def require_engine_options(engine: str, workers: int | None, master: str | None) -> None:
-    """Raise `UsageError` if an option does not belong to the engine."""
+    """Raise `UsageError` if an option is set that the engine does not have."""
     if engine == "spark" and workers is not None:
         raise click.UsageError("--workers are of this machine: Spark's configuration says how many it has.")
     if engine != "spark" and master is not None:
@@ -252,7 +267,7 @@ def require_engine_options(engine: str, workers: int | None, master: str | None)
 
 
 def _require_target(store_location: str | None, lake: str | None, engine: str) -> None:
-    """Raise `UsageError` unless the options name a target that the engine can write to."""
+    """Raise `UsageError` unless a store or a lake is given that the engine can write."""
     if engine != "local" and lake is None:
         raise click.UsageError(f"--engine {engine} writes a lake: give --lake.")
     if lake is None and store_location is None:

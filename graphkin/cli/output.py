@@ -1,4 +1,4 @@
-"""Output of commands: files and folders that are written completely or not at all, and summaries of generations."""
+"""Output of commands: files and folders that are written atomically, and summaries of generations."""
 
 import json
 import sys
@@ -15,8 +15,10 @@ from graphkin.runtime.files import atomic_path
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its name only when the block ends without an error. "-" is standard output.
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a binary file for writing. It gets its name when the block ends without an error.
+
+    "-" is standard output, which is not atomic.
 
     Raises:
         InvalidInput: If the file cannot be written.
@@ -25,26 +27,26 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         return
     try:
-        with atomic_path(path) as partial, partial.open("wb") as file:
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
             yield file
     except OSError as error:
         raise InvalidInput(f"cannot write the file: {error}", given=str(path), expected="a writable path") from error
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder to fill, which is renamed to `path` when the block ends without an error.
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield the path of a new folder. It gets its name when the block ends without an error.
 
     Raises:
-        InvalidInput: If `path` is a folder with content, or cannot be written.
+        InvalidInput: If `path` is a folder that is not empty, or cannot be written.
     """
     target = path.resolve()
     if target.is_dir() and any(target.iterdir()):
         raise InvalidInput("this folder is not empty", given=str(path), expected="a new or empty folder")
     try:
-        with atomic_path(target) as partial:
-            partial.mkdir()
-            yield partial
+        with atomic_path(target) as temporary:
+            temporary.mkdir()
+            yield temporary
     except OSError as error:
         raise InvalidInput(f"cannot write the folder: {error}", given=str(path), expected="a writable path") from error
 
@@ -55,7 +57,7 @@ def count_records(counts: Counts) -> str:
 
 
 def summarize(collection: str, manifest: Manifest) -> str:
-    """Return a summary of an ingest in a few lines."""
+    """Return the summary of an ingest, in a few lines of text."""
     counts = manifest.counts
     removed = sum(removal.items for removal in manifest.removed)
     fragments = len(manifest.fragments)
@@ -73,12 +75,12 @@ def summarize(collection: str, manifest: Manifest) -> str:
 
 
 def summary_json(manifest: Manifest, **fields: Any) -> str:
-    """Return the manifest as JSON, with `unchanged` and the fields of `fields`."""
+    """Return the manifest as JSON, without its fragments and with `unchanged` and `fields` in addition."""
     content = manifest.model_dump(mode="json", exclude={"fragments"})
     return json.dumps({**content, "unchanged": manifest.unchanged, **fields})
 
 
 def note_truncation(manifest: Manifest) -> None:
-    """Print a note to standard error if the stored pairs of a result lack truncated pairs."""
+    """Print a note to standard error if similar pairs are missing because of the collection's top-k limit."""
     if manifest.truncation is not None:
         click.echo(f"note: {manifest.truncation}", err=True)

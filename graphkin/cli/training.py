@@ -16,29 +16,29 @@ from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.source import Epoch, Source
 from graphkin.trainer.strategy import Draws
 
-_BLOCK = 100_000  # items whose structures are read at once
+_BLOCK = 100_000  # number of items whose structures are read at once
 
 
 class StoredSource(Source):
-    """A source that samples from an open generation. It gives what a server of the store would send.
+    """A source of training data that reads a generation in this process.
 
-    The generation stays open until its owner closes it.
+    The data equal those that a server of the store sends. The source does not close the generation.
 
     Args:
-        opened: The generation.
-        draws: The samples of a run.
+        reader: The open generation.
+        draws: The positives and negatives that the run needs.
         workers: Number of worker processes that compute features.
 
     Raises:
         InvalidInput: If fewer items have a neighbor than a batch has negatives.
     """
 
-    def __init__(self, opened: Generation, draws: Draws, workers: int = 1) -> None:
-        self.generation = source.Generation(opened.collection, opened.manifest.kind, opened.id, opened.size)
+    def __init__(self, reader: Generation, draws: Draws, workers: int = 1) -> None:
+        self.generation = source.Generation(reader.collection, reader.manifest.kind, reader.id, reader.size)
         self.draws = draws
-        self._opened = opened
+        self._reader = reader
         self._workers = workers
-        self._sampler = opened.sampler()
+        self._sampler = reader.sampler()
         if draws.negatives:
             self._sampler.negatives(draws.seed, 0, 0, 1, draws.negatives)
 
@@ -47,7 +47,7 @@ class StoredSource(Source):
 
     @cached_property
     def _corpus(self) -> Corpus:
-        return features(_Items(self._opened), self._workers)
+        return features(_Items(self._reader), self._workers)
 
     def epoch(self, epoch: int) -> Epoch:
         draws, size = self.draws, self.generation.size
@@ -67,7 +67,7 @@ class StoredSource(Source):
         return self._pairs(None)
 
     def links(self) -> NDArray[np.int32]:
-        links = self._opened.links()
+        links = self._reader.links()
         if links is None:
             return super().links()
         sources = np.repeat(np.arange(self.generation.size, dtype=np.int32), np.diff(links.indptr))
@@ -75,24 +75,24 @@ class StoredSource(Source):
         return pairs[sources < links.indices]
 
     def _pairs(self, min_similarity: float | None) -> NDArray[np.int32]:
-        blocks = [np.stack([block.source, block.target], axis=1) for block in self._opened.edges(min_similarity)]
+        blocks = [np.stack([block.source, block.target], axis=1) for block in self._reader.edges(min_similarity)]
         return np.concatenate([np.empty((0, 2), np.int32), *blocks])
 
     def close(self) -> None:
-        """Do nothing: the owner of the generation closes it."""
+        """Do nothing. The caller that opened the generation closes it."""
 
 
 class _Items:
-    """The items of a generation, with the interface of `trainer.feed.kinds.Collection`."""
+    """An adapter that gives a generation the interface `trainer.feed.kinds.Collection`."""
 
-    def __init__(self, opened: Generation) -> None:
-        self.name = opened.collection
-        self.kind = opened.manifest.kind
-        self.generation = opened.id
-        self._opened = opened
+    def __init__(self, reader: Generation) -> None:
+        self.name = reader.collection
+        self.kind = reader.manifest.kind
+        self.generation = reader.id
+        self._reader = reader
 
     def column(self, name: str) -> Iterator[list[str]]:
-        size = self._opened.size
+        size = self._reader.size
         for begin in range(0, size, _BLOCK):
-            table = read_items(self._opened, columns=[name], start=begin, stop=min(begin + _BLOCK, size))
+            table = read_items(self._reader, columns=[name], start=begin, stop=min(begin + _BLOCK, size))
             yield table[name].to_pylist()

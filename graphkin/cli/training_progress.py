@@ -1,4 +1,4 @@
-"""Progress of pre-training: a bar on a terminal, lines elsewhere."""
+"""Progress of pre-training: a progress bar on a terminal, and lines of text elsewhere."""
 
 import sys
 import time
@@ -12,15 +12,16 @@ from tqdm.auto import tqdm
 if TYPE_CHECKING:
     from graphkin.trainer.pretraining.metrics_log import Listener, Report
 
-_TRAINING = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
-_LINE_EVERY = 10.0  # seconds
+_BAR_FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+_LINE_INTERVAL = 10.0  # seconds between two lines
 
 
 @contextmanager
 def training_progress() -> "Iterator[Listener]":
     """Yield a listener for the reports of `pretrain`.
 
-    It draws a bar if standard error is a terminal. Otherwise it prints a line every ten seconds and at the end.
+    If standard error is a terminal, the listener shows a progress bar. Otherwise it prints a line every ten seconds and
+    one at the end.
     """
     if not sys.stderr.isatty():
         yield _training_lines()
@@ -33,7 +34,7 @@ def training_progress() -> "Iterator[Listener]":
             if bar is None:
                 first = int(report.records[0]["step"]) - 1
                 bar = stack.enter_context(
-                    tqdm(total=report.of, initial=first, desc="training", file=sys.stderr, bar_format=_TRAINING)
+                    tqdm(total=report.of, initial=first, desc="training", file=sys.stderr, bar_format=_BAR_FORMAT)
                 )
             bar.set_postfix_str(_summary(report), refresh=False)
             bar.update(len(report.records))
@@ -49,7 +50,7 @@ def _training_lines() -> "Listener":
         step = int(report.records[-1]["step"])
         if time.monotonic() >= next_line_at or step == report.of:
             click.echo(f"step {step:,} of {report.of:,}: {_summary(report)}", err=True)
-            next_line_at = time.monotonic() + _LINE_EVERY
+            next_line_at = time.monotonic() + _LINE_INTERVAL
 
     return write
 

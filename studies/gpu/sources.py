@@ -47,7 +47,7 @@ class CachedSource(StoredSource):
 
     def corpus(self) -> Corpus:
         """Return the features. Collections of the same file have the same molecules, so they share one cache entry."""
-        key = {"corpus": [each.sha256 for each in self._opened.manifest.inputs], "size": self.generation.size}
+        key = {"corpus": [each.sha256 for each in self._reader.manifest.inputs], "size": self.generation.size}
         return Corpus(self.generation.id, **self._cache.get(key, lambda: super(CachedSource, self).corpus().columns))
 
     def prefetch(self, epoch: int) -> None:

@@ -9,7 +9,7 @@ from graphkin.cli import options
 
 
 @click.command()
-@options.running
+@options.ingest_run
 @options.store
 @click.option(
     "--max-size",
@@ -22,17 +22,17 @@ from graphkin.cli import options
     type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl", "fps", "npy"]),
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
-@options.table
+@options.table_columns
 @click.option("--vector-column", metavar="COLUMN", help="Column with the vectors.  [default: vector, in any case]")
 @options.names
 def append(
     max_size: int | None,
     format: str | None,
-    table: dict[str, Any],
+    table_options: dict[str, Any],
     vector_column: str | None,
     names_files: tuple[str, ...],
     store_location: str,
-    running: dict[str, Any],
+    run_options: dict[str, Any],
 ) -> None:
     """Add the items of FILE... to a collection and publish the generation that one ingest of the older files and these
     would give, the same id included.
@@ -46,7 +46,7 @@ def append(
     """
     from graphkin.ingest import forking
 
-    forking.begin(forking.MOLECULES)  # the fork server imports modules in the meantime
+    forking.begin(forking.MOLECULES)  # starts importing modules in the fork server, while this process imports others
     from graphkin.cli.output import count_records, summarize, summary_json
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
@@ -55,21 +55,25 @@ def append(
     from graphkin.similarity.kinds import kind_named
     from graphkin.store import open_store
 
-    collection, workers = running["collection"], running["workers"]
+    collection, workers = run_options["collection"], run_options["workers"]
     with open_store(store_location) as store:
         items = kind_named(store.collection(collection).kind).plural
         ingest_options = IngestOptions(
             read=read_options(
-                items, table.pop("structure_column"), vector_column=vector_column, format=format, **table
+                items,
+                table_options.pop("structure_column"),
+                vector_column=vector_column,
+                format=format,
+                **table_options,
             ),
             max_size=max_size,
             names=names_files,
-            max_rejected=running["max_rejected"],
-            rejections_file=running["rejections_file"] or Path(f"{collection}.rejections.csv"),
+            max_rejected=run_options["max_rejected"],
+            rejections_file=run_options["rejections_file"] or Path(f"{collection}.rejections.csv"),
             **({"workers": workers} if workers else {}),
         )
-        result = run(store, collection, running["files"], ingest_options, terminal_progress())
-    if running["as_json"]:
+        result = run(store, collection, run_options["files"], ingest_options, terminal_progress())
+    if run_options["as_json"]:
         numbers = {"items": result.items, "named": result.named}
         counts = result.counts.model_dump(include={"read", "duplicates", "rejected"})
         click.echo(summary_json(result.manifest, appended={**numbers, **counts}))

@@ -65,17 +65,22 @@ def restore(folder: Path, store_location: str) -> None:
 
     stage = terminal_progress().stage
     with open_store(folder) as source:
-        if "://" in store_location or _is_there(Path(store_location)):
+        if "://" in store_location or _has_files(Path(store_location)):
             with open_store(store_location, create=True) as target:
                 copies = copy_all(source, target, stage)
         else:
             path = Path(store_location)
-            with translate_disk_errors(path), atomic_path(path) as partial, open_store(partial, create=True) as target:
+            with (
+                translate_disk_errors(path),
+                atomic_path(path) as temporary,
+                open_store(temporary, create=True) as target,
+            ):
                 copies = copy_all(source, target, stage)
     _report("restored", copies)
 
 
-def _is_there(folder: Path) -> bool:
+def _has_files(folder: Path) -> bool:
+    """Return whether a folder exists and is not empty."""
     return folder.is_dir() and any(folder.iterdir())
 
 

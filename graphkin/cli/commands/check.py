@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @click.option("--rule", type=click.Choice(["window"]), help="Candidate rule to measure.  [default: the stored edges]")
 @click.option("--sample", type=click.IntRange(min=1), default=1_000, help="Random items to measure.")
 @click.option("--threshold", type=float, help="Similarity that counts.  [default: the stored threshold]")
@@ -32,9 +32,9 @@ def recall(
     from graphkin.similarity.recall import measure_recall
     from graphkin.store import open_generation
 
-    with open_generation(store_location, collection, generation) as opened:
-        measurement = measure_recall(opened, "window" if rule else None, sample, threshold, seed)
-        result = {"generation": opened.id, **measurement.as_dict()}
+    with open_generation(store_location, collection, generation) as reader:
+        measurement = measure_recall(reader, "window" if rule else None, sample, threshold, seed)
+        result = {"generation": reader.id, **measurement.as_dict()}
     if as_json:
         click.echo(json.dumps(result))
         return
@@ -47,7 +47,7 @@ def recall(
 
 @click.command()
 @options.store
-@options.one_or_all
+@options.optional_collection
 @options.generation
 @click.option("--sample", type=click.IntRange(min=0), default=1_000, help="Items and edges to recompute with RDKit.")
 @options.as_json
@@ -72,7 +72,7 @@ def verify(store_location: str, collection: str | None, generation: str | None, 
 
 
 _Result = tuple[str | None, str | None, list[str]]
-"""A collection, a generation and its problems. The first two are None for problems of the store itself."""
+"""A collection, a generation and its problems. Collection and generation are None for problems of the store itself."""
 
 
 def _check_generations(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Result]:
@@ -84,16 +84,16 @@ def _check_generations(location: str, collection: str | None, generation: str | 
         with open_store(location) as store:
             collections = [store.collection(collection)] if collection else store.collections()
             return _check_keys(store) + [
-                (listed.name, id, _problems(store, listed.name, id, sample))
-                for listed in collections
-                for id in ([expand_id(generation, listed.generations)] if generation else listed.generations)
+                (entry.name, id, _find_problems(store, entry.name, id, sample))
+                for entry in collections
+                for id in ([expand_id(generation, entry.generations)] if generation else entry.generations)
             ]
     except StoreFormat as error:
         return [(None, None, [error.detail])]
 
 
 def _check_keys(store: "Store") -> list[_Result]:
-    """Return the problem of the API keys of the store, if they are damaged."""
+    """Return a result for the store if its API keys are damaged, else an empty list."""
     from graphkin.protocol.errors import StoreFormat
 
     try:
@@ -103,13 +103,13 @@ def _check_keys(store: "Store") -> list[_Result]:
     return []
 
 
-def _problems(store: "Store", collection: str, generation: str, sample: int) -> list[str]:
+def _find_problems(store: "Store", collection: str, generation: str, sample: int) -> list[str]:
     from graphkin.protocol.errors import GraphkinError, NotFound, StoreDamaged
     from graphkin.similarity.verify import verify as verify_generation
 
     try:
-        with store.open(collection, generation) as opened:
-            return verify_generation(opened, sample)
+        with store.open(collection, generation) as reader:
+            return verify_generation(reader, sample)
     except StoreDamaged as error:
         return [f"{error.damage.file}: {error.damage.problem}"]
     except NotFound:

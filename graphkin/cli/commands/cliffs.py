@@ -11,7 +11,7 @@ from graphkin.protocol.values import By
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @click.option(
     "--property", "name", required=True, metavar="NAME", help="Property with numbers, as exports call it: an activity."
 )
@@ -47,7 +47,7 @@ def cliffs(
     substructure: tuple[str, str] | None,
     limit: int,
     output: Path,
-    **ranked: Any,
+    **ranking_options: Any,
 ) -> None:
     """Write activity cliffs: pairs of stored neighbors that differ in a property, the largest difference first.
 
@@ -56,7 +56,7 @@ def cliffs(
     identical fingerprints are counted; `--min-similarity 1 --include-identical` writes them alone.
     """
     from graphkin.cli.conditions import parse_query
-    from graphkin.cli.output import note_truncation, whole_file
+    from graphkin.cli.output import atomic_file, note_truncation
     from graphkin.collection.cliffs import cliffs_table
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
@@ -67,20 +67,20 @@ def cliffs(
     from graphkin.store import open_generation
 
     with translate_validation_errors():
-        ranking = CliffRanking(property=name, **ranked)
-    with open_generation(store_location, collection, generation) as opened:
-        among = parse_query(opened.manifest, conditions, substructure)
-        open_collection = OpenCollection(opened, partial(local_ports, stage=terminal_progress().stage))
-        found = open_collection.cliffs(ranking, limit, among)
-        structure = opened.manifest.structure
-        table = cliffs_table(found, opened.manifest, name, open_collection.items_of)
-        with whole_file(output) as file:
+        ranking = CliffRanking(property=name, **ranking_options)
+    with open_generation(store_location, collection, generation) as reader:
+        conditions_query = parse_query(reader.manifest, conditions, substructure)
+        open_collection = OpenCollection(reader, partial(local_ports, stage=terminal_progress().stage))
+        pairs = open_collection.cliffs(ranking, limit, conditions_query)
+        structure = reader.manifest.structure
+        table = cliffs_table(pairs, reader.manifest, name, open_collection.items_of)
+        with atomic_file(output) as file:
             file.writelines(csv_lines([table], plain=(f"{structure}_a", f"{structure}_b")))
-        note_truncation(opened.manifest)
-    click.echo(f"{len(found.a):,} of {found.total:,} pairs that differ in {name}", err=True)
-    if found.identical and ranking.exclude_identical:
+        note_truncation(reader.manifest)
+    click.echo(f"{len(pairs.a):,} of {pairs.total:,} pairs that differ in {name}", err=True)
+    if pairs.identical and ranking.exclude_identical:
         click.echo(
-            f"{found.identical:,} pairs with identical fingerprints differ too: "
+            f"{pairs.identical:,} pairs with identical fingerprints differ too: "
             "--min-similarity 1 --include-identical writes them",
             err=True,
         )

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from graphkin.collection.clusters.partition import Clusters
     from graphkin.store.base import Generation
 
-_ROWS = 65_536  # per block of output
+_ROWS = 65_536  # rows per block of output
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @options.clustering(required=True)
 @options.output
 def cluster(
@@ -39,31 +39,31 @@ def cluster(
     of the hierarchy.
     """
     from graphkin.cli.conditions import parse_clustering
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation
 
-    with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened, partial(local_ports, threads=workers, stage=terminal_progress().stage))
+    with open_generation(store_location, collection, generation) as reader:
+        open_collection = OpenCollection(reader, partial(local_ports, threads=workers, stage=terminal_progress().stage))
         clusters = open_collection.clusters(parse_clustering(method, threshold)).clusters
-        structure = opened.manifest.structure
-        with whole_file(output) as file:
-            file.writelines(csv_lines(_tables(opened, clusters, ["id", structure, "names"]), plain=(structure,)))
+        structure = reader.manifest.structure
+        with atomic_file(output) as file:
+            file.writelines(csv_lines(_tables(reader, clusters, ["id", structure, "names"]), plain=(structure,)))
     sizes = clusters.sizes
     click.echo(
-        f"{len(sizes):,} clusters of {opened.size:,} items, the largest of {sizes[0]:,}; {(sizes == 1).sum():,} of one",
+        f"{len(sizes):,} clusters of {reader.size:,} items, the largest of {sizes[0]:,}; {(sizes == 1).sum():,} of one",
         err=True,
     )
 
 
-def _tables(opened: "Generation", clusters: "Clusters", columns: list[str]) -> "Iterator[pa.Table]":
+def _tables(reader: "Generation", clusters: "Clusters", columns: list[str]) -> "Iterator[pa.Table]":
     import pyarrow as pa
 
     for start in range(0, len(clusters.order), _ROWS):
         ids = clusters.order[start : start + _ROWS]
-        items = opened.take(ids, columns)
+        items = reader.take(ids, columns)
         numbers = pa.array(clusters.label[ids].astype("int64") + 1)
         yield pa.table({"cluster": numbers, **{name: items[name] for name in columns}})

@@ -7,7 +7,7 @@ from graphkin.cli.json_lines import print_json
 
 
 @click.command()
-@options.store_if_any
+@options.optional_store
 @click.option("--server", "url", metavar="URL", help="Server to ask whether it is ready.")
 @options.as_json
 def doctor(store_location: str | None, url: str | None, as_json: bool) -> int:

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.model.encoders import Encoder
 
-_BATCHES = 32  # of the reader per block: at most 32,000 records and 128 million characters
-_COLUMNS = ("line", "text", "fault")
-_EXCERPT = 4096  # characters of an unreadable record in the report
+_BATCHES = 32  # batches of the reader per block: at most 32,000 records and 128 million characters
+_COLUMNS = ("line", "text", "fault")  # columns of the reader, in the order of the fields of `_RecordBlock`
+_EXCERPT = 4096  # characters of an unreadable record that the report shows
 _NOT_A_MOLECULE = "no molecule with atoms that RDKit reads"
 
 
-class _Readable(NamedTuple):
-    """The readable records of a block.
+class _FeaturizedBlock(NamedTuple):
+    """The features of a block of records.
 
     Attributes:
-        corpus: The features of the readable records.
-        rows: The positions of the readable records in the block.
-        faults: The reason for each unreadable record, by position.
-        texts: The text to write beside each embedding, for all records.
+        corpus: The features of the n readable records.
+        rows: (n,) int64 positions of the readable records in the block.
+        faults: The reasons why the other records cannot be read, by position in the block.
+        texts: The text to write with the embedding, for each record of the block.
     """
 
     corpus: "Corpus"
@@ -40,31 +40,31 @@ class _Readable(NamedTuple):
     texts: Sequence[str]
 
 
-class _Kind(NamedTuple):
+class _RecordKind(NamedTuple):
     """A kind of records to embed.
 
     Attributes:
         noun: The name of one record in messages.
-        column: The column of the texts.
-        expected: The expected input, in error messages.
-        read: The function that computes the features of texts.
+        column: The name of the output column with the texts.
+        expected: The expected input in error messages.
+        read: A function that computes the features of a block of texts.
     """
 
     noun: str
     column: str
     expected: str
-    read: Callable[[Sequence[str]], _Readable]
+    read: Callable[[Sequence[str]], _FeaturizedBlock]
 
 
-def _molecules(texts: Sequence[str]) -> _Readable:
+def _read_smiles(texts: Sequence[str]) -> _FeaturizedBlock:
     from graphkin.trainer.features.featurize import featurize_readable
 
     corpus, rows = featurize_readable(texts, "", os.cpu_count() or 1)
     faults = dict.fromkeys({*range(len(texts))}.difference(rows.tolist()), _NOT_A_MOLECULE)
-    return _Readable(corpus, rows, faults, texts)
+    return _FeaturizedBlock(corpus, rows, faults, texts)
 
 
-def _molblocks(texts: Sequence[str]) -> _Readable:
+def _read_molblocks(texts: Sequence[str]) -> _FeaturizedBlock:
     from graphkin.similarity.describer import Rejected
     from graphkin.similarity.molecules.reader import MoleculeReader
     from graphkin.similarity.molecules.recipe import resolve
@@ -76,11 +76,11 @@ def _molblocks(texts: Sequence[str]) -> _Readable:
             smiles[row] = reader.describe(reader.read(text, "molblock")).smiles
         except Rejected as error:
             faults[row] = str(error)
-    readable = _molecules(smiles)
-    return readable._replace(faults={**readable.faults, **faults})
+    block = _read_smiles(smiles)
+    return block._replace(faults={**block.faults, **faults})
 
 
-def _graphs(texts: Sequence[str]) -> _Readable:
+def _read_graphs(texts: Sequence[str]) -> _FeaturizedBlock:
     import numpy as np
 
     from graphkin.similarity.describer import Rejected
@@ -94,15 +94,17 @@ def _graphs(texts: Sequence[str]) -> _Readable:
             structures[row] = Structure.read(text).text
         except Rejected as error:
             faults[row] = str(error)
-    return _Readable(featurize_graphs([*structures.values()], ""), np.array([*structures], np.int64), faults, texts)
+    return _FeaturizedBlock(
+        featurize_graphs([*structures.values()], ""), np.array([*structures], np.int64), faults, texts
+    )
 
 
-_KINDS = {
-    "smiles": _Kind("molecule", "smiles", "SMILES", _molecules),
-    "molblock": _Kind("molecule", "smiles", "SD records", _molblocks),
-    "graph": _Kind("graph", "structure", "graphs with nodes", _graphs),
+_RECORD_KINDS = {
+    "smiles": _RecordKind("molecule", "smiles", "SMILES", _read_smiles),
+    "molblock": _RecordKind("molecule", "smiles", "SD records", _read_molblocks),
+    "graph": _RecordKind("graph", "structure", "graphs with nodes", _read_graphs),
 }
-"""The kinds of records, by the notation of their text."""
+"""The kinds of records, by notation of the text."""
 
 
 @click.command()
@@ -149,7 +151,7 @@ def embed(
     Of graphs only the edges are seen, as in training: any encoder of molecules or graphs takes them. They are read as
     `graphkin ingest graphs` reads them; in place of smiles the .parquet file has structure, which is JSON.
     """
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.protocol.errors import Conflict, InvalidInput
@@ -168,15 +170,15 @@ def embed(
     rejections = output.with_suffix(".rejections.csv")
     with (
         closing(open_source(source_path, files, ReadOptions(format, smiles_column))) as source,
-        whole_file(output) as file,
-        whole_file(rejections) as report,
+        atomic_file(output) as file,
+        atomic_file(rejections) as report,
     ):
-        kind = _KINDS[source.notation]
+        kind = _RECORD_KINDS[source.notation]
         with (
             output_format(file, encoder.width, kind.column) as embeddings,
             terminal_progress().stage("embedding", None, f"{kind.noun}s") as advance,
         ):
-            records, embedded = _write(source, kind, encoder, embeddings, report, advance)
+            records, embedded = _write_embeddings(source, kind, encoder, embeddings, report, advance)
         if not embedded:
             raise InvalidInput(
                 f"none of {records:,} records is a {kind.noun}", given=source_path, expected=kind.expected
@@ -186,40 +188,44 @@ def embed(
         click.echo(f"{rejections}: {records - embedded:,} of {records:,} records are no {kind.noun}s")
 
 
-def _write(
+def _write_embeddings(
     batches: "Iterable[pa.RecordBatch]",
-    kind: _Kind,
+    kind: _RecordKind,
     encoder: "Encoder",
     embeddings: "EmbeddingFile",
     report: BinaryIO,
     advance: Callable[[int], object],
 ) -> tuple[int, int]:
-    """Write the embeddings and the report. Return the numbers of all records and of the readable ones."""
+    """Write the embeddings, and a report of the records that cannot be read.
+
+    Returns:
+        The number of all records, and the number of embeddings.
+    """
     from graphkin.export.cells import csv_rows
     from graphkin.trainer.downstream.embed import embed
     from graphkin.trainer.downstream.embedding_file import Block
 
     report.write(csv_rows([("row", "line", "input", "reason")]))
     records = embedded = 0
-    for lines, inputs, faults in _blocks(batches):
+    for lines, inputs, faults in _read_blocks(batches):
         texts = ["" if fault else text for text, fault in zip(inputs, faults, strict=True)]
-        readable = kind.read(texts)
-        embeddings.add(Block(records, readable.texts, readable.rows, embed(encoder, readable.corpus)))
-        rejected = sorted(readable.faults.items())
+        block = kind.read(texts)
+        embeddings.add(Block(records, block.texts, block.rows, embed(encoder, block.corpus)))
+        rejected = sorted(block.faults.items())
         rows = ((records + row, lines[row], inputs[row][:_EXCERPT], faults[row] or fault) for row, fault in rejected)
         report.write(csv_rows(rows))
-        records, embedded = records + len(texts), embedded + len(readable.rows)
+        records, embedded = records + len(texts), embedded + len(block.rows)
         advance(len(texts))
     return records, embedded
 
 
-class _Records(NamedTuple):
+class _RecordBlock(NamedTuple):
     """A block of records, as columns.
 
     Attributes:
-        lines: The line on which each record begins.
-        inputs: The text of each record.
-        faults: The reason why the reader rejects a record, or None.
+        lines: Number of the line on which the record begins.
+        inputs: Text of the record.
+        faults: The reason why the reader rejects the record, or None.
     """
 
     lines: list[int]
@@ -227,8 +233,8 @@ class _Records(NamedTuple):
     faults: list[str | None]
 
 
-def _blocks(batches: "Iterable[pa.RecordBatch]") -> Iterator[_Records]:
+def _read_blocks(batches: "Iterable[pa.RecordBatch]") -> Iterator[_RecordBlock]:
     remaining = iter(batches)
     while block := [*islice(remaining, _BATCHES)]:
         columns: Any = ([value for batch in block for value in batch[name].to_pylist()] for name in _COLUMNS)
-        yield _Records(*columns)
+        yield _RecordBlock(*columns)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _MAX_EPOCHS = 1_000_000  # epochs per folder
 
 
-class _Range(click.ParamType[range]):
-    """A range of epochs, as FIRST:STOP or as a count from 0."""
+class _EpochRange(click.ParamType[range]):
+    """The type of an option for a range of epochs: FIRST:STOP, or a count of epochs from 0."""
 
     name = "range of epochs"
 
@@ -36,13 +36,18 @@ class _Range(click.ParamType[range]):
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @click.option("--output", required=True, metavar="URL", help="Where to write them; new or empty. A folder or a URL.")
 @click.option(
-    "--epochs", "epoch_range", type=_Range(), required=True, metavar="FIRST:STOP", help="Epochs, or how many from 0 on."
+    "--epochs",
+    "epoch_range",
+    type=_EpochRange(),
+    required=True,
+    metavar="FIRST:STOP",
+    help="Epochs, or how many from 0 on.",
 )
 @options.seed
-@options.drawing
+@options.sampling_policy
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
@@ -57,7 +62,7 @@ def epochs(
     output: str,
     epoch_range: range,
     seed: int,
-    drawing: dict[str, Any],
+    policy_options: dict[str, Any],
     engine: str,
     master: str | None,
 ) -> None:
@@ -77,22 +82,22 @@ def epochs(
             "--engine spark reads a lake: give its URL (file:///..., s3://...) as --store. "
             "`graphkin export lake` writes one of a collection."
         )
-    policy, place = parse_policy(**drawing), open_place(output)
+    policy, place = parse_policy(**policy_options), open_place(output)
     from graphkin.export.epochs import EpochsPlan
 
-    with open_generation(store_location, collection, generation) as opened:
-        plan = EpochsPlan(place, opened.collection, opened.id, opened.size, policy, seed, epoch_range)
-        manifest = _write_by_spark(master, store_location, plan) if engine == "spark" else _write_locally(opened, plan)
+    with open_generation(store_location, collection, generation) as reader:
+        plan = EpochsPlan(place, reader.collection, reader.id, reader.size, policy, seed, epoch_range)
+        manifest = _write_by_spark(master, store_location, plan) if engine == "spark" else _write_locally(reader, plan)
     size = sum(part.bytes for part in manifest.parts)
     click.echo(f"{place.display_url}: {len(epoch_range):,} epochs of {manifest.size:,} anchors, {size / 2**20:.1f} MiB")
 
 
-def _write_locally(opened: "Generation", plan: "EpochsPlan") -> "Epochs":
+def _write_locally(reader: "Generation", plan: "EpochsPlan") -> "Epochs":
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.progress_bars import terminal_progress
 
     def sample(missing: list[int]) -> "Iterable[EpochPart]":
-        sampler = opened.sampler()
+        sampler = reader.sampler()
         with terminal_progress().stage("epochs", len(missing), "parts") as advance:
             for task in missing:
                 yield plan.write_part(sampler, task)
@@ -102,14 +107,14 @@ def _write_locally(opened: "Generation", plan: "EpochsPlan") -> "Epochs":
 
 
 def _write_by_spark(master: str | None, lake: str, plan: "EpochsPlan") -> "Epochs":
-    from graphkin.cli.runners import runner
+    from graphkin.cli.runners import open_runner
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.stages.epochs import draw
 
     def sample(missing: list[int]) -> "Iterable[EpochPart]":
         with (
-            runner("spark", None, master) as spark,
+            open_runner("spark", None, master) as spark,
             terminal_progress().stage("epochs", len(missing), "parts") as advance,
         ):
             return draw(spark, lake, plan, missing, advance)

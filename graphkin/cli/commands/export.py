@@ -12,7 +12,7 @@ from graphkin.cli import options
 from graphkin.cli.options import Command
 
 
-def _range(command: Command) -> Command:
+def _id_range(command: Command) -> Command:
     """Add --start and --stop: a range of ids."""
     start = click.option("--start", type=click.IntRange(0), default=0, metavar="ID", help="First id.")
     stop = click.option("--stop", type=click.IntRange(0), metavar="ID", help="Id to stop before.  [default: all]")
@@ -28,7 +28,7 @@ def export() -> None:
 
 
 @export.command()
-@options.reading
+@options.source_generation
 @click.option(
     "--format",
     "format",
@@ -38,7 +38,7 @@ def export() -> None:
 )
 @options.output
 @options.min_similarity
-@_range
+@_id_range
 def edges(
     store_location: str,
     collection: str,
@@ -50,21 +50,21 @@ def edges(
     stop: int | None,
 ) -> None:
     """Write the edges to a file, in a range those with their lower id in it."""
-    from graphkin.cli.output import note_truncation, whole_file
+    from graphkin.cli.output import atomic_file, note_truncation
     from graphkin.export import export_edges
     from graphkin.store import open_generation
     from graphkin.store.base import require_stored_threshold
 
-    with open_generation(store_location, collection, generation) as opened:
-        require_stored_threshold(opened, min_similarity)
-        blocks = export_edges(opened, format, min_similarity, start=start, stop=stop)
-        with whole_file(output) as file:
+    with open_generation(store_location, collection, generation) as reader:
+        require_stored_threshold(reader, min_similarity)
+        blocks = export_edges(reader, format, min_similarity, start=start, stop=stop)
+        with atomic_file(output) as file:
             file.writelines(blocks)
-        note_truncation(opened.manifest)
+        note_truncation(reader.manifest)
 
 
 @export.command()
-@options.reading
+@options.source_generation
 @click.option(
     "--format",
     "format",
@@ -73,7 +73,7 @@ def edges(
     help="Format of the file.",
 )
 @options.output
-@_range
+@_id_range
 def links(
     store_location: str,
     collection: str,
@@ -84,18 +84,18 @@ def links(
     stop: int | None,
 ) -> None:
     """Write the links of the big graph whose nodes the items are, in a range those with their lower id in it."""
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.export import export_links
     from graphkin.store import open_generation
 
-    with open_generation(store_location, collection, generation) as opened:
-        blocks = export_links(opened, format, start=start, stop=stop)
-        with whole_file(output) as file:
+    with open_generation(store_location, collection, generation) as reader:
+        blocks = export_links(reader, format, start=start, stop=stop)
+        with atomic_file(output) as file:
             file.writelines(blocks)
 
 
 @export.command()
-@options.reading
+@options.source_generation
 @click.option(
     "--format",
     "format",
@@ -107,7 +107,7 @@ def links(
 @click.option(
     "--column", "columns", metavar="NAME", multiple=True, help="Column to write, once for each.  [default: all]"
 )
-@_range
+@_id_range
 def items(
     store_location: str,
     collection: str,
@@ -119,21 +119,21 @@ def items(
     stop: int | None,
 ) -> None:
     """Write the items to a file."""
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.export import export_items
     from graphkin.store import open_generation
 
-    with open_generation(store_location, collection, generation) as opened:
-        blocks = export_items(opened, format, columns=columns or None, start=start, stop=stop)
-        with whole_file(output) as file:
+    with open_generation(store_location, collection, generation) as reader:
+        blocks = export_items(reader, format, columns=columns or None, start=start, stop=stop)
+        with atomic_file(output) as file:
             file.writelines(blocks)
 
 
 @export.command()
-@options.reading
+@options.source_generation
 @click.option("--format", "format", required=True, type=click.Choice(["fps", "npy"]), help="Format of the file.")
 @options.output
-@_range
+@_id_range
 def fingerprints(
     store_location: str,
     collection: str,
@@ -149,20 +149,20 @@ def fingerprints(
     id. npy is an array of bytes, a row for each item. In both, byte 0 comes first, and of each byte the least
     significant bit.
     """
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.export import export_fingerprints
     from graphkin.similarity.kinds import kind_of, recipe_of
     from graphkin.store import open_generation
 
-    with open_generation(store_location, collection, generation) as opened:
-        type = kind_of(opened).fingerprint(recipe_of(opened))
-        blocks = export_fingerprints(opened, format, type, start=start, stop=stop)
-        with whole_file(output) as file:
+    with open_generation(store_location, collection, generation) as reader:
+        type = kind_of(reader).fingerprint(recipe_of(reader))
+        blocks = export_fingerprints(reader, format, type, start=start, stop=stop)
+        with atomic_file(output) as file:
             file.writelines(blocks)
 
 
 @export.command("neo4j-admin")
-@options.reading
+@options.source_generation
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -192,7 +192,7 @@ def neo4j_admin(
     Prints the command that does it. It works only where the database was never started; into a running one, use
     `graphkin load`.
     """
-    from graphkin.cli.output import whole_folder
+    from graphkin.cli.output import atomic_folder
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import is_file_based, open_generation
     from graphkin.store.neo4j.bulk import serial_runner, write_import
@@ -204,22 +204,22 @@ def neo4j_admin(
         raise click.UsageError(f"--engine {engine} reads a folder or a lake, not a Neo4j server.")
     stage = terminal_progress().stage
     with ExitStack() as stack:
-        opened = stack.enter_context(open_generation(store_location, collection, generation))
-        folder = stack.enter_context(whole_folder(output))
-        run_tasks = serial_runner(opened, stage)
+        reader = stack.enter_context(open_generation(store_location, collection, generation))
+        folder = stack.enter_context(atomic_folder(output))
+        run_tasks = serial_runner(reader, stage)
         if engine != "local":
-            from graphkin.cli.runners import runner
+            from graphkin.cli.runners import open_runner
             from graphkin.ingest.stages.bulk import by_tasks
 
-            executor = stack.enter_context(runner(engine, workers, master, by_tasks.__module__))
-            run_tasks = by_tasks(executor, store_location, opened, stage)
-        command = write_import(opened, folder, run_tasks)
+            executor = stack.enter_context(open_runner(engine, workers, master, by_tasks.__module__))
+            run_tasks = by_tasks(executor, store_location, reader, stage)
+        command = write_import(reader, folder, run_tasks)
     click.echo(f"cd {shlex.quote(str(output.resolve()))}")
     click.echo(re.sub(r" ('?--)", r" \\\n  \1", shlex.join(command)))
 
 
 @export.command()
-@options.reading
+@options.source_generation
 @click.option("--output", required=True, metavar="URL", help="Where to write it; new or empty. A folder or a URL.")
 def lake(store_location: str, collection: str, generation: str | None, output: str) -> None:
     """Write the whole generation as a lake: Parquet and NumPy files that DuckDB, Polars and Spark read too.
@@ -232,8 +232,8 @@ def lake(store_location: str, collection: str, generation: str | None, output: s
     from graphkin.store.transfer import copy_generation
 
     with (
-        open_generation(store_location, collection, generation) as opened,
+        open_generation(store_location, collection, generation) as reader,
         open_lake(output, create=True) as target,
     ):
-        manifest = copy_generation(opened, target, terminal_progress().stage)
+        manifest = copy_generation(reader, target, terminal_progress().stage)
     click.echo(f"{output} holds {collection} generation {manifest.generation}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--api", "url", metavar="URL", help="Server, as `graphkin serve` prints it.")
-@options.store_if_any
+@options.optional_store
 @options.collection
 @options.generation
 @click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is to be trained.")
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to write; new or empty."
 )
 @click.option("--positives", type=click.Choice(POSITIVES), default="exact", help="Whose: as `graphkin pretrain`.")
-@options.beside
+@options.other_collection
 @options.cache_dir
 @configuration.settings
 def fetch(
@@ -52,18 +52,18 @@ def fetch(
     They come from a server (--api) or from a store on this machine (--store), which gives the same folder without a
     server. What --config and --set say counts as far as it is about what is drawn; give both commands the same.
     """
-    from graphkin.cli.output import whole_folder
+    from graphkin.cli.output import atomic_folder
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.trainer.feed.offline import write_offline
 
     _require_one_source(url, store_location)
     if url is not None:
-        opening = _served(url, collection, generation, beside, epochs - 1, cache_dir, training)
+        source_context = _open_served_source(url, collection, generation, beside, epochs - 1, cache_dir, training)
     else:
-        opening = _stored(str(store_location), collection, generation, beside, training)
+        source_context = _open_stored_source(str(store_location), collection, generation, beside, training)
     with (
-        opening as source,
-        whole_folder(output) as folder,
+        source_context as source,
+        atomic_folder(output) as folder,
         terminal_progress().stage("fetching", epochs, "epochs") as advance,
     ):
         write_offline(source, epochs, folder, advance)
@@ -72,9 +72,9 @@ def fetch(
 
 
 def _require_one_source(url: str | None, store_location: str | None) -> None:
-    """Raise `UsageError` unless the options name exactly one of a server and a store.
+    """Raise `UsageError` unless either a server or a store is given.
 
-    A store that only the environment names does not count if there is --api.
+    With --api, the store in the environment variable is ignored.
     """
     choices = "--api URL, a server, or --store STORE, a store on this machine"
     if url is not None and options.is_on_command_line("store_location"):
@@ -86,12 +86,12 @@ def _require_one_source(url: str | None, store_location: str | None) -> None:
 
 
 @contextmanager
-def _served(
+def _open_served_source(
     url: str,
     collection: str,
     generation: str | None,
     beside: str | None,
-    last: int,
+    last_epoch: int,
     cache_dir: Path | None,
     training: dict[str, Any],
 ) -> "Iterator[Source]":
@@ -103,12 +103,14 @@ def _served(
         kind = server.collection(collection, generation).kind
     draws = configuration.resolve_config(kind, **training).draws
     featurize, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
-    with online(url, collection, draws, featurize, cache, generation=generation, beside=beside, last=last) as source:
+    with online(
+        url, collection, draws, featurize, cache, generation=generation, beside=beside, last=last_epoch
+    ) as source:
         yield source
 
 
 @contextmanager
-def _stored(
+def _open_stored_source(
     location: str, collection: str, generation: str | None, beside: str | None, training: dict[str, Any]
 ) -> "Iterator[Source]":
     from graphkin.cli.training import StoredSource
@@ -117,10 +119,12 @@ def _stored(
 
     workers = os.cpu_count() or 1
     with ExitStack() as stack:
-        opened = stack.enter_context(open_generation(location, collection, generation))
-        draws = configuration.resolve_config(opened.manifest.kind, **training).draws
+        reader = stack.enter_context(open_generation(location, collection, generation))
+        draws = configuration.resolve_config(reader.manifest.kind, **training).draws
         other = None
         if beside is not None:
-            name, _, pinned = beside.partition("@")
-            other = StoredSource(stack.enter_context(open_generation(location, name, pinned or None)), draws, workers)
-        yield arranged(StoredSource(opened, draws, workers), other)
+            name, _, other_generation = beside.partition("@")
+            other = StoredSource(
+                stack.enter_context(open_generation(location, name, other_generation or None)), draws, workers
+            )
+        yield arranged(StoredSource(reader, draws, workers), other)

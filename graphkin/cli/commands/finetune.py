@@ -37,10 +37,10 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str | None)
 
 
 def _targets(context: click.Context, parameter: click.Parameter, text: str | None) -> list[str] | None:  # noqa: ARG001
-    """Return the names of the target columns: an empty list for all, None without the option."""
+    """Return the value of --targets as a list of columns: an empty list for "all", None if the option is not set."""
     if text is None:
         return None
-    return [] if text == "all" else next(csv.reader([text]))  # as CSV, because names may contain commas
+    return [] if text == "all" else next(csv.reader([text]))  # names that contain commas are quoted as in CSV
 
 
 @click.command(epilog=_EPILOG)
@@ -192,14 +192,19 @@ def finetune(
         name = nodes.name
     else:
         assert file is not None
-        data, name = _molecules(file, dataset, smiles_column, targets, task == "regression"), dataset
+        data, name = _read_molecules(file, dataset, smiles_column, targets, task == "regression"), dataset
     study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder)
     run_seeds = seeds or ([0] if task == "nodes" else [0, 1, 2])
     click.echo(table(study.run(run_seeds, output, terminal_progress().stage)))
 
 
 def _require_data(task: str, **files: tuple[object, ...]) -> None:
-    """Raise `UsageError` unless there are files for this task, and none for another task."""
+    """Raise `UsageError` unless the options of this task are set, and none of another task.
+
+    Args:
+        task: "molecules", "graphs" or "nodes".
+        **files: The values of the options of each task.
+    """
     required = files[task][:1] if task == "molecules" else files[task]
     other_files = [value for other, options in files.items() if other != task for value in options]
     if None in required or any(value is not None for value in other_files):
@@ -209,13 +214,13 @@ def _require_data(task: str, **files: tuple[object, ...]) -> None:
         )
 
 
-def _molecules(
+def _read_molecules(
     file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None, regression: bool
 ) -> "Labelled":
-    """Return molecules with labels or with measured values.
+    """Return molecules with labels for classification, or with measured values for regression.
 
-    They have values if --task regression is set, if the dataset is one of values, or if the targets hold numbers other
-    than 0 and 1.
+    They have measured values if `regression` is set, if those of the dataset are measured, or if the targets hold
+    numbers other than 0 and 1.
     """
     from graphkin.trainer.downstream.dataset import MOLECULENET, holds_labels, labelled
     from graphkin.trainer.downstream.measured import MEASURED, holds_numbers, measurements

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.store
-@options.one_or_all
+@options.optional_collection
 @options.generation
 @click.option("--rejections", is_flag=True, help="List the records that were not kept.")
 @click.option(
@@ -177,6 +177,8 @@ def _show_rejections(reader: "Generation", rerun_record: "RerunRecord | None", a
 
 
 def _show_records(rejections: "Iterable[dict[str, Any]]") -> None:
+    """Print one line per rejected record: its place, the reason and the first line of its text."""
+
     has_rejections = False
     for row in rejections:
         has_rejections = True

@@ -59,8 +59,8 @@ def ingest() -> None:
     help="Standardise every structure, also those searched later; repeatable, in the order given.",
 )
 @click.option("--inchikey", is_flag=True, default=None, help="Compute InChIKeys (doubles the ingest).")
-@options.running
-@options.building
+@options.ingest_run
+@options.ingest_target
 @click.option("--max-atoms", type=click.IntRange(1, 100_000), default=1_000, help="Larger molecules are rejected.")
 @click.option(
     "--format",
@@ -68,14 +68,14 @@ def ingest() -> None:
     type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet"]),
     help='Format of the input; needed for standard input ("-").  [default: by file name]',
 )
-@options.table
+@options.table_columns
 def molecules(
     preset: str,
     max_atoms: int,
     format: str | None,
-    table: dict[str, Any],
-    running: dict[str, Any],
-    building: dict[str, Any],
+    table_options: dict[str, Any],
+    run_options: dict[str, Any],
+    target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest molecules from FILE... and publish a generation of the collection.
@@ -88,10 +88,10 @@ def molecules(
     from graphkin.ingest.readers import ReadOptions
     from graphkin.ingest.recipes import molecule_recipe
 
-    read = ReadOptions(format=format, **table)
+    read = ReadOptions(format=format, **table_options)
     recipe_options["standardise"] = recipe_options["standardise"] or None
-    recipe = molecule_recipe(running["files"], read, preset, **recipe_options)
-    _ingest(recipe, read, max_atoms, **running, **building)
+    recipe = molecule_recipe(run_options["files"], read, preset, **recipe_options)
+    _ingest(recipe, read, max_atoms, **run_options, **target_options)
 
 
 @ingest.command()
@@ -121,8 +121,8 @@ def molecules(
 )
 @click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70; paper, rc: 0]")
-@options.running
-@options.building
+@options.ingest_run
+@options.ingest_target
 @click.option("--max-nodes", type=click.IntRange(1, 100_000), default=100_000, help="Larger graphs are rejected.")
 @click.option(
     "--format",
@@ -134,8 +134,8 @@ def graphs(
     preset: str,
     max_nodes: int,
     format: str | None,
-    running: dict[str, Any],
-    building: dict[str, Any],
+    run_options: dict[str, Any],
+    target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest attribute-less graphs from FILE... and publish a generation of the collection.
@@ -148,7 +148,9 @@ def graphs(
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.graphs.recipe import resolve_graphs
 
-    _ingest(resolve_graphs(preset, **recipe_options), ReadOptions(format=format), max_nodes, **running, **building)
+    _ingest(
+        resolve_graphs(preset, **recipe_options), ReadOptions(format=format), max_nodes, **run_options, **target_options
+    )
 
 
 @ingest.command()
@@ -196,8 +198,8 @@ def graphs(
 @click.option("--radius", type=int, help="Greatest distance that proximity looks at.  [default: 2]")
 @click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
-@options.running
-@options.building
+@options.ingest_run
+@options.ingest_target
 @click.option(
     "--format",
     "format",
@@ -214,8 +216,8 @@ def nodes(
     source_column: str | None,
     target_column: str | None,
     label_column: str | None,
-    running: dict[str, Any],
-    building: dict[str, Any],
+    run_options: dict[str, Any],
+    target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest the nodes of big graphs from FILE... and publish a generation of the collection.
@@ -233,15 +235,15 @@ def nodes(
         format=format, source_column=source_column, target_column=target_column, label_column=label_column
     )
     recipe = resolve_nodes(walks=int(walks) if walks and walks.isdigit() else walks, **recipe_options)
-    _ingest(recipe, read, None, labels=label_files, **running, **building)
+    _ingest(recipe, read, None, labels=label_files, **run_options, **target_options)
 
 
 @ingest.command()
 @click.option("--bits", type=int, metavar="N", help="Length of the fingerprints.  [default: as the files tell]")
 @click.option("--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
-@options.running
-@options.building
+@options.ingest_run
+@options.ingest_target
 @options.names
 @click.option(
     "--format",
@@ -259,8 +261,8 @@ def fingerprints(
     format: str | None,
     fingerprint_column: str | None,
     name_column: str | None,
-    running: dict[str, Any],
-    building: dict[str, Any],
+    run_options: dict[str, Any],
+    target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest fingerprints that others have computed from FILE... and publish a generation of the collection.
@@ -275,16 +277,16 @@ def fingerprints(
     from graphkin.ingest.recipes import bits_recipe
 
     read = ReadOptions(format=format, structure_column=fingerprint_column, name_column=name_column)
-    recipe = bits_recipe(running["files"], read, bits, **recipe_options)
-    _ingest(recipe, read, None, names=names_files, **running, **building)
+    recipe = bits_recipe(run_options["files"], read, bits, **recipe_options)
+    _ingest(recipe, read, None, names=names_files, **run_options, **target_options)
 
 
 @ingest.command()
 @click.option("--dimension", type=int, metavar="N", help="Numbers of each vector.  [default: as the files tell]")
 @click.option("--threshold", type=float, help="Smallest cosine, inclusive.  [default: 0.8]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
-@options.running
-@options.building
+@options.ingest_run
+@options.ingest_target
 @options.names
 @click.option(
     "--format",
@@ -300,8 +302,8 @@ def vectors(
     format: str | None,
     vector_column: str | None,
     name_column: str | None,
-    running: dict[str, Any],
-    building: dict[str, Any],
+    run_options: dict[str, Any],
+    target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
     """Ingest dense vectors, such as embeddings, from FILE... and publish a generation of the collection.
@@ -315,8 +317,8 @@ def vectors(
     from graphkin.ingest.recipes import vector_recipe
 
     read = ReadOptions(format=format, structure_column=vector_column, name_column=name_column)
-    recipe = vector_recipe(running["files"], read, dimension, **recipe_options)
-    _ingest(recipe, read, None, names=names_files, **running, **building)
+    recipe = vector_recipe(run_options["files"], read, dimension, **recipe_options)
+    _ingest(recipe, read, None, names=names_files, **run_options, **target_options)
 
 
 def _ingest(
@@ -341,7 +343,7 @@ def _ingest(
     from graphkin.ingest.options import IngestOptions
     from graphkin.ingest.progress_bars import terminal_progress
 
-    options_ = IngestOptions(
+    ingest_options = IngestOptions(
         read=read,
         max_size=max_size,
         labels=labels,
@@ -350,7 +352,7 @@ def _ingest(
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
     )
-    arguments = (collection, files, recipe, options_, terminal_progress())
+    arguments = (collection, files, recipe, ingest_options, terminal_progress())
     if engine == "local":
         manifest = _ingest_in_one_stream(store_location, lake, *arguments)
     else:
@@ -367,7 +369,7 @@ def _ingest_in_one_stream(store_location: str | None, lake: str | None, *argumen
     with ExitStack() as stack:
         if lake is not None:
             return run(stack.enter_context(open_lake(lake, create=True)), *arguments)
-        assert store_location is not None, "what one of is needed"
+        assert store_location is not None  # the option group checks that there is a store or a lake
         return run(stack.enter_context(open_store(store_location, create=True)), *arguments)
 
 
@@ -381,19 +383,19 @@ def _ingest_by_tasks(
     options: "IngestOptions",
     progress: "Progress",
 ) -> "Manifest":
-    from graphkin.cli.runners import runner
+    from graphkin.cli.runners import open_runner
     from graphkin.ingest.progress import compiling
     from graphkin.ingest.stages.pipeline import ingest as run
     from graphkin.ingest.warmup import compile_kernels
     from graphkin.similarity.kinds import kind_of_recipe
 
-    assert lake is not None, "what tasks write"
+    assert lake is not None  # the option group checks that these engines have a lake to write
     kind = kind_of_recipe(recipe)
     if engine == "tasks":
         with compiling(progress):
             compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
     preload = ("graphkin.ingest.stages.pipeline", kind.describer.__module__, *kind.describer.preload)
-    with runner(engine, options.workers, master, *preload) as executor:
+    with open_runner(engine, options.workers, master, *preload) as executor:
         return run(executor, lake, collection, files, recipe, options, progress)
 
 

@@ -17,7 +17,7 @@ _COUNT = click.IntRange(min=1)
 
 
 class _Scopes(click.ParamType[Any]):
-    """Scopes, separated by commas."""
+    """The type of an option for a list of scopes, separated by commas."""
 
     name = "scope"
 
@@ -126,7 +126,7 @@ def create(
 @keys.command("list")
 @options.store
 @options.as_json
-def listed(store_location: str, as_json: bool) -> None:
+def list_keys(store_location: str, as_json: bool) -> None:
     """List all keys, the oldest first, those that were revoked too. None is shown itself."""
     from graphkin.store import open_store
 
@@ -153,12 +153,12 @@ def revoke(store_location: str, id: str) -> None:
 
 
 def _key_fields(key: "Key") -> dict[str, Any]:
-    """Return a key as JSON, without its digest and with its state."""
+    """Return the JSON fields of a key: its stored fields without the digest, and its state."""
     return {**key.model_dump(mode="json", exclude={"digest"}), "state": key.state(datetime.now(UTC))}
 
 
 def _describe_key(key: "Key") -> str:
-    """Return a key in one line of text."""
+    """Return the description of a key, in one line of text."""
     state = key.state(datetime.now(UTC))
     end = {"revoked": key.revoked_at, "expired": key.expires_at, "valid": key.expires_at}[state]
     word = "until" if state == "valid" else state

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.option(
     "--collection",
     metavar="NAME",
-    envvar=options.COLLECTION,
+    envvar=options.COLLECTION_VARIABLE,
     show_envvar=True,
     help="Collection.  [default, of a lake: its only one]",
 )
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--store",
     "store_location",
     metavar="STORE",
-    envvar=options.STORE,
+    envvar=options.STORE_VARIABLE,
     show_envvar=True,
     help="Folder of the store, or neo4j://HOST or bolt://HOST of a Neo4j server.",
 )
@@ -48,32 +48,32 @@ def load(
     from graphkin.store import open_store
     from graphkin.store.transfer import copy_generation
 
-    if lake is not None:  # the environment names a store, not a lake
+    if lake is not None:  # the environment variables name the store and collection for commands without --lake
         store_location, collection = _typed_value("store_location"), _typed_value("collection")
     with ExitStack() as stack:
-        opened = _source(stack, store_location, lake, collection, generation)
-        other = stack.enter_context(open_store(target, create=True))
-        manifest = copy_generation(opened, other, terminal_progress().stage)
+        reader = _open_source(stack, store_location, lake, collection, generation)
+        target_store = stack.enter_context(open_store(target, create=True))
+        manifest = copy_generation(reader, target_store, terminal_progress().stage)
     if as_json:
         click.echo(manifest.model_dump_json(exclude={"fragments"}))
         return
     click.echo(
-        f"loaded {opened.collection} generation {manifest.generation}\n"
+        f"loaded {reader.collection} generation {manifest.generation}\n"
         f"  {manifest.counts.kept:,} items, {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}"
     )
 
 
 def _typed_value(name: str) -> str | None:
-    """Return the value of an option that the user typed. A value from the environment is None."""
+    """Return the value of an option if it is on the command line, not from the environment, else None."""
     context = click.get_current_context()
     value: str | None = context.params[name]
     return value if context.get_parameter_source(name) is ParameterSource.COMMANDLINE else None
 
 
-def _source(
+def _open_source(
     stack: ExitStack, store_location: str | None, lake: str | None, collection: str | None, generation: str | None
 ) -> "Generation":
-    """Return the generation to copy. The exit stack closes it."""
+    """Open the generation to copy. The exit stack closes it."""
     from graphkin.store import open_lake, open_store
 
     if (store_location is None) == (lake is None):
@@ -85,6 +85,6 @@ def _source(
         return stack.enter_context(store.open(collection, store.full_id(collection, generation)))
     store = stack.enter_context(open_lake(str(lake)))
     if collection is None:
-        (only,) = store.collections()
-        collection = only.name
+        (single,) = store.collections()
+        collection = single.name
     return stack.enter_context(store.open(collection, store.full_id(collection, generation)))

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from graphkin.collection.layout import Map
     from graphkin.store.base import Generation
 
-_ROWS = 65_536  # per block of output
+_ROWS = 65_536  # rows per block of output
 
 
 @click.command("map")
-@options.reading
+@options.source_generation
 @click.option("--property", "name", metavar="NAME", help="Property with numbers, as exports call it, to write.")
 @options.clustering(required=False)
 @options.output
@@ -40,7 +40,7 @@ def map(
     Items that are most similar are neighbours, those without any lie below. The same generation has the same map. It is
     computed once on a machine.
     """
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
@@ -53,21 +53,21 @@ def map(
         raise click.UsageError("--threshold is of --method")
     with translate_validation_errors():
         request = MapQuery(property=name, method=method, threshold=threshold)
-    with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened, partial(local_ports, threads=workers, stage=terminal_progress().stage))
-        tables = _tables(opened, open_collection.map(request))
-        with whole_file(output) as file:
-            file.writelines(csv_lines(tables, plain=(opened.manifest.structure,)))
+    with open_generation(store_location, collection, generation) as reader:
+        open_collection = OpenCollection(reader, partial(local_ports, threads=workers, stage=terminal_progress().stage))
+        tables = _tables(reader, open_collection.map(request))
+        with atomic_file(output) as file:
+            file.writelines(csv_lines(tables, plain=(reader.manifest.structure,)))
 
 
-def _tables(opened: "Generation", layout: "Map") -> "Iterator[pa.Table]":
+def _tables(reader: "Generation", layout: "Map") -> "Iterator[pa.Table]":
     import numpy as np
     import pyarrow as pa
 
-    for start in range(0, opened.size, _ROWS):
-        stop = min(start + _ROWS, opened.size)
+    for start in range(0, reader.size, _ROWS):
+        stop = min(start + _ROWS, reader.size)
         table = pa.Table.from_batches([layout.rows(slice(start, stop))])
-        items = opened.take(np.arange(start, stop, dtype=np.int32), [opened.manifest.structure, "names"])
-        for column in (opened.manifest.structure, "names"):
+        items = reader.take(np.arange(start, stop, dtype=np.int32), [reader.manifest.structure, "names"])
+        for column in (reader.manifest.structure, "names"):
             table = table.append_column(column, items[column])
         yield table

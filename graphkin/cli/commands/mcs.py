@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @options.clustering(required=True)
 @click.option("--clusters", type=click.IntRange(1), default=10, metavar="N", help="Of so many clusters, the largest.")
 @options.output
@@ -40,7 +40,7 @@ def mcs(
     compared, evenly by their place. Each search stops after 2 s; complete is false where there may be a larger one.
     """
     from graphkin.cli.conditions import parse_clustering
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
@@ -48,18 +48,18 @@ def mcs(
     from graphkin.store import open_generation
 
     progress = terminal_progress()
-    with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened, partial(local_ports, threads=workers, stage=progress.stage))
+    with open_generation(store_location, collection, generation) as reader:
+        open_collection = OpenCollection(reader, partial(local_ports, threads=workers, stage=progress.stage))
         clustering = open_collection.clusters(parse_clustering(method, threshold))
         count = min(clusters, len(clustering.clusters.centre))
-        with progress.stage("substructures", count, "clusters") as advance, whole_file(output) as file:
+        with progress.stage("substructures", count, "clusters") as advance, atomic_file(output) as file:
             for line in csv_lines(_rows(open_collection, clustering, count), plain=("smarts", "smiles")):
                 file.write(line)
                 advance(1)
 
 
 def _rows(open_collection: "OpenCollection", clustering: "Clustering", count: int) -> "Iterator[pa.Table]":
-    """Yield a table with one row per cluster."""
+    """Yield a table for each cluster, with one row."""
     import pyarrow as pa
 
     for number in range(1, count + 1):

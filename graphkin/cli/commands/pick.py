@@ -11,7 +11,7 @@ from graphkin.protocol.values import Picking
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @options.conditions
 @options.substructure
 @click.option("--count", type=click.IntRange(1), required=True, metavar="N", help="Items to pick.")
@@ -43,7 +43,7 @@ def pick(
     import pyarrow as pa
 
     from graphkin.cli.conditions import parse_query
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
@@ -52,13 +52,13 @@ def pick(
     from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
-    with open_generation(store_location, collection, generation) as opened:
-        source = parse_query(opened.manifest, conditions, substructure)
+    with open_generation(store_location, collection, generation) as reader:
+        source = parse_query(reader.manifest, conditions, substructure)
         with translate_validation_errors():
             request = PickFields.model_validate({"method": method, "threshold": threshold, "from": source})
-        picks = OpenCollection(opened, partial(local_ports, stage=terminal_progress().stage)).pick(request, count)
-        columns = ["id", opened.manifest.structure, "names"]
-        items = opened.take(picks.ids, columns)
+        picks = OpenCollection(reader, partial(local_ports, stage=terminal_progress().stage)).pick(request, count)
+        columns = ["id", reader.manifest.structure, "names"]
+        items = reader.take(picks.ids, columns)
         table = pa.table({**{name: items[name] for name in columns}, "nearest": picks.nearest})
-        with whole_file(output) as file:
+        with atomic_file(output) as file:
             file.writelines(csv_lines([table], plain=columns[:2]))

@@ -31,7 +31,9 @@ _NO_BF16 = (
 
 @click.command(epilog=_EPILOG)
 @click.option("--api", "url", metavar="URL", help="Server, as `graphkin serve` prints it.")
-@click.option("--collection", metavar="NAME", help=f"Collection on that server.  [default: ${options.COLLECTION}]")
+@click.option(
+    "--collection", metavar="NAME", help=f"Collection on that server.  [default: ${options.COLLECTION_VARIABLE}]"
+)
 @options.generation
 @click.option(
     "--offline",
@@ -66,7 +68,7 @@ _NO_BF16 = (
     default="exact",
     help="Whose: of the collection, of the one --beside, another anchor's, of like size, damaged copies.",
 )
-@options.beside
+@options.other_collection
 @click.option(
     "--epochs-from", metavar="URL", help="Read positives that `graphkin epochs` wrote, instead of asking the server."
 )
@@ -98,7 +100,7 @@ def pretrain(
     --show-config needs no items, and is of molecules (gcc: nodes) unless it is told where they are.
     """
     if url is not None and collection is None:
-        collection = os.environ.get(options.COLLECTION)
+        collection = os.environ.get(options.COLLECTION_VARIABLE)
     if show_config:
         _print_config(offline, url, collection, generation, training)
         return
@@ -113,15 +115,15 @@ def pretrain(
     if resume and generation is None:
         generation = _run_generation(output, "generation", collection)
     if resume and beside is not None and "@" not in beside:
-        pinned = _run_generation(output, "beside", beside)
-        beside = beside if pinned is None else f"{beside}@{pinned}"
-    config = configuration.resolve_config(_kind(offline, url, collection, generation), **training)
+        beside_generation = _run_generation(output, "beside", beside)
+        beside = beside if beside_generation is None else f"{beside}@{beside_generation}"
+    config = configuration.resolve_config(_find_kind(offline, url, collection, generation), **training)
     with launched(device) as (ranks, torch_device):
         if config.bf16 and ranks.rank == 0 and not computes_bf16(torch_device):
             click.echo(_NO_BF16, err=True)
         try:
             with (
-                _source(config, offline, url, collection, generation, beside, epochs_from, cache_dir) as source,
+                _open_source(config, offline, url, collection, generation, beside, epochs_from, cache_dir) as source,
                 training_progress() as report,
             ):
                 train(
@@ -136,10 +138,12 @@ def pretrain(
                 )
         except KeyboardInterrupt:
             if ranks.rank == 0:
-                click.echo(f"stopped; --resume continues from {_newest(output) or 'the beginning'}", err=True)
+                click.echo(
+                    f"stopped; --resume continues from {_newest_checkpoint(output) or 'the beginning'}", err=True
+                )
             raise
     if ranks.rank == 0:
-        click.echo(f"{_newest(output)}: done")
+        click.echo(f"{_newest_checkpoint(output)}: done")
 
 
 def _print_config(
@@ -149,7 +153,7 @@ def _print_config(
 
     if offline or url or collection:
         _require_one_source(url, collection, generation, offline, None)
-        kind = _kind(offline, url, collection, generation)
+        kind = _find_kind(offline, url, collection, generation)
     else:
         kind = next(kind for kind, strategies in LEARNED_BY.items() if training["strategy"] in strategies)
     click.echo(as_toml(configuration.resolve_config(kind, **training)), nl=False)
@@ -158,10 +162,14 @@ def _print_config(
 def _require_one_source(
     url: str | None, collection: str | None, generation: str | None, offline: Path | None, server_option: str | None
 ) -> None:
-    """Raise `UsageError` unless the options name a server or an offline folder, and not both.
+    """Raise `UsageError` unless either a server or an offline folder is given.
 
     Args:
-        server_option: A value of an option that only a server allows, such as --beside.
+        url: Value of --api.
+        collection: Value of --collection.
+        generation: Value of --generation.
+        offline: Value of --offline.
+        server_option: Value of another option that needs a server, such as --beside.
     """
     online = url is not None and collection is not None
     if online == (offline is not None) or (offline and (url or collection or generation or server_option)):
@@ -169,7 +177,13 @@ def _require_one_source(
 
 
 def _run_generation(output: Path, part: str, collection: str | None) -> str | None:
-    """Return the generation that the run in a folder uses for one part, if the run uses this collection."""
+    """Return the id of a generation that an earlier run used, or None if there is no run or it used another collection.
+
+    Args:
+        output: Folder of the run.
+        part: "generation" for the items of the run, "beside" for the generation of --beside.
+        collection: Name of the collection.
+    """
     from graphkin.protocol.errors import NotFound
     from graphkin.trainer.pretraining.checkpoint import read_run
 
@@ -180,8 +194,9 @@ def _run_generation(output: Path, part: str, collection: str | None) -> str | No
     return generation.get("id") if generation.get("collection") == collection else None
 
 
-def _kind(offline: Path | None, url: str | None, collection: str | None, generation: str | None) -> str:
-    """Return the kind of the items to train on."""
+def _find_kind(offline: Path | None, url: str | None, collection: str | None, generation: str | None) -> str:
+    """Return the kind of the items to train on, from the offline folder or the server."""
+
     if offline is not None:
         from graphkin.trainer.feed.offline import fetched_generation
 
@@ -194,7 +209,7 @@ def _kind(offline: Path | None, url: str | None, collection: str | None, generat
         return server.collection(collection, generation).kind
 
 
-def _source(
+def _open_source(
     config: "PretrainConfig",
     offline: Path | None,
     url: str | None,
@@ -204,11 +219,11 @@ def _source(
     epochs_from: str | None,
     cache_dir: Path | None,
 ) -> "Source":
-    last = None if config.max_steps else config.epochs - 1
+    last_epoch = None if config.max_steps else config.epochs - 1
     if offline is not None:
         from graphkin.trainer.feed.offline import OfflineSource
 
-        return OfflineSource(offline, config.draws, last=last)
+        return OfflineSource(offline, config.draws, last=last_epoch)
     from graphkin.trainer.feed.epochs import EpochFolder
     from graphkin.trainer.feed.online import default_cache, online
 
@@ -222,7 +237,7 @@ def _source(
         default_cache(cache_dir),
         generation=generation,
         beside=beside,
-        last=last,
+        last=last_epoch,
         epochs=None if epochs_from is None else EpochFolder(epochs_from),
     )
 
@@ -234,7 +249,7 @@ def _featurize(collection: "Collection") -> "Corpus":
     return features(collection, workers=os.cpu_count() or 1)
 
 
-def _newest(output: Path) -> Path | None:
+def _newest_checkpoint(output: Path) -> Path | None:
     from graphkin.trainer.pretraining.checkpoint import newest_checkpoint
 
     return newest_checkpoint(output)

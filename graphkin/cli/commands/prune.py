@@ -7,7 +7,7 @@ from graphkin.cli import options
 
 @click.command()
 @options.store
-@options.one_or_all
+@options.optional_collection
 @click.option("--keep", type=click.IntRange(1), required=True, metavar="N", help="Newest generations to keep.")
 def prune(store_location: str, collection: str | None, keep: int) -> None:
     """Delete all but the newest generations of a collection, or of each. The current one always stays."""

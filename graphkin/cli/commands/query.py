@@ -15,7 +15,7 @@ _FORMATS = (".csv", ".parquet", ".sdf")
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @options.conditions
 @click.option("--name", metavar="TEXT", help="How a name begins.")
 @options.substructure
@@ -57,7 +57,7 @@ def query(
     all of them are described, which takes a while; that is kept on this machine.
     """
     from graphkin.cli.conditions import parse_filter, parse_substructure, require_search_similarity
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.output import atomic_file
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export import export_items
@@ -73,20 +73,20 @@ def query(
         raise click.UsageError("--similar and --min-similarity go together")
     if descending and sort is None:
         raise click.UsageError("--descending is of --sort")
-    with open_generation(store_location, collection, generation) as opened:
+    with open_generation(store_location, collection, generation) as reader:
         require_search_similarity(min_similarity)
         with translate_validation_errors():
             request = QueryFields(
-                filters=[parse_filter(opened.manifest, condition) for condition in conditions],
+                filters=[parse_filter(reader.manifest, condition) for condition in conditions],
                 name=name,
                 substructure=parse_substructure(substructure),
                 similar=None if similar is None else Near(structure=similar, min_similarity=min_similarity),
                 sort=None if sort is None else Sort(by=sort, descending=descending),
             )
-        open_collection = OpenCollection(opened, partial(local_ports, stage=terminal_progress().stage))
+        open_collection = OpenCollection(reader, partial(local_ports, stage=terminal_progress().stage))
         selection, comparison = open_collection.query(request), open_collection.comparison(request)
         format = cast("ItemFormat", output.suffix[1:])
-        blocks = export_items(opened, format, selection.first(limit).ids, comparison, columns or None)
-        with whole_file(output) as file:
+        blocks = export_items(reader, format, selection.first(limit).ids, comparison, columns or None)
+        with atomic_file(output) as file:
             file.writelines(blocks)
-    click.echo(f"{len(selection.ids):,} of {opened.size:,} items pass", err=True)
+    click.echo(f"{len(selection.ids):,} of {reader.size:,} items pass", err=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @click.option("--smiles", help="Of the item with this structure.")
 @click.option("--name", help="Of the item with this name.")
 @click.option("--id", "id", type=int, help="Of the item with this id.")
@@ -41,45 +41,45 @@ def neighbors(
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.store import open_generation
 
-    with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened)
+    with open_generation(store_location, collection, generation) as reader:
+        open_collection = OpenCollection(reader)
         item_id = open_collection.item_id(id, smiles, name)
         page = open_collection.neighbors(item_id, min_similarity, limit=limit)
-        (item,) = opened.items([item_id])
+        (item,) = reader.items([item_id])
         result: dict[str, Any] = {
-            "generation": opened.id,
+            "generation": reader.id,
             "item": item,
-            "neighbors": _hits(opened, page),
+            "neighbors": _hit_rows(reader, page),
             "total": page.total,
             "capped": None if item["dropped"] is None else item["dropped"] != 0,
         }
     if as_json:
         print_json(result)
         return
-    click.echo(_line(result["item"]))
+    click.echo(_item_line(result["item"]))
     click.echo(f"{len(result['neighbors'])} of {result['total']} neighbours" + (", capped" if result["capped"] else ""))
     _show_hits(result["neighbors"])
 
 
-def _hits(opened: "Generation", hits: "Hits | Neighbors") -> list[dict[str, Any]]:
+def _hit_rows(reader: "Generation", hits: "Hits | Neighbors") -> list[dict[str, Any]]:
     from graphkin.store.records import to_decimal_floats
 
-    rows = zip(opened.items(hits.ids), to_decimal_floats(hits.similarity), strict=True)
+    rows = zip(reader.items(hits.ids), to_decimal_floats(hits.similarity), strict=True)
     return [{"item": item, "similarity": similarity} for item, similarity in rows]
 
 
 def _show_hits(hits: list[dict[str, Any]]) -> None:
     for hit in hits:
         item = hit["item"]
-        click.echo(f"{hit['similarity']:.4f}\t{_line(item)}")
+        click.echo(f"{hit['similarity']:.4f}\t{_item_line(item)}")
 
 
-def _line(item: dict[str, Any]) -> str:
+def _item_line(item: dict[str, Any]) -> str:
     return f"{item['id']}\t{item['smiles'] or '-'}\t{', '.join(item['names'])}"
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @click.argument("structure", required=False)
 @click.option("--fingerprint", is_flag=True, help="STRUCTURE is a fingerprint of the recipe's, in hexadecimal.")
 @click.option(
@@ -147,8 +147,8 @@ def search(
         raise click.UsageError("--json and --fingerprint are for one STRUCTURE")
     require_search_similarity(min_similarity)
     measure = parse_measure(tversky, counts)
-    with open_generation(store_location, collection, generation) as opened:
-        open_collection = OpenCollection(opened)
+    with open_generation(store_location, collection, generation) as reader:
+        open_collection = OpenCollection(reader)
         if file is not None and output is not None:
             _search_file(open_collection, file, read, measure, min_similarity, limit, output)
             return
@@ -162,9 +162,9 @@ def search(
             )
         query, id, hits = open_collection.search(request, limit)
         result: dict[str, Any] = {
-            "generation": opened.id,
+            "generation": reader.id,
             "query": {"smiles": query.smiles, "id": id},
-            "hits": _hits(opened, hits),
+            "hits": _hit_rows(reader, hits),
             "total": hits.total,
         }
     if as_json:
@@ -183,8 +183,8 @@ def _search_file(
     limit: int,
     output: Path,
 ) -> None:
-    from graphkin.cli.file_search import FileSearch, write
-    from graphkin.cli.output import whole_file
+    from graphkin.cli.file_search import FileSearch, encode_tables
+    from graphkin.cli.output import atomic_file
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.protocol.errors import require
     from graphkin.protocol.values import MAX_HITS
@@ -196,21 +196,22 @@ def _search_file(
     )
     with closing(open_source(file, kind_of(open_collection.generation).file_formats, ReadOptions(**read))) as source:
         file_search = FileSearch(open_collection, source, measure, min_similarity, limit)
-        with whole_file(output) as stream:
-            for piece in write(file_search.tables(), output.suffix):
+        with atomic_file(output) as stream:
+            for piece in encode_tables(file_search.tables(), output.suffix):
                 stream.write(piece)
-    without_hits = file_search.searched - file_search.found - file_search.unreadable
+    without_hits = file_search.structures - file_search.with_hits - file_search.unreadable
     click.echo(
-        f"{file_search.searched:,} structures: {file_search.found:,} found something, {file_search.stored:,} of them "
-        f"themselves; {without_hits:,} found nothing, {file_search.unreadable:,} could not be read",
+        f"{file_search.structures:,} structures: {file_search.with_hits:,} found something, "
+        f"{file_search.stored_items:,} of them themselves; {without_hits:,} found nothing, "
+        f"{file_search.unreadable:,} could not be read",
         err=True,
     )
 
 
 @click.command()
-@options.reading
+@options.source_generation
 @click.option("--id", "anchor", type=int, required=True, help="Anchor.")
-@options.drawing
+@options.sampling_policy
 @click.option("--seed", type=int, default=0, help="Seed, 0 to 2^53 - 1.")
 @click.option("--epoch", type=int, default=0, help="Epoch.")
 @click.option(
@@ -222,7 +223,7 @@ def positives(
     collection: str,
     generation: str | None,
     anchor: int,
-    drawing: dict[str, Any],
+    policy_options: dict[str, Any],
     seed: int,
     epoch: int,
     engine: "Engine",
@@ -235,10 +236,10 @@ def positives(
     from graphkin.store import open_generation
     from graphkin.store.records import to_decimal_floats
 
-    policy = parse_policy(**drawing)
-    with open_generation(store_location, collection, generation) as opened:
-        samples = opened.sampler(engine, threads=1).explain(anchor, policy, seed, epoch)
-        items = opened.items([positive.id for positive in samples])
+    policy = parse_policy(**policy_options)
+    with open_generation(store_location, collection, generation) as reader:
+        samples = reader.sampler(engine, threads=1).explain(anchor, policy, seed, epoch)
+        items = reader.items([positive.id for positive in samples])
         rows = [
             {
                 "item": item,
@@ -252,7 +253,7 @@ def positives(
             for item, positive in zip(items, samples, strict=True)
         ]
         result: dict[str, Any] = {
-            "generation": opened.id,
+            "generation": reader.id,
             "anchor": anchor,
             "policy": policy.model_dump(),
             "seed": seed,
