@@ -1,0 +1,80 @@
+"""Fingerprints sorted by popcount, on the host and on the device."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from graphkin.similarity.cuda.sizes import Sizes
+from graphkin.similarity.planes import BitPlanes
+from graphkin.store.records import Int32, Int64, UInt64
+
+_PART = 8192  # fingerprints that are copied and unpacked at once
+
+
+class SortedFingerprints(NamedTuple):
+    """The fingerprints with at least one set bit, sorted by popcount.
+
+    An empty fingerprint is similar to no other, so it is left out.
+
+    Attributes:
+        words: (N, W) uint64 packed fingerprints, unsorted, including the empty ones.
+        order: (M,) int32 row of `words` at each position.
+        popcounts: (M,) int64 popcount at each position, ascending.
+    """
+
+    words: UInt64
+    order: Int32
+    popcounts: Int64
+
+    @classmethod
+    def from_words(cls, words: UInt64) -> "SortedFingerprints":
+        """Sort packed fingerprints (N, W) uint64."""
+        popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        order = np.argsort(popcounts, kind="stable").astype(np.int32)
+        return cls._without_empty(words, order, popcounts[order])
+
+    @classmethod
+    def from_planes(cls, words: UInt64, planes: BitPlanes) -> "SortedFingerprints":
+        """Sort fingerprints by the order of their bit-sliced form."""
+        return cls._without_empty(words, planes.order, planes.popcounts)
+
+    @classmethod
+    def _without_empty(cls, words: UInt64, order: Int32, popcounts: Int64) -> "SortedFingerprints":
+        first = int(np.searchsorted(popcounts, 1))
+        return cls(words, order[first:], popcounts[first:])
+
+    def __len__(self) -> int:
+        """Return M, the number of fingerprints that are not empty."""
+        return len(self.order)
+
+
+class DeviceBlock(NamedTuple):
+    """Unpacked fingerprints at consecutive positions, on the device.
+
+    Rows are padded to a multiple of the size of a tile with empty fingerprints that claim the popcount of the last one.
+    They have no common bits with any other, so they are similar to none.
+
+    Attributes:
+        bits: (n, width) int8, 0 or 1.
+        popcounts: (n,) int32, at least 1.
+    """
+
+    bits: torch.Tensor
+    popcounts: torch.Tensor
+
+    @classmethod
+    def load(
+        cls, fingerprints: SortedFingerprints, start: int, stop: int, sizes: Sizes, device: torch.device
+    ) -> "DeviceBlock":
+        """Copy the fingerprints at the positions [start, stop) to the device and unpack them there."""
+        order, words = fingerprints.order[start:stop], fingerprints.words
+        padding = -len(order) % sizes.columns
+        width, used = sizes.width(words.shape[1]), 64 * words.shape[1]
+        bits = torch.zeros((len(order) + padding, width), dtype=torch.int8, device=device)
+        shifts = torch.arange(8, dtype=torch.uint8, device=device)
+        for first in range(0, len(order), _PART):
+            part = torch.from_numpy(words[order[first : first + _PART]].view(np.uint8)).to(device)
+            bits[first : first + len(part), :used] = (part[:, :, None] >> shifts & 1).flatten(1)
+        popcounts = np.pad(fingerprints.popcounts[start:stop], (0, padding), mode="edge").astype(np.int32)
+        return cls(bits, torch.from_numpy(popcounts).to(device))

@@ -1,0 +1,142 @@
+"""Exact similarity join on a GPU, with the pairs, similarities and interface of `graphkin.similarity.join`."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from graphkin.similarity.cuda.blocks import BlockLoader, BlockPairs
+from graphkin.similarity.cuda.fingerprints import SortedFingerprints
+from graphkin.similarity.cuda.launch import Launcher, TileHits
+from graphkin.similarity.cuda.share import Share
+from graphkin.similarity.cuda.sizes import Sizes
+from graphkin.similarity.join import Pairs
+
+
+class _Launch(NamedTuple):
+    """Consecutive tasks of one pair of blocks: its tiles [start, stop)."""
+
+    pair: int
+    start: int
+    stop: int
+
+
+class DeviceJoin:
+    """The join of two sets of fingerprints, or of one with itself, on a device.
+
+    Fingerprints are sorted by popcount and cut into blocks. Two blocks, unpacked to one byte per bit, and one buffer of
+    pairs are on the device at one time, whatever the number of fingerprints. A task is some thousand tiles of one pair
+    of blocks. Tasks, their order and their results depend only on the fingerprints, the threshold and the sizes.
+
+    Args:
+        rows: Fingerprints of the rows.
+        columns: Fingerprints of the columns. None joins the rows with themselves. Then each unordered pair occurs once,
+            and its left item is the one with the lower row of `words`.
+        threshold: Lowest similarity τ, 0 < τ ≤ 1.
+        device: The device of torch. On a CPU the kernel needs Triton's interpreter, which is for tests.
+        sizes: Sizes of tiles, tasks and buffers.
+    """
+
+    def __init__(
+        self,
+        rows: SortedFingerprints,
+        columns: SortedFingerprints | None,
+        threshold: float,
+        device: torch.device,
+        sizes: Sizes | None = None,
+    ) -> None:
+        self._is_self = columns is None
+        self._rows, self._columns = rows, rows if columns is None else columns
+        self._device, self._sizes = device, sizes or Sizes()
+        largest_sum = sum(int(each.popcounts.max(initial=1)) for each in (self._rows, self._columns))
+        self._share = Share.from_threshold(threshold, largest_sum)
+        self._blocks = BlockPairs(rows, columns, self._share, self._sizes)
+        task_counts = -(-self._blocks.tile_counts // self._sizes.task)
+        self._first_tasks = np.append(0, np.cumsum(task_counts))
+        self._first_tiles = np.append(0, np.cumsum(self._blocks.tile_counts))
+
+    @property
+    def task_count(self) -> int:
+        """Number of tasks."""
+        return int(self._first_tasks[-1])
+
+    def progress(self, task: int) -> int:
+        """Return the progress before `task`, in rows, weighted by the tiles of each task."""
+        pair = int(np.searchsorted(self._first_tasks, task, side="right")) - 1
+        tiles = self._first_tiles[pair] + (task - self._first_tasks[pair]) * self._sizes.task
+        return int(len(self._rows.words) * tiles // max(self._first_tiles[-1], 1))
+
+    def pairs(
+        self,
+        first: int = 0,
+        threads: int = 1,  # noqa: ARG002
+        advance: Callable[[int], object] = lambda _: None,
+    ) -> Iterator[Pairs]:
+        """Yield one block of pairs per task, in task order, from task `first` on.
+
+        The device computes the next tasks while the caller uses the pairs of the last ones.
+
+        Args:
+            first: First task to run.
+            threads: Has no effect.
+            advance: Called after each task with the number of rows that the task counts for.
+        """
+        for task, pairs in enumerate(self._run(first), first):
+            advance(self.progress(task + 1) - self.progress(task))
+            yield pairs
+
+    def _run(self, first: int) -> Iterator[Pairs]:
+        loader = BlockLoader(self._blocks, self._device)
+        launcher = Launcher(self._share, self._sizes, self._device)
+        previous: tuple[_Launch, TileHits] | None = None
+        for launch in self._launches(first):
+            launcher.start(loader.load(launch.pair), launch.start, launch.stop)
+            if previous is not None:
+                yield from self._by_task(*previous)
+            hits = launcher.finish()
+            previous = None if hits is None else (launch, hits)
+            if hits is None:
+                yield from self._with_many_hits(launcher, loader, launch)
+        if previous is not None:
+            yield from self._by_task(*previous)
+
+    def _launches(self, first: int) -> Iterator[_Launch]:
+        """Yield the launches of the tasks from `first` on."""
+        size, tasks = self._sizes.task, self._sizes.tasks
+        for pair, (first_task, stop_task) in enumerate(zip(self._first_tasks, self._first_tasks[1:], strict=False)):
+            tiles = int(self._blocks.tile_counts[pair])
+            for task in range(max(first - int(first_task), 0), int(stop_task - first_task), tasks):
+                yield _Launch(pair, task * size, min((task + tasks) * size, tiles))
+
+    def _by_task(self, launch: _Launch, hits: TileHits) -> Iterator[Pairs]:
+        size = self._sizes.task
+        for start in range(0, launch.stop - launch.start, size):
+            yield self._pairs(launch.pair, hits.part(start, start + size))
+
+    def _with_many_hits(self, launcher: Launcher, loader: BlockLoader, launch: _Launch) -> Iterator[Pairs]:
+        """Run the tasks of a launch one by one, because the buffer cannot hold the hits of all of them."""
+        for start in range(launch.start, launch.stop, self._sizes.task):
+            part = launch._replace(start=start, stop=min(start + self._sizes.task, launch.stop))
+            yield Pairs.concatenate([self._pairs(launch.pair, hits) for hits in _halved(launcher, loader, part)])
+
+    def _pairs(self, pair: int, hits: TileHits) -> Pairs:
+        first_row, first_column = self._blocks.starts[pair]
+        row, column = hits.row + first_row, hits.column + first_column
+        sums = self._rows.popcounts[row] + self._columns.popcounts[column]
+        left, right = self._rows.order[row], self._columns.order[column]
+        if self._is_self:
+            left, right = np.minimum(left, right), np.maximum(left, right)
+        return Pairs(left, right, hits.common / (sums - hits.common))
+
+
+def _halved(launcher: Launcher, loader: BlockLoader, launch: _Launch) -> Iterator[TileHits]:
+    """Yield the hits of a launch, divided in halves as long as the buffer cannot hold them."""
+    launcher.start(loader.load(launch.pair), launch.start, launch.stop)
+    hits = launcher.finish()
+    if hits is not None:
+        yield hits
+        return
+    middle = (launch.start + launch.stop) // 2
+    yield from _halved(launcher, loader, launch._replace(stop=middle))
+    yield from _halved(launcher, loader, launch._replace(start=middle))
