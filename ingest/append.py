@@ -73,12 +73,12 @@ def append(
         kind = kind_of(base)
         recipe = kind.recipe(base.manifest.recipe)
         require_changeable(base, kind, recipe)
+        warmup_descriptors = kind.warmup_descriptors(recipe).with_device(options.device)
         sources = [stack.enter_context(closing(source)) for source in open_sources(files, kind, recipe, options)]
         workspace = Workspace(draft.workspace)
         workspace.prepare()
         pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
         with clock.stage("compile"), compiling(clock.progress):
-            warmup_descriptors = kind.warmup_descriptors(recipe)
             with ThreadPoolExecutor(1) as executor:
                 if base.is_local:
                     executor.submit(base.graph)  # read and check the graph while kernels compile
@@ -101,10 +101,15 @@ def append(
                 return AppendResult(manifest, 0, 0, counts)
             write_items(items, newer.words, draft)
             draft.append_names(table.added_names)
-            descriptors = older.concatenate(newer)
+            descriptors = older.concatenate(newer).with_device(options.device)
         lists = NeighborLists(graph, dropped, descriptors.tie, recipe.top_k, descriptors.similarities, options.workers)
         with clock.stage("join", len(descriptors), kind.plural) as advance:
-            key_parts = (recipe.model_dump_json().encode(), base.id.encode(), *newer.content)
+            key_parts = (
+                recipe.model_dump_json().encode(),
+                options.device.encode(),
+                base.id.encode(),
+                *newer.content,
+            )
             collected = open_collector(descriptors.tie, recipe.top_k, workspace, *key_parts, old_lists=lists)
             for pairs in descriptors.new_pairs(base.size, collected.first_task, options.workers, advance):
                 collected.add(pairs)

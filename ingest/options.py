@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphkin.ingest.readers import ReadOptions
+from graphkin.similarity.devices import Device
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class IngestOptions:
         labels: Files with node labels, one for each file with a big graph.
         names: Files with row names, one for each file with an array.
         workers: Number of parsing processes and of join threads.
+        device: Where pairs are compared. The edges are the same on every device.
         rejections_file: Where a run that fails because of rejections writes them.
     """
 
@@ -28,4 +30,5 @@ class IngestOptions:
     labels: Sequence[str] = ()
     names: Sequence[str] = ()
     workers: int = os.cpu_count() or 1
+    device: Device = "cpu"
     rejections_file: Path | None = None

@@ -43,12 +43,13 @@ def ingest(
 
     Raises:
         InvalidInput: A file cannot be read, there is no item at all, or more than `max_rejected` of the records were
-            rejected.
+            rejected, or this machine cannot compare such items on `options.device`.
         StoreError, StoreBusy: As the store raises them.
     """
     options = options or IngestOptions()
     clock = Clock(progress or Progress())
     kind = kind_of_recipe(recipe)
+    warmup_descriptors = kind.warmup_descriptors(recipe).with_device(options.device)
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(source)) for source in open_sources(files, kind, recipe, options)]
         draft = stack.enter_context(store.draft(collection, kind.name))
@@ -56,11 +57,12 @@ def ingest(
         workspace.prepare()
         pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
         with clock.stage("compile"), compiling(clock.progress):
-            compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
+            compile_kernels(warmup_descriptors, recipe.top_k)
         pool.begin(chunks(sources))
         table = parse_sources(kind, sources, recipe, options, draft, pool, clock, OldItems.none(kind.computed_columns))
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
+            descriptors = descriptors.with_device(options.device)
             write_items(items, descriptors.words, draft)
             if descriptors.links is not None:
                 draft.write_links(descriptors.links)
@@ -69,7 +71,7 @@ def ingest(
         with clock.stage("index"):
             draft.write_index(descriptors.index())
         with clock.stage("join", len(descriptors), kind.plural) as advance:
-            collected = _collect(descriptors, recipe, options.workers, workspace, advance)
+            collected = _collect(descriptors, recipe, options, workspace, advance)
         with clock.stage("cap"):
             blocks, dropped = collected.finish()
         with clock.stage("write"):
@@ -85,13 +87,13 @@ def ingest(
 def _collect(
     descriptors: Descriptors,
     recipe: Recipe,
-    threads: int,
+    options: IngestOptions,
     workspace: Workspace,
     advance: Callable[[int], object],
 ) -> Collector:
-    """Collect all similar pairs, continuing from the pairs that an earlier run left in the workspace."""
-    key_parts = (recipe.model_dump_json().encode(), *descriptors.content)
+    """Collect all similar pairs, continuing from the pairs that an earlier run on the same device left."""
+    key_parts = (recipe.model_dump_json().encode(), options.device.encode(), *descriptors.content)
     collected = open_collector(descriptors.tie, recipe.top_k, workspace, *key_parts)
-    for pairs in descriptors.pairs(collected.first_task, threads, advance):
+    for pairs in descriptors.pairs(collected.first_task, options.workers, advance):
         collected.add(pairs)
     return collected

@@ -44,6 +44,13 @@ conditions = click.option(
     help="'molwt>=300', 'molwt<=500', 'class=acid', 'names~acid'; once for each, all of which hold.",
 )
 workers = click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
+device = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    help="Where pairs are compared: on the processor, or on an NVIDIA GPU, which needs graphkin[gpu]. Both build the "
+    "same hierarchy.",
+)
 output = click.option(
     "--output",
     type=click.Path(path_type=Path),

@@ -33,6 +33,7 @@ def ingest(
     delimiter: Literal["comma", "tab", "semicolon", "pipe", "space"] | None = None,
     max_rejected: float = 0.1,
     workers: int | None = None,
+    device: Literal["cpu", "cuda"] = "cpu",
     **recipe: Any,
 ) -> Manifest:
     """Build the similarity graph of the items in files, and publish it as a generation of a collection.
@@ -59,6 +60,8 @@ def ingest(
         max_rejected: Maximum fraction of records that may be rejected, 0 to 1. If more are rejected, nothing is
             published.
         workers: Number of worker processes and of threads. The default is the number of cores.
+        device: Where pairs are compared: "cpu", or "cuda" for an NVIDIA GPU, which needs the extra `gpu` and compares
+            molecules and fingerprints only. The result does not depend on it.
         **recipe: Options of the recipe, with the names that they have in `graphkin ingest KIND`, such as
             fingerprint="rdkit", bits=1024, top_k=20, standardise=("largest_fragment",) or candidates="window".
             docs/cli.md lists them.
@@ -88,6 +91,7 @@ def ingest(
         names=[os.fspath(file) for file in names],
         max_rejected=max_rejected,
         workers=workers or os.cpu_count() or 1,
+        device=device,
     )
     paths = [os.fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
     resolved_recipe = _resolve_recipe(kind, preset, paths, read, {"threshold": threshold, **recipe})

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,22 @@ class Pairs:
         if not parts:
             return Pairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float64))
         return Pairs(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("left", "right", "similarity")))
+
+
+class Join(Protocol):
+    """A join of fingerprints, computed in tasks that are numbered from 0; see `SelfJoin`."""
+
+    @property
+    def task_count(self) -> int:
+        """Number of tasks."""
+
+    def progress(self, task: int) -> int:
+        """Return the progress before `task` as a number of items from 0 to N."""
+
+    def pairs(
+        self, first_task: int = 0, threads: int = 1, advance: Callable[[int], object] = lambda _: None
+    ) -> Iterator[Pairs]:
+        """Yield the pairs of each task from `first_task` on; see `SelfJoin.pairs`."""
 
 
 class SelfJoin:
@@ -185,20 +202,28 @@ class TwoSetJoin:
 class AppendJoin:
     """The similar pairs that new items add to a set of fingerprints, with the methods of `SelfJoin`.
 
-    The pairs are those of `SelfJoin` that contain at least one new item. Planes are built of the new items only, so
-    their memory does not grow with the number of old items.
+    The pairs are those of `SelfJoin` that contain at least one new item.
 
     Args:
-        words: (N, W) uint64 packed fingerprints, the old items first.
-        old_count: Number of old items.
-        threshold: Lowest similarity τ, 0 < τ ≤ 1.
+        old_count: Number of old items, whose ids come first.
+        old_with_new: Join of the old items with the new items.
+        new_with_new: Join of the new items with themselves.
     """
 
-    def __init__(self, words: UInt64, old_count: int, threshold: float) -> None:
+    def __init__(self, old_count: int, old_with_new: Join, new_with_new: Join) -> None:
         self._old_count = old_count
+        self._old_with_new = old_with_new
+        self._new_with_new = new_with_new
+
+    @classmethod
+    def from_words(cls, words: UInt64, old_count: int, threshold: float) -> "AppendJoin":
+        """Return the join for packed fingerprints `words`, (N, W) uint64, the old items first.
+
+        Planes are built of the new items only, so their memory does not grow with the number of old items.
+        """
         planes = BitPlanes.from_words(words[old_count:])
-        self._old_with_new = TwoSetJoin(words[:old_count], threshold, planes)
-        self._new_with_new = SelfJoin(words[old_count:], threshold, planes)
+        old_with_new = TwoSetJoin(words[:old_count], threshold, planes)
+        return cls(old_count, old_with_new, SelfJoin(words[old_count:], threshold, planes))
 
     @property
     def task_count(self) -> int:

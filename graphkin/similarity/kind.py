@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import Conflict
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.describer import Describer
+from graphkin.similarity.devices import Device
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
@@ -87,6 +88,22 @@ class Descriptors(ABC):
         """
         for pairs in self.pairs(first_task, threads, advance):
             yield pairs.take(pairs.right >= old_count)
+
+    def with_device(self, device: Device) -> Self:
+        """Return descriptors of the same items whose `pairs` and `new_pairs` are computed on a device.
+
+        The pairs are the same on every device, but not their division into tasks.
+
+        Raises:
+            InvalidInput: This machine has no such device, or items of this kind are compared on the CPU only.
+        """
+        if device == "cpu":
+            return self
+        raise InvalidInput(
+            "only molecules and fingerprints whose candidates are exact can be compared on a GPU",
+            given=f"--device {device}",
+            expected="--device cpu",
+        )
 
     @abstractmethod
     def similarities(self, left: Int32, right: Int32) -> Float64:

@@ -7,8 +7,9 @@ import numpy as np
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.batch import LOWEST_SIMILARITY, BatchSearch
+from graphkin.similarity.devices import Device
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
-from graphkin.similarity.join import AppendJoin, Pairs, SelfJoin
+from graphkin.similarity.join import AppendJoin, Join, Pairs, SelfJoin
 from graphkin.similarity.kind import Advance, Query, Search
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import common_pairs, common_with, minimum_common
@@ -23,7 +24,13 @@ _TILES_PER_SCAN = 64  # maximum number of tiles per scan: 32,768 items
 
 
 def exact_pairs(
-    words: UInt64, planes: BitPlanes, threshold: float, first_task: int, threads: int, advance: Advance
+    words: UInt64,
+    planes: BitPlanes,
+    threshold: float,
+    first_task: int,
+    threads: int,
+    advance: Advance,
+    device: Device = "cpu",
 ) -> Iterator[Pairs]:
     """Yield the pairs with similarity ≥ threshold, as `Descriptors.pairs` does.
 
@@ -34,14 +41,21 @@ def exact_pairs(
         first_task: First task to run.
         threads: Number of threads.
         advance: Called with a number of items: once for all tasks before `first_task`, then after each task.
+        device: Where to compute. The pairs are the same on every device, but not their division into tasks.
     """
-    join = SelfJoin(words, threshold, planes)
+    join = _self_join(words, planes, threshold, device)
     advance(join.progress(first_task))
     return join.pairs(first_task, threads, advance)
 
 
 def new_pairs(
-    words: UInt64, threshold: float, old_count: int, first_task: int, threads: int, advance: Advance
+    words: UInt64,
+    threshold: float,
+    old_count: int,
+    first_task: int,
+    threads: int,
+    advance: Advance,
+    device: Device = "cpu",
 ) -> Iterator[Pairs]:
     """Yield the pairs that contain an item with id ≥ `old_count`, as `Descriptors.new_pairs` does.
 
@@ -52,10 +66,28 @@ def new_pairs(
         first_task: First task to run.
         threads: Number of threads.
         advance: Called as by `exact_pairs`.
+        device: Where to compute, as for `exact_pairs`.
     """
-    join = AppendJoin(words, old_count, threshold)
+    join = _append_join(words, threshold, old_count, device)
     advance(join.progress(first_task))
     return join.pairs(first_task, threads, advance)
+
+
+def _self_join(words: UInt64, planes: BitPlanes, threshold: float, device: Device) -> Join:
+    if device == "cpu":
+        return SelfJoin(words, threshold, planes)
+    from graphkin.similarity.cuda.fingerprints import SortedFingerprints
+    from graphkin.similarity.cuda.join import self_join
+
+    return self_join(SortedFingerprints.from_planes(words, planes), threshold)
+
+
+def _append_join(words: UInt64, threshold: float, old_count: int, device: Device) -> Join:
+    if device == "cpu":
+        return AppendJoin.from_words(words, old_count, threshold)
+    from graphkin.similarity.cuda.join import append_join
+
+    return append_join(words, old_count, threshold)
 
 
 def pairwise_tanimoto(bits: UInt64) -> Similarity:

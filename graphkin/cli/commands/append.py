@@ -1,15 +1,19 @@
 """`graphkin append`: add items to a collection."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphkin.cli import options
 
+if TYPE_CHECKING:
+    from graphkin.similarity.devices import Device
+
 
 @click.command()
 @options.ingest_run
+@options.device
 @options.store
 @click.option(
     "--max-size",
@@ -27,6 +31,7 @@ from graphkin.cli import options
 @options.names
 def append(
     max_size: int | None,
+    device: "Device",
     format: str | None,
     table_options: dict[str, Any],
     vector_column: str | None,
@@ -68,6 +73,7 @@ def append(
             ),
             max_size=max_size,
             names=names_files,
+            device=device,
             max_rejected=run_options["max_rejected"],
             rejections_file=run_options["rejections_file"] or Path(f"{collection}.rejections.csv"),
             **({"workers": workers} if workers else {}),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from graphkin.ingest.progress import Progress
     from graphkin.ingest.readers import ReadOptions
     from graphkin.protocol.manifest import Manifest
+    from graphkin.similarity.devices import Device
     from graphkin.similarity.recipe import Recipe
 
 
@@ -60,6 +61,7 @@ def ingest() -> None:
 )
 @click.option("--inchikey", is_flag=True, default=None, help="Compute InChIKeys (doubles the ingest).")
 @options.ingest_run
+@options.device
 @options.ingest_target
 @click.option("--max-atoms", type=click.IntRange(1, 100_000), default=1_000, help="Larger molecules are rejected.")
 @click.option(
@@ -72,6 +74,7 @@ def ingest() -> None:
 def molecules(
     preset: str,
     max_atoms: int,
+    device: "Device",
     format: str | None,
     table_options: dict[str, Any],
     run_options: dict[str, Any],
@@ -91,7 +94,7 @@ def molecules(
     read = ReadOptions(format=format, **table_options)
     recipe_options["standardise"] = recipe_options["standardise"] or None
     recipe = molecule_recipe(run_options["files"], read, preset, **recipe_options)
-    _ingest(recipe, read, max_atoms, **run_options, **target_options)
+    _ingest(recipe, read, max_atoms, device=device, **run_options, **target_options)
 
 
 @ingest.command()
@@ -243,6 +246,7 @@ def nodes(
 @click.option("--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4]")
 @click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
 @options.ingest_run
+@options.device
 @options.ingest_target
 @options.names
 @click.option(
@@ -258,6 +262,7 @@ def nodes(
 def fingerprints(
     bits: int | None,
     names_files: tuple[str, ...],
+    device: "Device",
     format: str | None,
     fingerprint_column: str | None,
     name_column: str | None,
@@ -278,7 +283,7 @@ def fingerprints(
 
     read = ReadOptions(format=format, structure_column=fingerprint_column, name_column=name_column)
     recipe = bits_recipe(run_options["files"], read, bits, **recipe_options)
-    _ingest(recipe, read, None, names=names_files, **run_options, **target_options)
+    _ingest(recipe, read, None, names=names_files, device=device, **run_options, **target_options)
 
 
 @ingest.command()
@@ -328,6 +333,7 @@ def _ingest(
     *,
     labels: tuple[str, ...] = (),
     names: tuple[str, ...] = (),
+    device: "Device" = "cpu",
     files: tuple[str, ...],
     collection: str,
     workers: int | None,
@@ -349,6 +355,7 @@ def _ingest(
         labels=labels,
         names=names,
         max_rejected=max_rejected,
+        device=device,
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
     )

@@ -15,7 +15,7 @@ def require_cuda() -> torch.device:
         raise InvalidInput(
             "torch finds no GPU",
             given="--device cuda",
-            expected="an NVIDIA GPU with its driver, and torch built for CUDA",
-            hint="use --device cpu, which gives the same similarity graph",
+            expected="--device cpu, which builds the same similarity graph",
+            hint="for a GPU by NVIDIA, install its driver and a torch built for CUDA",
         )
     return torch.device("cuda")

@@ -7,11 +7,13 @@ import numpy as np
 import torch
 
 from graphkin.similarity.cuda.blocks import BlockLoader, BlockPairs
+from graphkin.similarity.cuda.device import require_cuda
 from graphkin.similarity.cuda.fingerprints import SortedFingerprints
 from graphkin.similarity.cuda.launch import Launcher, TileHits
 from graphkin.similarity.cuda.share import Share
 from graphkin.similarity.cuda.sizes import Sizes
-from graphkin.similarity.join import Pairs
+from graphkin.similarity.join import AppendJoin, Pairs
+from graphkin.store.records import UInt64
 
 
 class _Launch(NamedTuple):
@@ -62,35 +64,35 @@ class DeviceJoin:
         return int(self._first_tasks[-1])
 
     def progress(self, task: int) -> int:
-        """Return the progress before `task`, in rows, weighted by the tiles of each task."""
+        """Return the progress before `task` as a number of rows, weighted by the tiles of each task."""
         pair = int(np.searchsorted(self._first_tasks, task, side="right")) - 1
         tiles = self._first_tiles[pair] + (task - self._first_tasks[pair]) * self._sizes.task
         return int(len(self._rows.words) * tiles // max(self._first_tiles[-1], 1))
 
     def pairs(
         self,
-        first: int = 0,
+        first_task: int = 0,
         threads: int = 1,  # noqa: ARG002
         advance: Callable[[int], object] = lambda _: None,
     ) -> Iterator[Pairs]:
-        """Yield one block of pairs per task, in task order, from task `first` on.
+        """Yield the pairs of each task, in task order.
 
         The device computes the next tasks while the caller uses the pairs of the last ones.
 
         Args:
-            first: First task to run.
+            first_task: First task to run.
             threads: Has no effect.
             advance: Called after each task with the number of rows that the task counts for.
         """
-        for task, pairs in enumerate(self._run(first), first):
+        for task, pairs in enumerate(self._run(first_task), first_task):
             advance(self.progress(task + 1) - self.progress(task))
             yield pairs
 
-    def _run(self, first: int) -> Iterator[Pairs]:
+    def _run(self, first_task: int) -> Iterator[Pairs]:
         loader = BlockLoader(self._blocks, self._device)
         launcher = Launcher(self._share, self._sizes, self._device)
         previous: tuple[_Launch, TileHits] | None = None
-        for launch in self._launches(first):
+        for launch in self._launches(first_task):
             launcher.start(loader.load(launch.pair), launch.start, launch.stop)
             if previous is not None:
                 yield from self._by_task(*previous)
@@ -101,12 +103,12 @@ class DeviceJoin:
         if previous is not None:
             yield from self._by_task(*previous)
 
-    def _launches(self, first: int) -> Iterator[_Launch]:
-        """Yield the launches of the tasks from `first` on."""
+    def _launches(self, first_task: int) -> Iterator[_Launch]:
+        """Yield the launches of the tasks from `first_task` on."""
         size, tasks = self._sizes.task, self._sizes.tasks
-        for pair, (first_task, stop_task) in enumerate(zip(self._first_tasks, self._first_tasks[1:], strict=False)):
-            tiles = int(self._blocks.tile_counts[pair])
-            for task in range(max(first - int(first_task), 0), int(stop_task - first_task), tasks):
+        for pair, tiles in enumerate(self._blocks.tile_counts.tolist()):
+            skipped = max(first_task - int(self._first_tasks[pair]), 0)
+            for task in range(skipped, -(-tiles // size), tasks):
                 yield _Launch(pair, task * size, min((task + tasks) * size, tiles))
 
     def _by_task(self, launch: _Launch, hits: TileHits) -> Iterator[Pairs]:
@@ -140,3 +142,16 @@ def _halved(launcher: Launcher, loader: BlockLoader, launch: _Launch) -> Iterato
     middle = (launch.start + launch.stop) // 2
     yield from _halved(launcher, loader, launch._replace(stop=middle))
     yield from _halved(launcher, loader, launch._replace(start=middle))
+
+
+def self_join(fingerprints: SortedFingerprints, threshold: float) -> DeviceJoin:
+    """Return the join of fingerprints with themselves on the GPU."""
+    return DeviceJoin(fingerprints, None, threshold, require_cuda())
+
+
+def append_join(words: UInt64, old_count: int, threshold: float) -> AppendJoin:
+    """Return the join on the GPU that finds the pairs of new items; `words` holds the old items first."""
+    device = require_cuda()
+    old, new = (SortedFingerprints.from_words(part) for part in (words[:old_count], words[old_count:]))
+    old_with_new = DeviceJoin(old, new, threshold, device)
+    return AppendJoin(old_count, old_with_new, DeviceJoin(new, None, threshold, device))

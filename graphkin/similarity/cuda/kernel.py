@@ -11,10 +11,10 @@ def tile_hits(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Append the similar pairs of one tile to `hits`, in any order, and add their number to `count`.
 
-    A pair is similar if common / (sum of its popcounts) ≥ share_common / share_total. A hit holds the number of the tile
-    in its upper 32 bits, the place in the tile in the next 16, and the number of common bits in the lower 16. Pairs
-    beyond `room` are counted but not written. Triton would compile the kernel again for some values of its integer
-    arguments, so they are not specialized.
+    A pair is similar if common / (sum of its popcounts) ≥ share_common / share_total. A hit holds the number of the
+    tile in its upper 32 bits, the place in the tile in the next 16, and the number of common bits in the lower 16.
+    Pairs beyond `room` are counted but not written. Triton would compile the kernel again for some values of its
+    integer arguments, so they are not specialized.
 
     Args:
         rows: (n, WIDTH) int8 bits of the rows; n is a multiple of ROWS.

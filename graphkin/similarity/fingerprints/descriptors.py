@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.similarity.devices import Device, require_device
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
@@ -25,11 +26,13 @@ class BitsDescriptors(Descriptors):
         recipe: The recipe of the fingerprints.
         bits: (N, W) uint64 packed fingerprints.
         tie: (N,) uint64 content hash.
+        device: Where `pairs` and `new_pairs` are computed.
     """
 
     recipe: BitsRecipe
     bits: UInt64
     tie: UInt64
+    device: Device = "cpu"
 
     @property
     def words(self) -> UInt64:
@@ -47,10 +50,14 @@ class BitsDescriptors(Descriptors):
         return self._planes._asdict()
 
     def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        return exact_pairs(self.bits, self._planes, self.recipe.threshold, first_task, threads, advance)
+        return exact_pairs(self.bits, self._planes, self.recipe.threshold, first_task, threads, advance, self.device)
 
     def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        return new_pairs(self.bits, self.recipe.threshold, old_count, first_task, threads, advance)
+        return new_pairs(self.bits, self.recipe.threshold, old_count, first_task, threads, advance, self.device)
+
+    def with_device(self, device: Device) -> Self:
+        require_device(device)
+        return replace(self, device=device)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._tanimoto(left, right)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphkin.similarity.devices import Device, require_device
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content, Descriptors
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
@@ -31,6 +32,7 @@ class MoleculeDescriptors(Descriptors):
         rings: (N,) int32 number of rings.
         heavy_atoms: (N,) int32 number of heavy atoms.
         tie: (N,) uint64 content hash.
+        device: Where `pairs` and `new_pairs` are computed.
     """
 
     recipe: MoleculeRecipe
@@ -39,6 +41,7 @@ class MoleculeDescriptors(Descriptors):
     rings: Int32
     heavy_atoms: Int32
     tie: UInt64
+    device: Device = "cpu"
 
     @property
     def words(self) -> UInt64:
@@ -58,14 +61,22 @@ class MoleculeDescriptors(Descriptors):
     def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         match self.recipe.candidates:
             case "exact":
-                return exact_pairs(self.bits, self._planes, self.recipe.threshold, first_task, threads, advance)
+                return exact_pairs(
+                    self.bits, self._planes, self.recipe.threshold, first_task, threads, advance, self.device
+                )
             case "window":
                 return islice(self._window_pairs(advance), first_task, None)
 
     def new_pairs(self, old_count: int, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         if self.recipe.candidates == "window":
             return super().new_pairs(old_count, first_task, threads, advance)
-        return new_pairs(self.bits, self.recipe.threshold, old_count, first_task, threads, advance)
+        return new_pairs(self.bits, self.recipe.threshold, old_count, first_task, threads, advance, self.device)
+
+    def with_device(self, device: Device) -> Self:
+        if self.recipe.candidates == "window":
+            return super().with_device(device)
+        require_device(device)
+        return replace(self, device=device)
 
     def similarities(self, left: Int32, right: Int32) -> Float64:
         return self._tanimoto(left, right)

@@ -173,7 +173,7 @@ def _those_with_newer(pairs: Pairs, older: int) -> set[tuple[int, int, float]]:
 
 @pytest.mark.parametrize("older", [0, 1, 600, 16_900, 17_000])
 def test_pairs_with_a_newer_item_equal_those_of_the_whole_join(many: np.ndarray, older: int) -> None:
-    plan = AppendJoin(many, older, 0.6)
+    plan = AppendJoin.from_words(many, older, 0.6)
     found = Pairs.concatenate(list(plan.pairs(threads=2)))
     assert len(found) == len(_those_with_newer(found, older))
     assert (found.left < found.right).all()
@@ -185,25 +185,25 @@ def test_pairs_with_a_newer_item_equal_those_of_the_whole_join(many: np.ndarray,
 @pytest.mark.parametrize("threshold", [0.3, 0.7, 1.0])
 def test_newer_real_fingerprints(words: np.ndarray, threshold: float) -> None:
     older = len(words) - 70
-    found = Pairs.concatenate(list(AppendJoin(words, older, threshold).pairs()))
+    found = Pairs.concatenate(list(AppendJoin.from_words(words, older, threshold).pairs()))
     assert len(found) == len(_those_with_newer(found, older)) > 0
     assert _those_with_newer(found, older) == _those_with_newer(_join(words, threshold), older)
 
 
 def test_newer_pairs_from_any_task_on(many: np.ndarray) -> None:
-    plan = AppendJoin(many, 16_500, 0.6)
+    plan = AppendJoin.from_words(many, 16_500, 0.6)
     blocks = list(plan.pairs())
     assert len(blocks) == plan.task_count > 3
     for first in range(plan.task_count + 1):
         done: list[int] = []
-        tail = list(AppendJoin(many, 16_500, 0.6).pairs(first, 2, done.append))
+        tail = list(AppendJoin.from_words(many, 16_500, 0.6).pairs(first, 2, done.append))
         assert all(_same(a, b) for a, b in zip(tail, blocks[first:], strict=True))
         assert plan.progress(first) + sum(done) == len(many)
 
 
 def test_newer_items_without_a_bit_are_similar_to_none() -> None:
     words = np.array([[0], [1], [0], [0]], np.uint64)
-    assert len(Pairs.concatenate(list(AppendJoin(words, 2, 0.5).pairs()))) == 0
+    assert len(Pairs.concatenate(list(AppendJoin.from_words(words, 2, 0.5).pairs()))) == 0
 
 
 def _brute(rows: list[int], threshold: float) -> dict[tuple[int, int], float]:
