@@ -1,6 +1,5 @@
 """Devices that compute joins."""
 
-from importlib.util import find_spec
 from typing import Literal, TypeAlias
 
 from graphkin.protocol.errors import InvalidInput
@@ -17,14 +16,13 @@ def require_device(device: Device) -> None:
     """
     if device == "cpu":
         return
-    missing = [name for name in ("torch", "triton") if find_spec(name) is None]
-    if missing:
+    try:
+        from graphkin.similarity.cuda.device import require_cuda
+    except ModuleNotFoundError as error:
         raise InvalidInput(
             "a join on a GPU needs the gpu extra",
-            given=f"--device {device}, without {' and '.join(missing)}",
+            given=f"--device {device}, without {error.name}",
             expected="--device cpu, which builds the same similarity graph",
             hint="pip install 'graphkin[gpu]', or '.[gpu]' in a clone",
-        )
-    from graphkin.similarity.cuda.device import require_cuda
-
+        ) from error
     require_cuda()

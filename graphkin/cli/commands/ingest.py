@@ -360,6 +360,8 @@ def _ingest(
         **({"workers": workers} if workers else {}),
     )
     arguments = (collection, files, recipe, ingest_options, terminal_progress())
+    if device != "cpu" and engine != "local":
+        raise click.UsageError(f"--device {device} needs --engine local.")
     if engine == "local":
         manifest = _ingest_in_one_stream(store_location, lake, *arguments)
     else:

@@ -1,6 +1,7 @@
 """The GPU that torch computes on."""
 
 import torch
+import triton  # noqa: F401 - so that the check notices if it is missing
 
 from graphkin.protocol.errors import InvalidInput
 

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from graphkin.similarity.cuda.blocks import LoadedPair
+from graphkin.similarity.cuda.kernel import tile_hits
 from graphkin.similarity.cuda.share import Share
 from graphkin.similarity.cuda.sizes import Sizes
 from graphkin.store.records import Int32
@@ -45,8 +46,6 @@ class Launcher:
 
     def start(self, pair: LoadedPair, start: int, stop: int) -> None:
         """Start to multiply the tiles [start, stop) of a pair of blocks, and return at once."""
-        from graphkin.similarity.cuda.kernel import tile_hits
-
         sizes = self._sizes
         self._tiles = pair.tiles[start:stop]
         self._count.zero_()

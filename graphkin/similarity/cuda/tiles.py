@@ -37,8 +37,9 @@ class TileRanges(NamedTuple):
         lowest, highest = rows[starts], rows[np.minimum(starts + sizes.rows, len(rows)) - 1]
         other = share.total - share.common
         fewest, most = -(-lowest * share.common // other), highest * other // share.common
-        first = np.searchsorted(columns, fewest) // sizes.columns
-        stop = -(-np.searchsorted(columns, most, side="right") // sizes.columns)
+        begin, end = np.searchsorted(columns, fewest), np.searchsorted(columns, most, side="right")
+        first = begin // sizes.columns
+        stop = np.where(begin < end, -(-end // sizes.columns), first)
         if above_diagonal:
             first = np.maximum(first, starts // sizes.columns)
         return cls(first, np.maximum(first, stop))

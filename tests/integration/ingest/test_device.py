@@ -1,0 +1,116 @@
+"""`--device cuda` builds the similarity graph that the CPU builds, or says why it cannot."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from graphkin.ingest.append import append
+from graphkin.ingest.options import IngestOptions
+from graphkin.ingest.pipeline import ingest
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
+
+MOLECULES = ["CCO ethanol", "CCCO propanol", "CCN ethylamine"]
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+@pytest.fixture
+def molecules_file(tmp_path: Path) -> str:
+    file = tmp_path / "molecules.smi"
+    file.write_text("".join(f"{line}\n" for line in MOLECULES))
+    return str(file)
+
+
+def test_graph_from_a_gpu_equals_that_from_the_cpu(nci_file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    lines = nci_file.read_text().splitlines(keepends=True)
+    files = [str(tmp_path / name) for name in ("first.smi", "later.smi")]
+    for file, part in zip(files, (lines[:200], lines[200:300]), strict=True):
+        Path(file).write_text("".join(part))
+    location = str(tmp_path / "store")
+    script = Path(__file__).with_name("interpreted.py")
+    subprocess.run(
+        [sys.executable, str(script), location, "interpreted", *files],
+        check=True,
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+    )
+    with open_store(location) as store:
+        options = IngestOptions(workers=1)
+        ingest(store, "cpu", files[:1], resolve(threshold=0.3, top_k=5), options)
+        append(store, "cpu", files[1:], options)
+        for number in range(2):
+            ids = {name: store.collection(name).generations[number] for name in ("interpreted", "cpu")}
+            assert ids["interpreted"] == ids["cpu"]
+            graphs = [_content(store, name, id) for name, id in ids.items()]
+            assert graphs[0] == graphs[1]
+
+
+def _content(store: Any, collection: str, id: str) -> list[bytes]:
+    """Return the bytes of graph, forest and truncated counts of a generation."""
+    with store.open(collection, id) as generation:
+        graph, forest = vars(generation.graph()), vars(generation.forest())
+        return [array.tobytes() for array in (*graph.values(), *forest.values(), generation.dropped())]
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize("items", ["molecules", "fingerprints"])
+def test_ingest_without_a_gpu_names_the_option(graphkin: Any, molecules_file: str, tmp_path: Path, items: str) -> None:
+    if items == "fingerprints":
+        Path(molecules_file).with_suffix(".fps").write_text("#FPS1\n#num_bits=8\n01\ta\n03\tb\n")
+        molecules_file = str(Path(molecules_file).with_suffix(".fps"))
+    outcome = graphkin("ingest", items, molecules_file, "--store", "s", "--collection", "c", "--device", "cuda")
+    assert outcome.code == 2
+    assert "error: torch finds no GPU\n  given: --device cuda\n  expected: --device cpu" in outcome.err
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_append_without_a_gpu_names_the_option(graphkin: Any, ingest: Any, molecules_file: str, tmp_path: Path) -> None:
+    assert ingest("CCCCO butanol\n").code == 0
+    store = tmp_path / "store"
+    outcome = graphkin("append", molecules_file, "--store", store, "--collection", "c", "--device", "cuda")
+    assert outcome.code == 2
+    assert "given: --device cuda" in outcome.err
+
+
+@pytest.mark.parametrize("package", ["torch", "triton"])
+def test_ingest_without_the_extra_says_how_to_install_it(
+    graphkin_without: Callable[..., Any], molecules_file: str, package: str
+) -> None:
+    arguments = ("ingest", "molecules", molecules_file, "--store", "s", "--collection", "c")
+    refused = graphkin_without(package, *arguments, "--device", "cuda")
+    assert refused.returncode == 2
+    assert f"given: --device cuda, without {package}" in refused.stderr
+    assert "hint: pip install 'graphkin[gpu]'" in refused.stderr
+    if package == "torch":
+        assert graphkin_without(package, *arguments, "--device", "cpu").returncode == 0
+
+
+def test_window_candidates_are_refused(graphkin: Any, molecules_file: str) -> None:
+    arguments = ("ingest", "molecules", molecules_file, "--store", "s", "--collection", "c", "--preset", "paper")
+    outcome = graphkin(*arguments, "--device", "cuda")
+    assert outcome.code == 2
+    assert "only molecules and fingerprints whose candidates are exact can be compared on a GPU" in outcome.err
+
+
+@pytest.mark.parametrize("device", ["auto", "gpu"])
+def test_other_devices_are_refused(graphkin: Any, molecules_file: str, device: str) -> None:
+    outcome = graphkin("ingest", "molecules", molecules_file, "--store", "s", "--collection", "c", "--device", device)
+    assert outcome.code == 2
+    assert "is not one of 'cpu', 'cuda'" in outcome.err
+
+
+def test_tasks_refuse_a_gpu(graphkin: Any, molecules_file: str) -> None:
+    arguments = ("ingest", "molecules", molecules_file, "--lake", "l", "--engine", "tasks", "--collection", "c")
+    outcome = graphkin(*arguments, "--device", "cuda")
+    assert outcome.code == 2
+    assert "--device cuda needs --engine local." in outcome.err
