@@ -1,5 +1,6 @@
 """`python -m studies.gpu`: prepared jobs for short periods of GPU time."""
 
+import os
 import time
 from pathlib import Path
 
@@ -51,6 +52,8 @@ def pack() -> None:
 def run(job: str, minutes: float, tiny: bool, output: Path, work: Path) -> None:
     """Do as much of JOB as the minutes allow, and continue where an earlier run stopped."""
     begin = time.time()
+    if tiny:
+        os.environ["TRITON_INTERPRET"] = "1"  # without a GPU, kernels can only be interpreted
     from studies.gpu.jobs import JOBS
     from studies.gpu.payload import unpack
     from studies.gpu.setting import Setting, device, workers

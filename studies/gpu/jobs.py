@@ -51,7 +51,11 @@ JOBS: Mapping[str, Job] = {
     for job in (
         Job("plan1", "The missing cells of the first evidence plan, and one finished cell again as a bridge.", 20, 4),
         Job("step", "Milliseconds, kernels, launches and host gaps of a training step of every strategy.", 4),
-        Job("join", "Picoseconds a pair of the GPU join at four thresholds, and its pairs against the CPU's.", 1),
+        Job(
+            "join",
+            "Picoseconds a pair of `--device cuda` at four thresholds, ingests by stage, and equality with the CPU's.",
+            4,
+        ),
         Job("ten-million", "Seconds, pairs and peak memory of joining ten million molecules at .6 and .5.", 12),
         Job(
             "dose", "Encoders trained for 39,065 steps of batch 256 on two million molecules, by five sources.", 100, 2

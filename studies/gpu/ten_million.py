@@ -1,4 +1,4 @@
-"""Join of ten million generated molecules on the GPU, in strips that a later run does not repeat."""
+"""Join of ten million generated molecules on the GPU, in strips of tasks that a later run does not repeat."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.gpu_join import Bits, Join
 from benchmarks.molecules import generate
+from graphkin.similarity.cuda.fingerprints import SortedFingerprints
+from graphkin.similarity.cuda.join import DeviceJoin
 from studies.cells import Cell, load_or_make
 from studies.gpu.fingerprints import fingerprint_file, write_fingerprints
 from studies.gpu.setting import MOLECULES, Parts, Piece, Setting
@@ -19,7 +20,6 @@ THRESHOLDS = ("0.6", "0.5")
 _COUNT = 10_000_000
 _BLOCK = 500_000  # molecules whose fingerprints are computed and saved together
 _STRIPS = 64
-_ROOM = 2**27  # maximum number of pairs of one join
 _UNIT = "ten-million"
 
 
@@ -42,40 +42,27 @@ def prepare(setting: Setting, name: str) -> None:  # noqa: ARG001  (it has one i
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:
-    words = _words(setting)
-    bits = Bits(words, setting.device, 2**16 if setting.tiny else _ROOM)
-    threshold = float(piece.unit)
+    fingerprints = SortedFingerprints.from_words(_words(setting))
+    join = DeviceJoin(fingerprints, None, float(piece.unit), torch.device(setting.device))
     strips = len(next(each for each in pieces(setting) if each.unit == piece.unit).parts)
-    _join(bits, threshold, 0, 1)  # compiles
+    next(join.pairs())  # compiles
     for part in piece.parts:
         if setting.is_over:
             return
         number = int(part.removeprefix("strip-"))
-        begin, end = (bits.rows * each // strips for each in (number, number + 1))
-        seconds, pairs, multiplied = _join(bits, threshold, begin, end)
+        first, stop = (join.task_count * each // strips for each in (number, number + 1))
+        begin = perf_counter()
+        pairs = sum(len(each) for each in islice(join.pairs(first), stop - first))
         yield (
             part,
             {
-                "molecules": bits.size,
-                "rows": [begin, end],
-                "seconds": seconds,
+                "molecules": len(fingerprints.words),
+                "tasks": [first, stop],
+                "seconds": perf_counter() - begin,
                 "pairs": pairs,
-                "multiplied": multiplied,
                 "peak_gib": torch.cuda.max_memory_allocated() / 2**30 if setting.device == "cuda" else None,
             },
         )
-
-
-def _join(bits: Bits, threshold: float, begin: int, end: int) -> Join:
-    """Join rows of tiles, divided in halves as long as the pairs do not fit."""
-    try:
-        return bits.join(threshold, begin, end)
-    except OverflowError:
-        if end - begin == 1:
-            raise
-        middle = (begin + end) // 2
-        first, second = _join(bits, threshold, begin, middle), _join(bits, threshold, middle, end)
-        return Join(first.seconds + second.seconds, first.pairs + second.pairs, first.multiplied + second.multiplied)
 
 
 def _blocks(setting: Setting) -> Iterator[list[str]]:

@@ -129,10 +129,18 @@ def test_what_comes_back_fits(finished: Path, job: str) -> None:
     assert all(re.fullmatch(r"[\w.-]+", file.name) and file.stat().st_size < 16 * 2**20 for file in files)
 
 
-def test_join_on_the_device_finds_the_pairs_of_the_ingest(finished: Path) -> None:
-    found = cells(finished / "output" / "join").values()
-    assert [cell["pairs"] for cell in found] == [cell["processor_pairs"] for cell in found]
-    assert sum(cell["pairs"] for cell in found) > 0
+def test_join_on_the_device_finds_the_pairs_of_the_cpu(finished: Path) -> None:
+    joins = [cell for (_, part), cell in cells(finished / "output" / "join").items() if part == "join"]
+    assert [cell["sha256"] for cell in joins] == [cell["processor_sha256"] for cell in joins]
+    assert [cell["pairs"] for cell in joins] == [cell["processor_pairs"] for cell in joins]
+    assert sum(cell["pairs"] for cell in joins) > 0
+
+
+@pytest.mark.parametrize("unit", ["ingest", "ingest-two-million"])
+def test_both_ingests_of_the_join_build_the_same(finished: Path, unit: str) -> None:
+    results = cells(finished / "output" / "join")
+    device, processor = results[unit, "device"], results[unit, "processor"]
+    assert (device["generation"], device["sha256"]) == (processor["generation"], processor["sha256"])
 
 
 def test_strips_of_ten_million_are_one_join(finished: Path) -> None:

@@ -61,8 +61,8 @@ def test_page_equals_the_list_of_jobs() -> None:
 def test_list_shows_card_and_date_of_a_job(tmp_path: Path) -> None:
     write_results("join", {("0.5", "join"): dict(STAMP), ("0.6", "join"): dict(STAMP)}, tmp_path)
     result = readme.state(JOBS["join"], tmp_path)
-    assert (result.done, result.of, result.cards, result.date) == (2, 4, ["NVIDIA H100"], "2026-11-26")
-    assert "| 2 of 4 | NVIDIA H100 | 2026-11-26 |" in readme.table(tmp_path)
+    assert (result.done, result.of, result.cards, result.date) == (2, 6, ["NVIDIA H100"], "2026-11-26")
+    assert "| 2 of 6 | NVIDIA H100 | 2026-11-26 |" in readme.table(tmp_path)
 
 
 def test_unknown_job_is_refused(tmp_path: Path) -> None:
