@@ -137,11 +137,12 @@ class Collection(ABC):
             smiles: A SMILES.
             inchi: An InChI.
             molblock: A molblock (the structure part of an SDF record).
-            graph: A graph, as the mapping that its JSON holds.
+            graph: A graph, as a mapping with `edges` (pairs of node numbers from 0) and optionally `num_nodes` and
+                `labels`.
             fingerprint: A fingerprint in hexadecimal, as in FPS files.
             vector: Numbers, as many as the collection's vectors have.
             measure: A similarity measure other than the collection's own, such as
-                `{"name": "tversky", "alpha": 0.9, "beta": 0.1}`. `graphkin.protocol.measure.Measure` lists them.
+                `{"name": "tversky", "alpha": 0.9, "beta": 0.1}`. `graphkin.protocol.measure.Measure` lists the measures.
             filters: Conditions on properties and names, as in `query`. Only items that pass all of them are hits.
             substructure: A substructure, as in `query`. Only items that contain it are hits.
             min_similarity: Smallest similarity of a hit, above 0 and at most 1.
@@ -675,7 +676,8 @@ class Collection(ABC):
         """Return the ids of the members of a cluster, the center first."""
 
     @abstractmethod
-    def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure: ...
+    def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure:
+        """Return the maximum common substructure of a cluster."""
 
     @abstractmethod
     def _map(self, request: MapQuery) -> pa.Table:

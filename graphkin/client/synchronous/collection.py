@@ -512,7 +512,8 @@ class Collection:
         return self._reader.get(ItemClusterReply, f"items/{id}/cluster", query)
 
     def mcs(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> McsReply:
-        """Return the maximum common substructure of a cluster's members, or of 100 of them if it has more."""
+        """Return the maximum common substructure of a cluster. The search compares at most 100 members."""
+
         return self._reader.get(McsReply, f"clusters/{id}/mcs", {"method": method, "threshold": threshold})
 
     def mcs_depiction(
