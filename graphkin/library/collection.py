@@ -142,7 +142,7 @@ class Collection(ABC):
             fingerprint: A fingerprint in hexadecimal, as in FPS files.
             vector: Numbers, as many as the collection's vectors have.
             measure: A similarity measure other than the collection's own, such as
-                `{"name": "tversky", "alpha": 0.9, "beta": 0.1}`. `graphkin.protocol.measure.Measure` lists the measures.
+                `{"name": "tversky", "alpha": 0.9, "beta": 0.1}`. `graphkin.protocol.measure.Measure` has the measures.
             filters: Conditions on properties and names, as in `query`. Only items that pass all of them are hits.
             substructure: A substructure, as in `query`. Only items that contain it are hits.
             min_similarity: Smallest similarity of a hit, above 0 and at most 1.
