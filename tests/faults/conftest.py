@@ -1,4 +1,4 @@
-"""Stores, commands and the saboteur that strikes them."""
+"""Stores and commands, and the saboteur that makes their file operations fail."""
 
 import io
 import json
@@ -27,8 +27,8 @@ DEADLINE = 60  # seconds until a process counts as hung
 
 
 @pytest.fixture(scope="session", autouse=True)
-def answer_interrupts() -> Iterator[None]:
-    """What a terminal's commands do. A shell starts those in the background with SIGINT ignored, and so do we then."""
+def accept_interrupts() -> Iterator[None]:
+    """Interrupt commands as a terminal does, although a shell starts background processes with SIGINT ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -36,7 +36,7 @@ def answer_interrupts() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What befalls a process: see `saboteur.c`. Without `at` its operations are only traced."""
+    """A fault planned for a process, see `saboteur.c`. With `at` 0, its file operations are only traced."""
 
     library: Path
     trace: Path
@@ -53,13 +53,13 @@ class Plan:
         return {"LD_PRELOAD": str(self.library), "SABOTAGE": str(self)}
 
     def operations(self) -> list[tuple[str, Path]]:
-        """(kind, path) of every operation up to the strike, that one included."""
+        """Return kind and path of every operation, up to and including the one that failed."""
         lines = self.trace.read_text().splitlines()
         return [(kind, Path(path)) for kind, path in (line.split(" ", 1) for line in lines)]
 
 
 class Saboteur:
-    """The compiled saboteur, and plans for it."""
+    """The compiled fault injection library `saboteur.c`, and plans for it."""
 
     def __init__(self, folder: Path) -> None:
         self.library = folder / "saboteur.so"
@@ -79,26 +79,30 @@ def saboteur(tmp_path_factory: pytest.TempPathFactory) -> Saboteur:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a fork ended (0 or minus a signal) and, if it lived, what it said."""
+class ForkResult:
+    """Result of a fork: its status (0 or minus a signal), and its message, empty if the fork was killed."""
 
     status: int
-    said: dict[str, Any]
+    message: dict[str, Any]
 
 
 class Forks:
-    """`forks.py` running: operations of the store, and commands, that need import nothing."""
+    """The process of `forks.py`, which runs store operations and commands in forks that import nothing."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def __call__(self, operation: str, *arguments: Any, plan: Plan | None = None) -> Ended:
+    def __call__(self, operation: str, *arguments: Any, plan: Plan | None = None) -> ForkResult:
         assert self._process.stdin
         assert self._process.stdout
         request = {"operation": operation, "arguments": arguments, "sabotage": plan and str(plan)}
         print(json.dumps(request, default=str), file=self._process.stdin, flush=True)
         answer = json.loads(self._process.stdout.readline())
-        return Ended(answer, {}) if isinstance(answer, int) else Ended(int(self._process.stdout.readline()), answer)
+        return (
+            ForkResult(answer, {})
+            if isinstance(answer, int)
+            else ForkResult(int(self._process.stdout.readline()), answer)
+        )
 
 
 @pytest.fixture(scope="session")
@@ -115,8 +119,8 @@ def forks(saboteur: Saboteur) -> Iterator[Forks]:
 
 
 @pytest.fixture(scope="session")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder on a file system in memory, where syncing costs nothing, if there is one."""
+def memory_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a folder on a file system in memory if there is one, because syncing costs nothing there."""
     shared = Path("/dev/shm")
     parent = shared if os.access(shared, os.W_OK) else tmp_path_factory.getbasetemp()
     with TemporaryDirectory(prefix="graphkin-faults-", dir=parent) as folder:
@@ -125,8 +129,13 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class State:
-    """Everything a store publishes: generations, oldest first, the current one, and all that readers see of them; of
-    how many fragments each is read, too."""
+    """Published state of a store.
+
+    Attributes:
+        generations: Ids of the generations, oldest first.
+        current: Id of the current generation.
+        contents: Items, arrays and number of fragments of each generation.
+    """
 
     generations: tuple[str, ...]
     current: str
@@ -135,9 +144,11 @@ class State:
 
 @pytest.fixture(scope="session")
 def read_back() -> Callable[[Path], State | None]:
-    """Reads what is published in a store of at most one collection (None: nothing), and fails on any damage."""
+    """Return a function that reads the state of a store of at most one collection and fails on any damage. None means
+    empty.
+    """
 
-    def read(folder: Path) -> State | None:
+    def read_state(folder: Path) -> State | None:
         with open_store(folder) as store:
             if not store.collections():
                 return None
@@ -145,7 +156,7 @@ def read_back() -> Callable[[Path], State | None]:
             contents = {id: _contents(store.open(collection.name, id)) for id in collection.generations}
             return State(collection.generations, collection.current, contents)
 
-    return read
+    return read_state
 
 
 def _contents(generation: Generation) -> tuple[bytes, ...]:
@@ -154,13 +165,13 @@ def _contents(generation: Generation) -> tuple[bytes, ...]:
         graph, forest = generation.graph(), generation.forest()
         arrays = (graph.indptr, graph.indices, graph.similarity, generation.fingerprints().words, forest.source)
         items = generation.items(range(generation.size))
-        fragments = len(generation.manifest.fragments) or 1  # a server has no files
+        fragments = len(generation.manifest.fragments) or 1  # A generation in Neo4j has no files.
         return (json.dumps([items, fragments]).encode(), *(array.tobytes() for array in arrays))
 
 
 @pytest.fixture(scope="session")
 def leftovers() -> Callable[[Path], set[str]]:
-    """Names below the collections that no published generation accounts for."""
+    """Return a function that lists the names below the collections that belong to no published generation."""
 
     def find(folder: Path) -> set[str]:
         with open_store(folder) as store:
@@ -172,10 +183,10 @@ def leftovers() -> Callable[[Path], set[str]]:
 
 
 class Command:
-    """The `graphkin` command."""
+    """Ways to run the `graphkin` command."""
 
-    def here(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        """The finished command, run in this process, which has imported all that it needs."""
+    def run_here(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run the command in this process, which has imported all that it needs."""
         with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as errors:
             code = run([*map(str, arguments)])
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), errors.getvalue())
@@ -183,7 +194,7 @@ class Command:
     def run(
         self, *arguments: str | Path, within: Sequence[str] = (), plan: Plan | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """The finished command, a process of its own. `within`: a command that runs it."""
+        """Run the command in a process of its own. `within` is a command that runs it."""
         return subprocess.run(
             [*within, COMMAND, *arguments],
             capture_output=True,
@@ -193,28 +204,28 @@ class Command:
         )
 
     def ingest(self, file: Path, store: Path, **how: Any) -> subprocess.CompletedProcess[str]:
-        return self.run(*self.ingesting(file, store), **how)
+        return self.run(*self.ingest_arguments(file, store), **how)
 
-    def ingesting(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
+    def ingest_arguments(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
         place = ("--store", store, "--collection", "nci")
         return ("ingest", "molecules", file, "--format", "smi", *place, "--workers", "2")
 
-    def appending(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
-        _, _, *rest = self.ingesting(file, store)
+    def append_arguments(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
+        _, _, *rest = self.ingest_arguments(file, store)
         return ("append", *rest)
 
-    def removing(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
+    def removal_arguments(self, file: Path | str, store: Path) -> tuple[str | Path, ...]:
         return ("remove", file, "--by", "smiles", "--store", store, "--collection", "nci", "--workers", "2")
 
-    def started(self, *arguments: str | Path) -> subprocess.Popen[bytes]:
-        """The command while it runs; what it says is not kept."""
+    def start_process(self, *arguments: str | Path) -> subprocess.Popen[bytes]:
+        """Start the command and discard its output."""
         return subprocess.Popen([COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     @contextmanager
-    def waiting(self, store: Path, records: str) -> Iterator["Session"]:
-        """An ingest of standard input that was given these records and is kept waiting for more."""
+    def start_unfinished_ingest(self, store: Path, records: str) -> Iterator["Session"]:
+        """Start an ingest of standard input that has received these records and waits for more."""
         with subprocess.Popen(
-            [COMMAND, *self.ingesting("-", store)],
+            [COMMAND, *self.ingest_arguments("-", store)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -231,39 +242,39 @@ class Command:
 
 
 class Session:
-    """A command and all its descendants."""
+    """A command and all its descendant processes."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
-    def said(self, stage: str) -> None:
-        """Return when the command has reported this stage."""
+    def wait_for_stage(self, stage: str) -> None:
+        """Wait until the command has reported this stage."""
         assert self.process.stderr is not None
         assert any(line.startswith(f"{stage}:") for line in self.process.stderr)
 
     def members(self) -> set[int]:
-        """Process ids, zombies excluded."""
+        """Return the ids of the running processes, without zombies."""
         return {int(folder.name) for folder in Path("/proc").glob("[0-9]*") if self._running(folder)}
 
     def _running(self, folder: Path) -> bool:
         try:
             status = (folder / "stat").read_text()
-        except OSError:  # it ended meanwhile
+        except OSError:  # The process ended meanwhile.
             return False
         state, _, _, session, *_ = status.rpartition(")")[2].split()
         return int(session) == self.process.pid and state != "Z"
 
-    def grown(self, size: int) -> set[int]:
-        """The members once there are at least `size` of them."""
+    def wait_for_size(self, size: int) -> set[int]:
+        """Wait until the session has at least `size` processes, and return their ids."""
         return self._members_when(lambda members: len(members) >= size)
 
-    def ended(self) -> None:
-        """Return when no member is left."""
+    def wait_until_ended(self) -> None:
+        """Wait until no process is left."""
         self._members_when(lambda members: not members)
 
-    def _members_when(self, wanted: Callable[[set[int]], bool]) -> set[int]:
+    def _members_when(self, is_expected: Callable[[set[int]], bool]) -> set[int]:
         end = time.monotonic() + DEADLINE
-        while not wanted(members := self.members()):
+        while not is_expected(members := self.members()):
             assert time.monotonic() < end, f"{len(members)} processes after {DEADLINE} s"
             time.sleep(0.01)
         return members
@@ -275,8 +286,8 @@ def graphkin() -> Command:
 
 
 @pytest.fixture(scope="session")
-def molecules(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> tuple[Path, Path]:
-    """Two disjoint files of 300 real molecules each."""
+def molecule_files(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> tuple[Path, Path]:
+    """Return two disjoint files of 300 real molecules each."""
     lines = nci_file.read_text().splitlines(keepends=True)
     folder = tmp_path_factory.mktemp("molecules")
     files = folder / "first.smi", folder / "second.smi"
@@ -286,9 +297,16 @@ def molecules(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> tuple
 
 
 @dataclass(frozen=True)
-class Undisturbed:
-    """Two ingests into one store as they should go: the store after the first (copy it), and what it publishes then
-    and after the second, whose operations are traced. `sizes`: of the files of the second generation."""
+class Baseline:
+    """Two ingests into one store without faults.
+
+    Attributes:
+        store: The store after the first ingest; copy it.
+        first: Published state after the first ingest.
+        second: Published state after the second ingest.
+        operations: File operations of the second ingest.
+        sizes: Bytes of each file of the second generation.
+    """
 
     store: Path
     first: State
@@ -298,20 +316,20 @@ class Undisturbed:
 
 
 @pytest.fixture(scope="session")
-def undisturbed(
+def baseline(
     tmp_path_factory: pytest.TempPathFactory,
     graphkin: Command,
-    molecules: tuple[Path, Path],
+    molecule_files: tuple[Path, Path],
     saboteur: Saboteur,
     forks: Forks,
     read_back: Callable[[Path], State],
-) -> Undisturbed:
+) -> Baseline:
     folder = tmp_path_factory.mktemp("undisturbed")
     store, copy = folder / "first", folder / "second"
-    graphkin.here(*graphkin.ingesting(molecules[0], store)).check_returncode()
+    graphkin.run_here(*graphkin.ingest_arguments(molecule_files[0], store)).check_returncode()
     shutil.copytree(store, copy)
     plan = saboteur.plan(copy)
-    assert forks("command", *graphkin.ingesting(molecules[1], copy), plan=plan).said == {"result": 0}
+    assert forks("command", *graphkin.ingest_arguments(molecule_files[1], copy), plan=plan).message == {"result": 0}
     second = read_back(copy)
     sizes = [file.stat().st_size for file in copy.glob(f"collections/*/{second.current}/*")]
-    return Undisturbed(store, read_back(store), second, plan.operations(), sizes)
+    return Baseline(store, read_back(store), second, plan.operations(), sizes)

@@ -1,9 +1,9 @@
 """A damage campaign: `python damage.py FOLDER --trials 200 --seed 0`.
 
-Publishes a collection of molecules and one of graphs below FOLDER. Each trial then flips one byte of one of its files,
-or cuts it short, and has the application, in a fork of this process, answer requests to all of its routes. Prints one
-JSON line a trial: what was damaged, how requests were answered, how the fork ended, and whether all of that is `right`.
-Exits 1 unless it always is.
+The script publishes a collection of molecules, one of graphs and one of nodes below FOLDER. Each trial then flips one
+byte of one file, or truncates the file, and sends requests for all routes to the application in a fork of this process.
+One JSON line is printed per trial: the damage, how requests were answered, how the fork ended, and whether all of that
+is `right`. The exit code is 1 unless every trial is right.
 """
 
 import argparse
@@ -39,16 +39,18 @@ from graphkin.similarity.warmup import compile_kernels
 from graphkin.store import open_store
 
 MOLECULES, GRAPHS, NODES = 250, 60, 60
-PATIENCE = 60  # seconds for what is built, or found, in the background
+PATIENCE = 60  # Seconds to wait for background work.
 CATALOG = "catalog.sqlite"
 
 
 def publish(folder):
-    """Make the store that is damaged."""
+    """Publish the store to damage."""
     molecules = (Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi").read_text().splitlines()[:MOLECULES]
     graphs = [nx.gnm_random_graph(10 + seed % 3, 12 + seed % 2, seed=seed) for seed in range(GRAPHS)]
-    told = [{"name": f"g{seed}", "num_nodes": len(graph), "edges": [*graph.edges]} for seed, graph in enumerate(graphs)]
-    files = {"molecules.smi": [*molecules, "C1CC broken"], "graphs.jsonl": map(json.dumps, told)}
+    graph_records = [
+        {"name": f"g{seed}", "num_nodes": len(graph), "edges": [*graph.edges]} for seed, graph in enumerate(graphs)
+    ]
+    files = {"molecules.smi": [*molecules, "C1CC broken"], "graphs.jsonl": map(json.dumps, graph_records)}
     for name, lines in files.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
     with open_store(folder / "store", create=True) as store:
@@ -62,7 +64,7 @@ def publish(folder):
 
 
 def requests():
-    """(method, path, query or body) of every route that reads what is stored."""
+    """Yield method, path, and query or body of a request for every route that reads stored data."""
     yield "GET", "/v1/collections", None
     nodes = "/v1/collections/nodes"
     yield "GET", f"{nodes}/items/17/neighbors", None
@@ -109,8 +111,8 @@ def requests():
         yield "POST", f"{base}/export", {"ids": [*range(40)], "what": "edges", "format": "csv"}
 
 
-async def asked(client, method, path, content):
-    """The reply, once what is built in the background is ready."""
+async def send_until_ready(client, method, path, content):
+    """Return the reply after the background work that it needs."""
     end = time.monotonic() + PATIENCE
     while True:
         how = {"params": content} if method == "GET" else {"json": content}
@@ -120,8 +122,8 @@ async def asked(client, method, path, content):
         await asyncio.sleep(0.01)
 
 
-def told(reply):
-    """Status and content; what the catalogue's replies say of damage is not part of it."""
+def status_and_content(reply):
+    """Return status and content, without the catalog's notes on damage."""
     if reply.status_code != 200 or reply.request.url.path.count("/") > 3:
         return reply.status_code, reply.content
     body = reply.json()
@@ -130,8 +132,8 @@ def told(reply):
     return reply.status_code, json.dumps(body).encode()
 
 
-async def answers(fork_server, store, damaged=None):
-    """What a server of this store answers, and whether it says in the end that the file `damaged` is."""
+async def server_replies(fork_server, store, damaged=None):
+    """Return the replies of a server of this store, and whether it finally reports the file `damaged`."""
     with tempfile.TemporaryDirectory() as cache:
         app = create_app(Settings(store=store, cache_dir=cache), fork_server)
         async with app.router.lifespan_context(app) as state:
@@ -141,12 +143,12 @@ async def answers(fork_server, store, damaged=None):
 
             client = httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://localhost")
             async with client:
-                replies = [await asked(client, *request) for request in requests()]
-                return replies, damaged is not None and await shown(client, damaged)
+                replies = [await send_until_ready(client, *request) for request in requests()]
+                return replies, damaged is not None and await is_reported(client, damaged)
 
 
-async def shown(client, damaged):
-    """Whether the list of collections comes to name the file."""
+async def is_reported(client, damaged):
+    """Return whether the list of collections names the file in time."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         reply = await client.get("/v1/collections")
@@ -156,9 +158,9 @@ async def shown(client, damaged):
     return False
 
 
-def judged(reply, expected, damaged):
-    """`same`, `damaged` (503 with a problem document that names the file), or what is wrong with the reply."""
-    if told(reply) == expected:
+def verdict(reply, expected, damaged):
+    """Return `same`, `damaged` (503 with a problem document that names the file), or a description of a wrong reply."""
+    if status_and_content(reply) == expected:
         return "same"
     if reply.status_code == 503 and reply.headers["content-type"] == "application/problem+json":
         problem = reply.json()
@@ -168,12 +170,12 @@ def judged(reply, expected, damaged):
 
 
 def trial(fork_server, store, name, expected):
-    """In a fork: how the requests were answered, whether the damage was shown in the end, and what `verify` says."""
+    """Run the requests and `verify`, and return their results. Runs in a fork."""
     result: dict[str, Any] = {}
     try:
-        replies, shown = asyncio.run(answers(fork_server, store, None if name == CATALOG else name))
-        result["replies"] = Counter(judged(*pair, name) for pair in zip(replies, expected, strict=True))
-        result["shown"] = shown
+        replies, reported = asyncio.run(server_replies(fork_server, store, None if name == CATALOG else name))
+        result["replies"] = Counter(verdict(*pair, name) for pair in zip(replies, expected, strict=True))
+        result["shown"] = reported
     except StoreFormat as error:
         result["replies"] = {f"no server: {type(error).__name__}": 1}
     with redirect_stdout(io.StringIO()):
@@ -181,10 +183,10 @@ def trial(fork_server, store, name, expected):
     return result
 
 
-def struck(file, random):
-    """Damage a file; says how."""
+def damage_file(file, random):
+    """Damage a file and return a description of the damage."""
     data = file.read_bytes()
-    file.unlink()  # it is a link to the whole one
+    file.unlink()  # The file is a hard link to the undamaged file.
     place = int(random.integers(len(data)))
     if random.random() < 0.3:
         file.write_bytes(data[:place])
@@ -194,14 +196,14 @@ def struck(file, random):
     return f"byte {place} of {len(data)}: {data[place]} to {flipped}"
 
 
-def in_a_fork(folder, *struck):
-    """The trial's result, how its process ended, and what it wrote to standard error."""
+def run_in_fork(folder, *trial_arguments):
+    """Return the result of a trial, its exit status, and whether it wrote a traceback."""
     said, complained = folder / "said", folder / "complained"
     fork = os.fork()
     if not fork:
         try:
             os.dup2(os.open(complained, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-            said.write_text(json.dumps(trial(*struck)))
+            said.write_text(json.dumps(trial(*trial_arguments)))
             os._exit(0)
         except BaseException:
             import traceback
@@ -213,22 +215,23 @@ def in_a_fork(folder, *struck):
     return {**result, "ended": ended, "traceback": "Traceback" in complained.read_text()}
 
 
-def right(trial):
-    """Whether nothing was answered from damage, nothing crashed, and it was shown and verified for what it is."""
+def is_right(trial):
+    """Return whether no reply contains damaged data, nothing crashed, and the damage was reported and verified."""
     calm = (trial["ended"], trial["traceback"]) == (0, False)
     if not calm or set(trial["replies"]) - {"same", "damaged", "no server: StoreDamaged", "no server: StoreFormat"}:
         return False
     if trial["file"] == CATALOG:
         return trial["verify"] == (0 if set(trial["replies"]) == {"same"} else 1)
-    return trial["shown"] and trial["verify"] == 1 and trial["replies"]["same"] > 20  # those of the other collection
+    # These replies are of the other collections.
+    return trial["shown"] and trial["verify"] == 1 and trial["replies"]["same"] > 20
 
 
 def campaign(folder, trials, seed):
-    """Whether all trials went right."""
+    """Run all trials and return whether all are right."""
     store = publish(folder)
     compile_kernels()
-    fork_server = new_fork_server()  # one for all trials: it reads nothing itself
-    expected = [told(reply) for reply in asyncio.run(answers(fork_server, store))[0]]
+    fork_server = new_fork_server()  # One fork server suffices for all trials, because it reads no store.
+    expected = [status_and_content(reply) for reply in asyncio.run(server_replies(fork_server, store))[0]]
     assert {status for status, _ in expected} == {200}
     files = [store / CATALOG, *sorted(store.glob("collections/*/*/*"))]
     random = np.random.default_rng(seed)
@@ -237,11 +240,11 @@ def campaign(folder, trials, seed):
     for number, file in enumerate(order[:trials]):
         copy = folder / "struck"
         shutil.copytree(store, copy, copy_function=os.link)
-        how = struck(copy / file.relative_to(store), random)
+        how = damage_file(copy / file.relative_to(store), random)
         whose = "the store" if file.name == CATALOG else file.parts[-3]
-        ended = in_a_fork(folder, fork_server, copy, file.name, expected)
+        ended = run_in_fork(folder, fork_server, copy, file.name, expected)
         result = {"trial": number, "of": whose, "file": file.name, "damage": how, **ended}
-        outcomes.append(right(result))
+        outcomes.append(is_right(result))
         print(json.dumps({**result, "right": outcomes[-1]}), flush=True)
         shutil.rmtree(copy)
     fork_server.close()

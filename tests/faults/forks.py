@@ -1,7 +1,8 @@
-"""Operations of the embedded store, and whole commands, each in a fork of this process that `saboteur.c` may strike.
+"""Run store operations and whole commands, each in a fork of this process that `saboteur.c` may disturb.
 
-Standard input: one JSON request a line. Standard output: for each what the operation said, if it lived, then how the
-fork ended as `os.waitstatus_to_exitcode` gives it. A fork starts in milliseconds, so every operation can be struck.
+Standard input has one JSON request per line. Standard output has, for each request, the message of the operation unless
+it was killed, and then the fork's status from `os.waitstatus_to_exitcode`. A fork starts in milliseconds, so every file
+operation can fail once.
 """
 
 import ctypes
@@ -24,7 +25,7 @@ from graphkin.store.records import ADDED_NAMES, REJECTION_SCHEMA, Edges
 from graphkin.store.transfer import write_generation
 
 COLLECTION = "molecules"
-IMPORTED = append, pipeline, remove, resolve  # what commands would else import in every fork
+IMPORTED = append, pipeline, remove, resolve  # Imported here, or commands would import them in every fork.
 
 
 def create(store):
@@ -32,7 +33,7 @@ def create(store):
 
 
 def publish(store, batch):
-    """Publish the alkanes up to length 40 * batch, their neighbours being 1 to 3 carbons longer or shorter."""
+    """Publish alkanes up to length 40 * batch. Neighbors are 1 to 3 carbons longer or shorter."""
     size = 40 * batch
     smiles = ["C" * length for length in range(1, size + 1)]
     step = np.repeat(np.arange(1, 4, dtype=np.int32), size)
@@ -69,7 +70,7 @@ def _provenance(size, edges):
 
 
 def grow(store):
-    """Append twenty longer alkanes, which are like the longest of those before, and one edge of these goes."""
+    """Append twenty longer alkanes that are similar to the longest existing ones, and remove one existing edge."""
     with open_store(store) as opened, opened.growth(COLLECTION) as draft:
         size = draft.base.size
         smiles = ["C" * length for length in range(size + 1, size + 21)]
@@ -77,14 +78,14 @@ def grow(store):
         draft.append_items(pa.record_batch([smiles, none, none, [[text] for text in smiles]], schema=ITEM_SCHEMA))
         draft.append_names(pa.record_batch([pa.array([0], pa.int32()), [["methane"]]], schema=ADDED_NAMES))
         draft.append_fingerprints(np.random.default_rng(0).integers(0, 2**63, (len(smiles), 32), np.uint64))
-        (gone, *_) = draft.base.edges()
+        (existing, *_) = draft.base.edges()
         source = np.arange(size - 1, size + 19, dtype=np.int32)
-        come = Edges(source, source + np.int32(1), np.full(len(source), 0.9, np.float32))
-        draft.remove_edges(gone.take(slice(1)))
-        draft.append_edges(come)
+        added = Edges(source, source + np.int32(1), np.full(len(source), 0.9, np.float32))
+        draft.remove_edges(existing.take(slice(1)))
+        draft.append_edges(added)
         draft.write_dropped(np.ones(size + len(smiles), np.int32))
-        draft.write_forest(come)
-        provenance = _provenance(size + len(smiles), draft.base.manifest.edges + len(come) - 1)
+        draft.write_forest(added)
+        provenance = _provenance(size + len(smiles), draft.base.manifest.edges + len(added) - 1)
         return draft.publish(provenance).generation
 
 
@@ -106,7 +107,7 @@ def delete(store):
 
 
 def command(*arguments):
-    """The exit code of `graphkin` with these arguments."""
+    """Run `graphkin` with these arguments and return its exit code."""
     return cli.run([*arguments])
 
 
@@ -117,18 +118,18 @@ def run(answers, operation, arguments, sabotage):
     if sabotage is not None:
         ctypes.CDLL(None).sabotage(sabotage.encode())
     try:
-        said = {"result": OPERATIONS[operation](*arguments)}
+        message = {"result": OPERATIONS[operation](*arguments)}
     except GraphkinError as error:
-        said = {"error": type(error).__name__}
+        message = {"error": type(error).__name__}
     except KeyboardInterrupt:
-        said = {"error": "interrupted"}
-    print(json.dumps(said), file=answers, flush=True)
+        message = {"error": "interrupted"}
+    print(json.dumps(message), file=answers, flush=True)
     os._exit(0)
 
 
 answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what commands print is no answer
-with tempfile.TemporaryDirectory() as folder:  # so that forks need neither import nor compile anything
+os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # Output of commands must not mix with answers.
+with tempfile.TemporaryDirectory() as folder:  # Forks then need not import or compile anything.
     publish(folder, 1)
     grow(folder)
     compact(folder)

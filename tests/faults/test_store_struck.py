@@ -1,4 +1,4 @@
-"""The embedded store struck at every single file operation: a generation is published whole or not at all."""
+"""Faults at every file operation of the embedded store: a generation is published completely or not at all."""
 
 import errno
 import shutil
@@ -9,7 +9,7 @@ import pytest
 from graphkin.protocol.errors import NotFound
 from graphkin.store import open_store
 
-SCENARIOS = {  # name -> (how many generations are published, operation, which batch of molecules)
+SCENARIOS = {  # Name -> (number of published generations, operation, number of the batch of molecules).
     "publish the first": (0, "publish", 1),
     "publish another": (1, "publish", 2),
     "publish an old one again": (2, "publish", 1),
@@ -22,19 +22,19 @@ SCENARIOS = {  # name -> (how many generations are published, operation, which b
 
 
 @pytest.fixture(scope="module")
-def stores(memory, forks):
-    """The folder of stores named by how many generations are published."""
-    forks("create", memory / "0")
+def stores(memory_folder, forks):
+    """Return a folder of stores, each named after its number of published generations."""
+    forks("create", memory_folder / "0")
     for batch in (1, 2):
-        shutil.copytree(memory / f"{batch - 1}", memory / f"{batch}")
-        assert "result" in forks("publish", memory / f"{batch}", batch).said
-    shutil.copytree(memory / "1", memory / "grown")
-    assert "result" in forks("grow", memory / "grown").said
-    return memory
+        shutil.copytree(memory_folder / f"{batch - 1}", memory_folder / f"{batch}")
+        assert "result" in forks("publish", memory_folder / f"{batch}", batch).message
+    shutil.copytree(memory_folder / "1", memory_folder / "grown")
+    assert "result" in forks("grow", memory_folder / "grown").message
+    return memory_folder
 
 
 class Scenario:
-    """An operation on copies of a prepared store, and what is published before and after it."""
+    """An operation on copies of a prepared store, with the published states before and after it."""
 
     def __init__(self, name, stores, forks, saboteur, read_back):
         generations, self._operation, *self._batch = SCENARIOS[name]
@@ -57,14 +57,14 @@ class Scenario:
         return self._forks(self._operation, self.store, *self._batch, plan=plan)
 
     def strikes(self, kind, action):
-        """Strike the operations of a kind one by one; yields which, and how the process ended."""
-        for at in range(1, sum(kind in ("any", found) for found, _ in self.operations) + 1):
-            plan, ended = self.strike(kind=kind, at=at, action=action)
-            yield f"{kind} {at}: {plan.operations()[-1]}", ended
+        """Strike the operations of a kind one by one, and yield a description and the fork's result."""
+        for at in range(1, sum(kind in ("any", other) for other, _ in self.operations) + 1):
+            plan, result = self.strike(kind=kind, at=at, action=action)
+            yield f"{kind} {at}: {plan.operations()[-1]}", result
 
 
 LONG = ("publish the first", "compact", "delete what grew", "delete the only one")
-AT_EVERY_OPERATION = [  # CI strikes these where there is most to lose
+AT_EVERY_OPERATION = [  # CI strikes only the scenarios with the most to lose.
     pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in SCENARIOS
 ]
 
@@ -75,10 +75,10 @@ def scenario(request, stores, forks, saboteur, read_back):
 
 
 @pytest.mark.parametrize("scenario", AT_EVERY_OPERATION, indirect=True)
-def test_killed_at_any_operation(scenario, read_back, leftovers):
+def test_operation_killed_anywhere_takes_effect_completely_or_not_at_all(scenario, read_back, leftovers):
     states = []
-    for where, ended in scenario.strikes("any", signal.SIGKILL):
-        assert ended.status == -signal.SIGKILL, where
+    for where, result in scenario.strikes("any", signal.SIGKILL):
+        assert result.status == -signal.SIGKILL, where
         states.append(read_back(scenario.store))
         assert states[-1] in (scenario.before, scenario.after), where
         if states[-1] == scenario.before:
@@ -91,57 +91,57 @@ def test_killed_at_any_operation(scenario, read_back, leftovers):
 
 
 @pytest.mark.parametrize("action", [signal.SIGKILL, -errno.ENOSPC], ids=["killed", "full"])
-def test_a_store_is_created_whole_or_not_at_all(action, memory, forks, saboteur):
-    store = memory / f"created{int(action)}"
+def test_store_is_created_completely_or_not_at_all(action, memory_folder, forks, saboteur):
+    store = memory_folder / f"created{int(action)}"
     plan = saboteur.plan(store)
     forks("create", store, plan=plan)
     for at in range(1, len(plan.operations())):
         shutil.rmtree(store)
         plan = saboteur.plan(store, at=at, action=action)
-        assert "result" not in forks("create", store, plan=plan).said, plan.operations()[-1]
+        assert "result" not in forks("create", store, plan=plan).message, plan.operations()[-1]
         if ("unlink", store / "catalog.sqlite-journal") in plan.operations()[:-1]:
             assert open_store(store).collections() == []
         else:
             with pytest.raises(NotFound):
                 open_store(store)
-        assert "result" in forks("publish", store, 1).said, plan.operations()[-1]
+        assert "result" in forks("publish", store, 1).message, plan.operations()[-1]
 
 
-def test_interrupted_at_any_sync(scenario, read_back, leftovers):
-    for where, ended in scenario.strikes("sync", signal.SIGINT):
-        assert ended.said == {"error": "interrupted"}, where
+def test_operation_interrupted_at_any_sync_leaves_no_draft(scenario, read_back, leftovers):
+    for where, result in scenario.strikes("sync", signal.SIGINT):
+        assert result.message == {"error": "interrupted"}, where
         assert read_back(scenario.store) in (scenario.before, scenario.after), where
         assert not any(name.startswith("draft") for name in leftovers(scenario.store)), where
 
 
 @pytest.mark.parametrize("scenario", AT_EVERY_OPERATION, indirect=True)
-def test_full_disk_at_any_write(scenario, read_back, leftovers):
-    for where, ended in scenario.strikes("write", -errno.ENOSPC):
+def test_full_disk_at_any_write_changes_nothing(scenario, read_back, leftovers):
+    for where, result in scenario.strikes("write", -errno.ENOSPC):
         state = read_back(scenario.store)
-        failed = ended.said == {"error": "StoreError"}
+        failed = result.message == {"error": "StoreError"}
         assert state == (scenario.before if failed else scenario.after), where
         assert not any(name.startswith("draft") for name in leftovers(scenario.store)), where
     scenario.run()
     assert read_back(scenario.store) == scenario.after
 
 
-def test_failing_sync(scenario, read_back):
-    """The last sync follows the commit: there alone an error does not mean that nothing has changed."""
-    outcomes = [(ended.said, read_back(scenario.store)) for _, ended in scenario.strikes("sync", -errno.EIO)]
-    assert [said for said, _ in outcomes] == [{"error": "StoreError"}] * len(outcomes)
+def test_failing_sync_raises_store_error(scenario, read_back):
+    """The last sync follows the commit. An error in any other sync means that nothing has changed."""
+    outcomes = [(result.message, read_back(scenario.store)) for _, result in scenario.strikes("sync", -errno.EIO)]
+    assert [message for message, _ in outcomes] == [{"error": "StoreError"}] * len(outcomes)
     assert [state for _, state in outcomes] == [scenario.before] * (len(outcomes) - 1) + [scenario.after]
 
 
 @pytest.mark.parametrize("scenario", ["publish the first", "publish another"], indirect=True)
-def test_unwritable_folder_of_the_collection(scenario, read_back, leftovers):
-    ((where, ended),) = scenario.strikes("rename", -errno.EACCES)
-    assert ended.said == {"error": "StoreError"}, where
+def test_unwritable_collection_folder_changes_nothing(scenario, read_back, leftovers):
+    ((where, result),) = scenario.strikes("rename", -errno.EACCES)
+    assert result.message == {"error": "StoreError"}, where
     assert read_back(scenario.store) == scenario.before
     assert not leftovers(scenario.store)
 
 
-def test_all_that_is_published_is_synced_before(scenario):
-    """What a loss of power may undo is only what was not committed."""
+def test_everything_published_is_synced_before_the_commit(scenario):
+    """Otherwise a loss of power could undo a committed generation."""
     operations, store = scenario.operations, scenario.store
     commit = operations.index(("unlink", store / "catalog.sqlite-journal"))
     unlinked = {path for kind, path in operations if kind == "unlink"}

@@ -1,4 +1,4 @@
-"""A real Neo4j server, a proxy before it that cuts connections at a chosen message, and the real API and command."""
+"""A real Neo4j server, a proxy in front of it that cuts connections at a chosen message, the API and the command."""
 
 import gc
 import socket
@@ -20,32 +20,39 @@ from graphkin.store import open_store
 from tests.relay import Link, Relay
 from tests.until import once_ready
 
-COMMIT = b"\x00\x02\xb0\x12\x00\x00"  # a whole message of the Bolt protocol
+COMMIT = b"\x00\x02\xb0\x12\x00\x00"  # A whole message of the Bolt protocol.
 
 
 @dataclass
 class Strike:
-    """Cuts the connection at those of the clients' messages with `of` in them whose number, from 1, `when` accepts.
+    """A planned cut of connections.
 
-    The second half of the message is lost, or that of the first piece of its reply. `then` is called before the cut.
-    `seen`: how many such messages there were.
+    A client message that contains `pattern` is counted from 1, and the connection is cut if `when` accepts its number.
+    The second half of that message is lost, or of the first piece of its reply.
+
+    Attributes:
+        when: Whether to cut at the message of this number.
+        pattern: Bytes of the message; by default, a whole commit message.
+        lost: Whether the message or its reply is lost.
+        then: Called before the cut.
+        seen: Number of matching messages so far.
     """
 
     when: Callable[[int], bool]
-    of: bytes = COMMIT
+    pattern: bytes = COMMIT
     lost: Literal["request", "reply"] = "request"
     then: Callable[[], object] = lambda: None
     seen: int = 0
 
-    def hits(self, sent: bytes) -> bool:
-        if self.of not in sent:
+    def matches(self, sent: bytes) -> bool:
+        if self.pattern not in sent:
             return False
         self.seen += 1
         return self.when(self.seen)
 
 
 class Proxy(Relay):
-    """Passes everything between clients and the server at a port, but for what is struck."""
+    """Forwards everything between clients and a server, except for planned cuts."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url, _Link)
@@ -57,28 +64,28 @@ class Proxy(Relay):
         return f"bolt://127.0.0.1:{self.port}"
 
     def strike(self, when: Callable[[int], bool], **how: Any) -> Strike:
-        """See `Strike`."""
+        """Plan a cut; the arguments are those of `Strike`."""
         self.strikes.append(Strike(when, **how))
         return self.strikes[-1]
 
-    def struck(self, sent: bytes) -> Strike | None:
+    def next_strike(self, sent: bytes) -> Strike | None:
         with self._lock:
-            hits = [strike for strike in self.strikes if strike.hits(sent)]
-        return hits[0] if hits else None
+            matches = [strike for strike in self.strikes if strike.matches(sent)]
+        return matches[0] if matches else None
 
 
 class _Link(Link):
     server: Proxy
-    _doomed: Strike | None = None
+    _reply_strike: Strike | None = None
 
     def passes_request(self, piece: bytes, server: socket.socket) -> bool:
-        strike = self.server.struck(piece)
+        strike = self.server.next_strike(piece)
         if strike and strike.lost == "reply":
-            self._doomed, strike = strike, None
+            self._reply_strike, strike = strike, None
         return _passes(piece, server, strike)
 
     def passes_reply(self, piece: bytes, client: socket.socket) -> bool:
-        return _passes(piece, client, self._doomed)
+        return _passes(piece, client, self._reply_strike)
 
 
 def _passes(piece: bytes, sink: socket.socket, strike: Strike | None) -> bool:
@@ -90,14 +97,14 @@ def _passes(piece: bytes, sink: socket.socket, strike: Strike | None) -> bool:
 
 @pytest.fixture(scope="module")
 def server(spare_neo4j: Any) -> Any:
-    """A server with an empty store."""
+    """Return a server with an empty store."""
     spare_neo4j.clear()
     open_store(spare_neo4j.url, create=True).close()
     return spare_neo4j
 
 
-class _HangingUp(socketserver.BaseRequestHandler):
-    """Agrees on a version of the Bolt protocol, and resets the connection."""
+class _ResettingHandler(socketserver.BaseRequestHandler):
+    """Agrees on a version of the Bolt protocol, and then resets the connection."""
 
     def handle(self) -> None:
         self.request.recv(1 << 16)
@@ -107,9 +114,9 @@ class _HangingUp(socketserver.BaseRequestHandler):
 
 
 @pytest.fixture
-def hanging_up() -> Iterator[str]:
-    """The URL of a server that hangs up on everybody just when the connection is made."""
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _HangingUp) as server:
+def resetting_url() -> Iterator[str]:
+    """Yield the URL of a server that resets each connection immediately."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _ResettingHandler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         yield f"bolt://127.0.0.1:{server.server_address[1]}"
@@ -118,8 +125,11 @@ def hanging_up() -> Iterator[str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The driver does not close a connection that is cut just when it is made. Python complains of that in words of its
-    own, and, by `abandoned_connections`, only here."""
+    """Ignore warnings about abandoned connections.
+
+    The driver does not close a connection that is cut while it is made. Python then warns in its own words, and,
+    because of `collect_abandoned_connections`, only in these tests.
+    """
     abandoned = r"ignore:Exception ignored in. <(function Bolt\.__del__|socket\.socket)"
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
@@ -127,8 +137,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def quick_to_collect() -> Iterator[None]:
-    """What was there before the tests is not looked through after each of them."""
+def freeze_existing_objects() -> Iterator[None]:
+    """Exclude existing objects from garbage collection, which runs after each test."""
     gc.collect()
     gc.freeze()
     yield
@@ -136,14 +146,14 @@ def quick_to_collect() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def abandoned_connections() -> Iterator[None]:
+def collect_abandoned_connections() -> Iterator[None]:
     yield
     gc.collect()
 
 
 @pytest.fixture(autouse=True)
-def soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver waits a second before it tries a transaction again, then two, and so on: here a twentieth of that."""
+def retry_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the driver's delays between attempts of a transaction from 1, 2, 4, … seconds to a twentieth."""
     monkeypatch.setattr(neo4j.GraphDatabase, "driver", partial(neo4j.GraphDatabase.driver, initial_retry_delay=0.05))
 
 
@@ -163,15 +173,15 @@ def proxy(open_proxy: OpenProxy) -> Iterator[Proxy]:
 
 @pytest.fixture(scope="session")
 def chain(hierarchy: Any) -> Callable[[int], Any]:
-    """chain(size): items similar to those one and three further on, but for the last, which is isolated."""
+    """Return `chain(size)`: items similar to the first and third after them. The last item is isolated."""
 
-    def made(size: int) -> Any:
+    def build(size: int) -> Any:
         rows = [{"smiles": f"{n}", "names": [f"item {n}", "item"], "properties": {"n": n}} for n in range(size)]
         pairs = {(n, n + step): 1 - step / 10 for step in (1, 3) for n in range(size - 1 - step)}
         rejections = [{"source": "x.smi", "line": 7, "input": "C1CC", "reason": "unclosed ring"}]
         return hierarchy(rows, pairs, rejections, dropped=[0] * size, properties={"n": "number"})
 
-    return made
+    return build
 
 
 @dataclass(frozen=True)
@@ -195,11 +205,11 @@ Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
 @pytest.fixture(scope="session")
 def serve(serve: Callable[..., AbstractContextManager[str]]) -> Serve:
-    """serve(url, sampler="gds"): a client of the API over the store there, once it is ready."""
+    """Return `serve(url, sampler="gds")`, which yields a client of a ready API over that store."""
 
     @contextmanager
-    def serving(url: str, **given: Any) -> Iterator[httpx.Client]:
-        with serve(url, **given) as address, httpx.Client(base_url=address, timeout=120) as client:
+    def serving(url: str, **options: Any) -> Iterator[httpx.Client]:
+        with serve(url, **options) as address, httpx.Client(base_url=address, timeout=120) as client:
             once_ready(lambda: client.get("/readyz"))
             yield client
 

@@ -1,4 +1,4 @@
-"""What is refused: a wrong password, a newer schema, an engine that the store does not have."""
+"""Refusals: a wrong password, a newer schema, a sampler that the store does not have."""
 
 import logging
 
@@ -16,68 +16,70 @@ SECRET = "hidden-from-everybody"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def published(server, source):
+def load_current_generation(server, source):
     server.clear()
     assert run(["load", "--store", str(source.folder), "--collection", "c", "--to", server.url]) == 0
 
 
 @pytest.fixture
 def load(source):
-    """load(url): the exit code of loading the other generation there."""
+    """Return `load(url)`, which loads the other generation there and returns the exit code."""
     arguments = ["load", "--store", str(source.folder), "--collection", "c", "--generation", source.first, "--to"]
     return lambda url: run([*arguments, url])
 
 
 @pytest.fixture
 def settings(tmp_path):
-    """settings(store, sampler="snapshot")"""
+    """Return a function that builds settings: `settings(store, sampler="snapshot")`."""
     return lambda store, sampler="snapshot": Settings(store=store, sampler=sampler, port=0, cache_dir=tmp_path)
 
 
-def test_a_wrong_password(server, source, load, settings, monkeypatch, capfd, caplog):
+def test_wrong_password_is_refused_without_being_printed(server, source, load, settings, monkeypatch, capfd, caplog):
     with monkeypatch.context() as environment, caplog.at_level(logging.DEBUG):
         environment.setenv(PASSWORD, SECRET)
         assert load(server.url) == 4
         with pytest.raises(StoreError, match="refuses this user and password") as refused:
             Server(settings(server.url))
-    said = capfd.readouterr()
-    assert "Neo4j refuses this user and password" in said.err
-    assert f"check GRAPHKIN_NEO4J_USER and {PASSWORD}" in said.err
-    assert not said.out
-    assert "Traceback" not in said.err
-    assert SECRET not in said.err + str(refused.value) + caplog.text
+    output = capfd.readouterr()
+    assert "Neo4j refuses this user and password" in output.err
+    assert f"check GRAPHKIN_NEO4J_USER and {PASSWORD}" in output.err
+    assert not output.out
+    assert "Traceback" not in output.err
+    assert SECRET not in output.err + str(refused.value) + caplog.text
     assert run(["info", "--store", server.url]) == 0
     assert source.first not in capfd.readouterr().out
 
 
-def test_a_server_that_hangs_up(hanging_up, server, monkeypatch):
-    """Where the driver only lets the system's error through. Which error it is depends on who is quicker: 20 tries."""
+def test_reset_connection_is_reported_as_busy(resetting_url, server, monkeypatch):
+    """The driver passes the operating system's error on. Which error it is depends on timing, so the test tries 20
+    times.
+    """
     monkeypatch.setattr(connection, "_PATIENCE", {"short": 0, "long": 0})
-    talking = connection.Connection(hanging_up)
+    connected = connection.Connection(resetting_url)
     for _ in range(20):
         with pytest.raises(StoreBusy, match="Neo4j does not answer"):
-            talking.read("RETURN 1")
-    talking.close()
+            connected.read("RETURN 1")
+    connected.close()
 
 
 @pytest.mark.parametrize("given", [{PASSWORD: ""}, {}])
-def test_a_password_in_the_address(given, server, load, settings, monkeypatch, capfd):
-    """It is refused, whether or not there is one in the environment, and not repeated."""
+def test_password_in_the_url_is_refused_and_not_repeated(variables, server, load, settings, monkeypatch, capfd):
+    """The password is refused whether or not the environment has one."""
     url = server.url.replace("://", f"://neo4j:{SECRET}@")
     with monkeypatch.context() as environment:
-        for name, value in given.items():
+        for name, value in variables.items():
             environment.setenv(name, value)
         assert load(url) == 2
         with pytest.raises(InvalidInput) as refused:
             Server(settings(url))
-    said = capfd.readouterr().err + str(refused.value)
-    assert f"the environment variables GRAPHKIN_NEO4J_USER and {PASSWORD}" in said
-    assert SECRET not in said
+    output = capfd.readouterr().err + str(refused.value)
+    assert f"the environment variables GRAPHKIN_NEO4J_USER and {PASSWORD}" in output
+    assert SECRET not in output
 
 
 @pytest.mark.parametrize("content", [SECRET, f"/{SECRET}", "neo4j/", b"\xff", None])
-def test_a_file_without_credentials(content, tmp_path, monkeypatch):
-    """It is refused by its name, and what it holds is not said."""
+def test_malformed_credentials_file_is_refused(content, tmp_path, monkeypatch):
+    """The error names the file and does not repeat its content."""
     file = tmp_path / "auth"
     if content is not None:
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -87,19 +89,19 @@ def test_a_file_without_credentials(content, tmp_path, monkeypatch):
     assert SECRET not in str(refused.value)
 
 
-def test_credentials_in_a_file(server, tmp_path, monkeypatch):
+def test_credentials_file_overrides_the_environment(server, tmp_path, monkeypatch):
     (tmp_path / "auth").write_text(f"{server.user}/{server.password}\n")
     with monkeypatch.context() as environment:
         environment.delenv(connection.USER)
         environment.setenv(PASSWORD, SECRET)
         environment.setenv(connection.AUTH_FILE, str(tmp_path / "auth"))
-        talking = connection.Connection(server.url)
-        assert talking.read("RETURN 1 AS one")[0]["one"] == 1
-        talking.close()
+        connected = connection.Connection(server.url)
+        assert connected.read("RETURN 1 AS one")[0]["one"] == 1
+        connected.close()
 
 
-def test_a_password_that_was_changed_while_the_api_runs(server, serve, proxy, caplog):
-    """What is connected goes on; where the connections were cut, requests are refused until the password is right."""
+def test_api_recovers_from_a_password_change(server, serve, proxy, caplog):
+    """Open connections still work. After a cut, requests fail until the password is right again."""
     alter = "ALTER USER neo4j SET PASSWORD $password CHANGE NOT REQUIRED"
     with (
         serve(proxy.url) as client,
@@ -124,8 +126,8 @@ def test_a_password_that_was_changed_while_the_api_runs(server, serve, proxy, ca
     ("version", "age", "hint"),
     [(cypher.SCHEMA_VERSION + 1, "newer", "upgrade graphkin"), (cypher.SCHEMA_VERSION - 1, "older", "ingest again")],
 )
-def test_a_database_at_another_schema_version(server, load, settings, serve, capfd, version, age, hint):
-    """It is not opened; who has opened it before goes on."""
+def test_another_schema_version_is_refused(server, load, settings, serve, capfd, version, age, hint):
+    """The database is not opened. A server that opened it before continues."""
     change = "MATCH (s:Graphkin {name: 'schema'}) SET s.version = $version"
     with serve(server.url) as client:
         before = client.get("/v1/collections/c").content
@@ -138,13 +140,13 @@ def test_a_database_at_another_schema_version(server, load, settings, serve, cap
             assert client.get("/v1/collections/c").content == before
         finally:
             server.ask(change, version=cypher.SCHEMA_VERSION)
-    said = capfd.readouterr().err
-    assert f"the store was written by an {age} graphkin".replace("an newer", "a newer") in said
-    assert f"given: schema version {version}" in said
-    assert f"hint: {hint}" in said
+    errors = capfd.readouterr().err
+    assert f"the store was written by an {age} graphkin".replace("an newer", "a newer") in errors
+    assert f"given: schema version {version}" in errors
+    assert f"hint: {hint}" in errors
 
 
-def test_the_gds_sampler_over_a_folder(source, settings, monkeypatch, capfd):
+def test_gds_sampler_over_a_folder_is_refused(source, settings, monkeypatch, capfd):
     with pytest.raises(InvalidInput, match="needs a Neo4j store"):
         Server(settings(source.folder, "gds"))
     monkeypatch.setenv("GRAPHKIN_SAMPLER", "gds")

@@ -1,4 +1,4 @@
-"""What clients of the API see when Neo4j is cut off or killed, and what it sees when they go away."""
+"""API clients while Neo4j is unreachable or killed, and Neo4j while API clients disconnect."""
 
 import gc
 import json
@@ -19,9 +19,9 @@ from graphkin.protocol.errors import StoreError
 from graphkin.store import open_store
 from graphkin.store.neo4j import connection
 
-SIZE = 9000  # items: three pages
+SIZE = 9000  # Items: three pages.
 URL = "/v1/collections/large"
-REQUESTS = {  # path -> body
+REQUESTS = {  # Path -> body.
     "/v1/collections": None,
     URL: None,
     f"{URL}/items/7": None,
@@ -36,11 +36,11 @@ REQUESTS = {  # path -> body
     f"{URL}/export?what=edges&format=arrow": None,
     f"{URL}/export": {"ids": [1, 2, 4], "what": "edges", "format": "graphml"},
 }
-PAGE_3 = b"\x85start\xc9\x20\x00"  # the parameter `start`: 8192
-POOLED = 15  # connections to Neo4j that the API may keep for later, a few for each request at a time
-POOLS = ("AnyIO", "uvloop_", "sampler_")  # names of their threads
-ROUNDS = 8  # of three streams: if two of them left something each time, it would be more than that
-DEADLINE = 60  # seconds until a thing that should end counts as leaked
+PAGE_3 = b"\x85start\xc9\x20\x00"  # The parameter `start` with value 8192.
+POOLED = 15  # Connections to Neo4j that the API may keep, a few for each concurrent request.
+POOLS = ("AnyIO", "uvloop_", "sampler_")  # Name prefixes of the threads of these pools.
+ROUNDS = 8  # Rounds of three streams each. If two of the streams leaked something each time, it would exceed POOLED.
+DEADLINE = 60  # Seconds until something that should end counts as leaked.
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def large(server, chain):
 
 @pytest.fixture
 def client(large, serve, proxy, monkeypatch):
-    """Of an API that asks a server again for one second, not for three."""
+    """Yield a client of an API that retries for one second instead of three."""
     monkeypatch.setitem(connection._PATIENCE, "short", 1.0)
     with serve(proxy.url) as client:
         yield client
@@ -68,25 +68,25 @@ def ask_all(client):
         return dict(zip(REQUESTS, pool.map(lambda path: ask(client, path), REQUESTS), strict=True))
 
 
-def assert_unavailable(reply, said):
+def assert_unavailable(reply, detail):
     assert (reply.status_code, reply.headers["content-type"]) == (503, "application/problem+json"), reply.text
     assert int(reply.headers["Retry-After"]) > 0
     assert reply.json()["status"] == 503
-    assert said in reply.json()["detail"]
+    assert detail in reply.json()["detail"]
 
 
-def test_a_server_that_is_away(client, proxy):
-    """Requests are answered 503, in the time that a few take, and as before as soon as the server is back."""
+def test_requests_return_503_while_server_is_unreachable(client, proxy):
+    """Requests fail in about the time of one, and succeed as before once the server is back."""
     before = ask_all(client)
     assert [reply.json() for reply in before.values() if reply.status_code != 200] == []
     proxy.vanish()
     begin = time.monotonic()
     assert_unavailable(client.get("/readyz"), "does not answer")
-    once = time.monotonic() - begin
+    duration = time.monotonic() - begin
     begin = time.monotonic()
     for reply in ask_all(client).values():
         assert_unavailable(reply, "does not answer")
-    assert time.monotonic() - begin < 10 * once
+    assert time.monotonic() - begin < 10 * duration
     assert client.get("/livez").status_code == 200
     proxy.come_back()
     after = ask_all(client)
@@ -96,8 +96,8 @@ def test_a_server_that_is_away(client, proxy):
     assert client.get("/readyz").status_code == 200
 
 
-def test_a_connection_that_is_cut_once(large, server, serve, proxy):
-    """It is not noticed: what was lost is asked for again."""
+def test_requests_survive_a_single_cut_connection(large, server, serve, proxy):
+    """Clients do not notice, because the request to Neo4j is repeated."""
     paths = [path for path in REQUESTS if "items" in path or "export" in path]
     with serve(server.url) as undisturbed, serve(proxy.url) as client:
         for path, lost in zip(paths, cycle(("request", "reply"))):
@@ -115,7 +115,7 @@ STREAMS = [
 
 
 def read_whole(client, path):
-    """The bytes of a reply, and what cut it off."""
+    """Return the bytes of a reply, and the error that cut it off or None."""
     received = bytearray()
     with client.stream("GET", path, headers={"Accept-Encoding": "identity"}) as reply:
         assert reply.status_code == 200
@@ -128,8 +128,8 @@ def read_whole(client, path):
 
 
 @pytest.mark.parametrize("path", [STREAMS[0], *(pytest.param(path, marks=pytest.mark.long) for path in STREAMS[1:])])
-def test_a_reply_that_cannot_go_on_is_cut_off(client, proxy, path):
-    """The client sees that there should be more."""
+def test_interrupted_stream_is_recognizably_incomplete(client, proxy, path):
+    """The client sees that content is missing."""
     whole = ask(client, path).content
     proxy.strike(lambda _: True, of=PAGE_3, then=proxy.vanish)
     content, error = read_whole(client, path)
@@ -147,43 +147,43 @@ def open_files():
 
 
 def threads():
-    """What runs in this process, but for the pools of the API, which start another when all of theirs are at work."""
+    """Return the threads of this process, without the API's pools, which add threads on demand."""
     return {thread for thread in threading.enumerate() if not thread.name.startswith(POOLS)}
 
 
-def happens(event):
-    """Whether it does, sooner or later."""
+def becomes_true(event):
+    """Return whether the event becomes true in time."""
     end = time.monotonic() + DEADLINE
-    while not (happened := event()) and time.monotonic() < end:
+    while not (outcome := event()) and time.monotonic() < end:
         time.sleep(0.01)
-    return happened
+    return outcome
 
 
 EPOCH = f"{URL}/positives/epochs/0?policy=random_walk&k=64"
 
 
-def test_clients_that_go_away_in_mid_stream(large, server, serve):
-    """They leave nothing open, here and on the Neo4j server, and others are served."""
+def test_disconnected_clients_leave_nothing_open(large, server, serve):
+    """Clients that disconnect in mid-stream leave nothing open in the API or in Neo4j, and others are served."""
     with serve(server.url) as client:
-        assert happens(lambda: client.get(EPOCH).status_code == 200)
+        assert becomes_true(lambda: client.get(EPOCH).status_code == 200)
         paths = [f"{URL}/export?what=items&format=csv", f"{URL}/export?what=edges&format=csv", EPOCH]
         whole = {path: client.get(path).content for path in paths}
 
-        def leave():
+        def disconnect():
             for path in paths:
                 with client.stream("GET", path) as reply:
                     assert next(reply.iter_raw())
 
-        leave()
+        disconnect()
         before = threads()
         files, connections = open_files(), len(server.ask("CALL dbms.listConnections()"))
         for _ in range(ROUNDS):
-            leave()
+            disconnect()
         assert {path: client.get(path).content for path in paths} == whole
-        assert happens(lambda: threads() <= before)
-        assert happens(lambda: len(server.ask("SHOW TRANSACTIONS")) == 1)  # which shows itself
-        assert happens(lambda: len(server.ask("CALL dbms.listConnections()")) <= connections + POOLED)
-        assert happens(lambda: open_files() <= files + POOLED)
+        assert becomes_true(lambda: threads() <= before)
+        assert becomes_true(lambda: len(server.ask("SHOW TRANSACTIONS")) == 1)  # This query lists itself.
+        assert becomes_true(lambda: len(server.ask("CALL dbms.listConnections()")) <= connections + POOLED)
+        assert becomes_true(lambda: open_files() <= files + POOLED)
 
 
 NEIGHBORS = f"{URL}/items/7/neighbors"
@@ -192,11 +192,11 @@ NEGATIVES = f"{URL}/negatives?count=5"
 BATCH = {"ids": [0, 7, SIZE - 1], "policy": "first_order"}
 
 
-def draw(client):
+def sample(client):
     return client.post(f"{URL}/positives/batch", json=BATCH)
 
 
-def assert_drawn(reply):
+def assert_sampled(reply):
     assert reply.status_code == 200, reply.text
     rows = [json.loads(line) for line in reply.text.splitlines()]
     assert [row["isolated"] for row in rows] == [False, False, True]
@@ -208,19 +208,19 @@ def projections(server):
 
 
 @pytest.mark.long
-def test_a_server_that_is_killed_and_started_again(large, server, proxy, serve, tmp_path):
+def test_api_recovers_after_neo4j_restart(large, server, proxy, serve, tmp_path):
     with serve(proxy.url, sampler="gds") as client:
         before = {path: client.get(path).content for path in (NEIGHBORS, EXPORT, NEGATIVES)}
         assert projections(server) == []
-        assert_drawn(draw(client))  # the first request projects
+        assert_sampled(sample(client))  # the first request creates the projection
         assert len(projections(server)) == 1
-        kill_amid_everything(client, server, proxy)
+        kill_during_requests(client, server, proxy)
         with ThreadPoolExecutor(2) as pool:
             for reply in pool.map(client.get, ("/readyz", EPOCH)):
                 assert_unavailable(reply, "does not answer")
         with server.without_gds():
-            for lacking in (client.get("/readyz"), draw(client)):
-                assert_unavailable(lacking, "no Graph Data Science")
+            for response in (client.get("/readyz"), sample(client)):
+                assert_unavailable(response, "no Graph Data Science")
             assert {path: client.get(path).content for path in before} == before
             with pytest.raises(StoreError, match="no Graph Data Science"):
                 Server(Settings(store=server.url, sampler="gds", port=0, cache_dir=tmp_path))
@@ -229,15 +229,15 @@ def test_a_server_that_is_killed_and_started_again(large, server, proxy, serve, 
         assert_built(client)
 
 
-def kill_amid_everything(client, server, proxy):
-    """While it answers an export, a request for neighbours and one for positives, and a build of positive sets."""
-    under_way = threading.Barrier(4, server.kill, DEADLINE)
+def kill_during_requests(client, server, proxy):
+    """Kill Neo4j during an export, a request for neighbors, one for positives, and a build of positive sets."""
+    all_started = threading.Barrier(4, server.kill, DEADLINE)
     for part in (PAGE_3, b"\x86offset", b"gds.randomWalk.stream"):
-        proxy.strike(lambda _: True, of=part, lost="reply", then=under_way.wait)
+        proxy.strike(lambda _: True, of=part, lost="reply", then=all_started.wait)
     assert_unavailable(client.get(EPOCH), "building positive sets")
     with ThreadPoolExecutor(3) as pool:
         exported = pool.submit(read_whole, client, EXPORT)
-        others = [pool.submit(client.get, NEIGHBORS), pool.submit(draw, client)]
+        others = [pool.submit(client.get, NEIGHBORS), pool.submit(sample, client)]
     proxy.strikes.clear()
     content, error = exported.result()
     assert content
@@ -248,7 +248,7 @@ def kill_amid_everything(client, server, proxy):
 
 @contextmanager
 def generations_locked(server):
-    """Whoever wants to project waits."""
+    """Lock the generations, so that projections have to wait."""
     driver = neo4j.GraphDatabase.driver(server.url, auth=(server.user, server.password))
     with driver, driver.session() as session, session.begin_transaction() as transaction:
         transaction.run("MATCH (g:GraphkinGeneration) SET g.locked = true").consume()
@@ -256,21 +256,21 @@ def generations_locked(server):
         transaction.rollback()
 
 
-def waiting(server):
-    """The ids of the transactions that want to project."""
-    shown = server.ask("SHOW TRANSACTIONS YIELD transactionId, currentQuery")
-    return [row["transactionId"] for row in shown if "SET g.lock = true" in row["currentQuery"]]
+def waiting_transactions(server):
+    """Return the ids of the transactions that wait to create a projection."""
+    transactions = server.ask("SHOW TRANSACTIONS YIELD transactionId, currentQuery")
+    return [row["transactionId"] for row in transactions if "SET g.lock = true" in row["currentQuery"]]
 
 
 def assert_projected_by_the_first_request(client, server):
     assert projections(server) == []
     with ThreadPoolExecutor(1) as pool:
         with generations_locked(server):
-            first = pool.submit(draw, client)
-            assert happens(lambda: waiting(server))
+            first = pool.submit(sample, client)
+            assert becomes_true(lambda: waiting_transactions(server))
             for _ in range(3):
                 assert_unavailable(client.get("/readyz"), "projected again")
-        assert_drawn(first.result())
+        assert_sampled(first.result())
     assert client.get("/readyz").status_code == 200
     assert len(projections(server)) == 1
 
@@ -283,16 +283,16 @@ def assert_built(client):
     assert [json.loads(row)["isolated"] for row in rows] == [False] * (SIZE - 1) + [True]
 
 
-def test_a_projection_that_fails_is_tried_again_by_whoever_asks_next(large, server, serve):
+def test_next_request_retries_a_failed_projection(large, server, serve):
     with serve(server.url, sampler="gds") as client:
-        assert_drawn(draw(client))
+        assert_sampled(sample(client))
         (projected,) = projections(server)
         server.ask("CALL gds.graph.drop($graphName) YIELD graphName RETURN graphName", **projected)
         with generations_locked(server):
             assert_unavailable(client.get("/readyz"), "projected again")
-            assert happens(lambda: waiting(server))
-            server.ask("TERMINATE TRANSACTIONS $ids", ids=waiting(server))
-            assert happens(lambda: "terminated" in client.get("/readyz").json()["detail"])
+            assert becomes_true(lambda: waiting_transactions(server))
+            server.ask("TERMINATE TRANSACTIONS $ids", ids=waiting_transactions(server))
+            assert becomes_true(lambda: "terminated" in client.get("/readyz").json()["detail"])
             assert_unavailable(client.get("/readyz"), "projected again")
-        assert happens(lambda: client.get("/readyz").status_code == 200)
+        assert becomes_true(lambda: client.get("/readyz").status_code == 200)
         assert projections(server) == [projected]

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from graphkin.protocol.errors import NotFound
-from tests.faults.conftest import State, forks, graphkin, molecules, read_back, saboteur, undisturbed
+from tests.faults.conftest import State, forks, graphkin, molecule_files, read_back, saboteur
 from tests.integration.conftest import serve_apart
 
-__all__ = ["forks", "graphkin", "molecules", "read_back", "saboteur", "serve_apart", "undisturbed"]  # imported fixtures
+__all__ = ["baseline", "forks", "graphkin", "molecule_files", "read_back", "saboteur", "serve_apart"]
 
 SEED = os.environ.get("KILLS_SEED", "0")
 
@@ -103,16 +103,16 @@ def keep(published: Callable[[Path], State | None]) -> Callable[..., None]:
     recorded as lost.
     """
 
-    def kept(part: Part, store: Path, expected: State | tuple[State | None, ...] | None, where: str) -> None:
+    def check(part: Part, store: Path, expected: State | tuple[State | None, ...] | None, where: str) -> None:
         try:
-            found = published(store)
+            state = published(store)
         except Exception as error:  # a damaged store may raise any exception
             part.lost.append(f"{where}: {error!r}")
             return
-        if found not in (expected if isinstance(expected, tuple) else (expected,)):
-            part.lost.append(f"{where}: {found and found.generations}")
+        if state not in (expected if isinstance(expected, tuple) else (expected,)):
+            part.lost.append(f"{where}: {state and state.generations}")
 
-    return kept
+    return check
 
 
 @pytest.fixture(scope="session")

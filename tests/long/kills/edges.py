@@ -18,29 +18,31 @@ class Edges(NamedTuple):
     similarity: NDArray[np.float64]
 
     @classmethod
-    def of(cls, source: NDArray[np.int64], target: NDArray[np.int64], similarity: NDArray[np.float64]) -> "Edges":
+    def from_arrays(
+        cls, source: NDArray[np.int64], target: NDArray[np.int64], similarity: NDArray[np.float64]
+    ) -> "Edges":
         order = np.lexsort((target, source))
         return cls(np.stack([source, target])[:, order].astype(np.int64), similarity[order])
 
-    def among(self, pairs: NDArray[np.int64]) -> "Edges":
+    def restrict(self, pairs: NDArray[np.int64]) -> "Edges":
         """Return the edges whose pairs are in `pairs`."""
         pair_set = {*map(tuple, pairs.T.tolist())}
         is_member = np.array([tuple(pair) in pair_set for pair in self.pairs.T.tolist()], bool)
         return Edges(self.pairs[:, is_member], self.similarity[is_member])
 
-    def differing(self, right: "Edges") -> Iterator[str]:
+    def differences(self, expected: "Edges") -> Iterator[str]:
         """Yield edges that are missing, superfluous, or further apart than float32 rounding."""
-        ours, theirs = ({*map(tuple, each.pairs.T.tolist())} for each in (self, right))
-        yield from (f"missing {pair}" for pair in theirs - ours)
-        yield from (f"superfluous {pair}" for pair in ours - theirs)
-        if ours == theirs:
-            for at in np.flatnonzero(np.abs(self.similarity - right.similarity) > 1e-6):
-                yield f"{self.pairs[:, at]} has {self.similarity[at]}, not {right.similarity[at]}"
+        own_pairs, expected_pairs = ({*map(tuple, each.pairs.T.tolist())} for each in (self, expected))
+        yield from (f"missing {pair}" for pair in expected_pairs - own_pairs)
+        yield from (f"superfluous {pair}" for pair in own_pairs - expected_pairs)
+        if own_pairs == expected_pairs:
+            for position in np.flatnonzero(np.abs(self.similarity - expected.similarity) > 1e-6):
+                yield f"{self.pairs[:, position]} has {self.similarity[position]}, not {expected.similarity[position]}"
 
 
-def stored(generation: Generation) -> Edges:
+def stored_edges(generation: Generation) -> Edges:
     blocks = [*generation.edges()]
-    return Edges.of(
+    return Edges.from_arrays(
         *(np.concatenate([getattr(each, name) for each in blocks]) for name in ("source", "target", "similarity"))
     )
 
@@ -54,4 +56,4 @@ def brute_force(smiles: Iterable[str], threshold: float) -> Edges:
         similarity = np.array(DataStructs.BulkTanimotoSimilarity(bits[source], bits[source + 1 :]))
         near = np.flatnonzero(similarity >= threshold)
         blocks.append((np.full(len(near), source), source + 1 + near, similarity[near]))
-    return Edges.of(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    return Edges.from_arrays(*(np.concatenate(column) for column in zip(*blocks, strict=True)))

@@ -16,7 +16,7 @@ from graphkin.cli import run
 from graphkin.similarity.verify import verify
 from graphkin.store import open_store
 from tests.faults.conftest import COMMAND, Session
-from tests.long.kills.edges import Edges, brute_force, stored
+from tests.long.kills.edges import Edges, brute_force, stored_edges
 
 STAGES = ("start and compile", "parse", "items", "index", "join", "cap", "write", "publish")
 KILLS, BLOCKS = 5, 4
@@ -72,18 +72,18 @@ class Scene:
     def wrong_edges(self, store, seed):
         """Yield the wrong edges of the current generation."""
         with open_store(store) as opened, opened.open("c") as generation:
-            yield from stored(generation).differing(self.edges)
+            yield from stored_edges(generation).differences(self.edges)
             if self.name == "graphs":
                 yield from verify(generation, SAMPLE, seed)
 
 
-def ingesting(command, store):
+def ingest_arguments(command, store):
     return [str(each) for each in ("ingest", *command, "--store", store, "--collection", "c", "--workers", "2")]
 
 
-def started(command, store):
+def start_ingest(command, store):
     return subprocess.Popen(
-        [COMMAND, *ingesting(command, store)],
+        [COMMAND, *ingest_arguments(command, store)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -99,18 +99,18 @@ def scene(request, inputs, tmp_path_factory, published, tree):
     start, store = None, folder / "after"
     if before is not None:
         start = folder / "before"
-        assert run(ingesting(("molecules", inputs / before), start)) == 0
+        assert run(ingest_arguments(("molecules", inputs / before), start)) == 0
         shutil.copytree(start, store)
-    with started(command, store) as process:
+    with start_ingest(command, store) as process:
         moments = [time.monotonic(), *(time.monotonic() for _ in process.stderr)]
         moments.append(time.monotonic())
     assert process.returncode == 0
     assert len(moments) == len(STAGES) + 1
     with open_store(store) as opened, opened.open("c") as generation:
-        edges = stored(generation)
+        edges = stored_edges(generation)
         if kind == "molecules":
-            right = brute_force(generation.structures(), THRESHOLD)
-            edges = right if request.param != "window" else right.among(edges.pairs)
+            all_edges = brute_force(generation.structures(), THRESHOLD)
+            edges = all_edges if request.param != "window" else all_edges.restrict(edges.pairs)
     return Scene(
         request.param,
         command,
@@ -132,25 +132,25 @@ def test_ingest_killed_in_any_stage_restarts_cleanly(block, scene, part, tmp_pat
         if scene.start is not None:
             shutil.copytree(scene.start, store)
         stage = STAGES[(block * KILLS + number) % len(STAGES)]
-        met = killed(scene, store, stage, random)
-        if met is None:
+        stage_hit = kill_ingest(scene, store, stage, random)
+        if stage_hit is None:
             kills.late += 1
             continue
-        if STAGES.index(met) > STAGES.index(stage):
+        if STAGES.index(stage_hit) > STAGES.index(stage):
             scene.seconds[stage] /= 2  # the stage was faster than estimated
-        kills.landed[met] += 1
-        where = f"{scene.name}, block {block}, attempt {number}, {met}"
+        kills.landed[stage_hit] += 1
+        where = f"{scene.name}, block {block}, attempt {number}, {stage_hit}"
         keep(kills, store, (scene.before, scene.after), where)
-        assert run(ingesting(scene.command, store)) == 0
+        assert run(ingest_arguments(scene.command, store)) == 0
         keep(kills, store, scene.after, f"{where}, again")
         kills.wrong += [f"{where}: {edge}" for edge in scene.wrong_edges(store, number)]
         kills.diverging += [f"{where}: {name}" for name in tree(store) ^ scene.names]
         shutil.rmtree(store)
 
 
-def killed(scene, store, stage, random):
+def kill_ingest(scene, store, stage, random):
     """Kill an ingest during a stage, alone or with its worker processes, and return the stage that was hit."""
-    with started(scene.command, store) as process:
+    with start_ingest(scene.command, store) as process:
         lines = [process.stderr.readline() for _ in range(STAGES.index(stage))]
         time.sleep(
             scene.seconds[stage] * random.random() ** 2
@@ -160,5 +160,5 @@ def killed(scene, store, stage, random):
         else:
             os.killpg(process.pid, signal.SIGKILL)
         lines += process.stderr
-        Session(process).ended()
+        Session(process).wait_until_ended()
     return STAGES[len(lines)] if process.returncode == -signal.SIGKILL else None

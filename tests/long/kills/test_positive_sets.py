@@ -45,15 +45,15 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def built(store):
+def build_all(store):
     """Return a function that builds the missing sets of a folder and returns the columns of every epoch."""
 
     def build(folder):
         policy = Policy.from_name("random_walk", **POLICY)
-        kept = PositiveCache(folder, 10**9)
+        positive_cache = PositiveCache(folder, 10**9)
         with open_store(store) as opened, opened.open("ring") as generation:
-            order = (generation.sampler(threads=1), generation.id, generation.size, policy, 0)
-            sets = [kept.build(*order, epoch) for epoch in range(EPOCHS)]
+            arguments = (generation.sampler(threads=1), generation.id, generation.size, policy, 0)
+            sets = [positive_cache.build(*arguments, epoch) for epoch in range(EPOCHS)]
             return [
                 np.array(getattr(each, name))
                 for each in sets
@@ -73,7 +73,7 @@ def builder(store):
 
 
 @pytest.fixture(scope="module")
-def alone(built, builder, tmp_path_factory):
+def undisturbed_build(build_all, builder, tmp_path_factory):
     """Return undisturbed sets, and the seconds that a process takes to build them."""
     folder = tmp_path_factory.mktemp("alone")
     with builder(folder / "process", range(EPOCHS)) as process:
@@ -82,58 +82,58 @@ def alone(built, builder, tmp_path_factory):
         process.wait()
         seconds = time.monotonic() - begin
     assert process.returncode == 0
-    return built(folder / "here"), seconds
+    return build_all(folder / "here"), seconds
 
 
 @pytest.mark.parametrize("block", range(PAIRS))
-def test_surviving_process_completes_shared_positive_sets(block, alone, built, builder, part, tmp_path):
+def test_surviving_process_completes_shared_positive_sets(block, undisturbed_build, build_all, builder, part, tmp_path):
     """The processes start at opposite ends. One is killed, and the other continues."""
-    kills, (right, seconds) = part("positive sets, two processes"), alone
+    kills, (expected, seconds) = part("positive sets, two processes"), undisturbed_build
     for number, random in enumerate(kills.attempts(f"pair {block}", KILLS)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with builder(folder, range(EPOCHS)) as one, builder(folder, reversed(range(EPOCHS))) as other:
-            for each in (one, other):
+        with builder(folder, range(EPOCHS)) as first, builder(folder, reversed(range(EPOCHS))) as other:
+            for each in (first, other):
                 assert each.stdout.readline() == "ready\n"
             time.sleep(random.random() * seconds / 2)  # half of the time, because they share the work
             partial = any(folder.glob("*.partial"))
-            one.kill()
-        if one.returncode == 0:
+            first.kill()
+        if first.returncode == 0:
             kills.late += 1
             continue
         kills.landed["building" if partial else "between builds"] += 1
         assert other.returncode == 0
-        left = [each.name for each in folder.glob("*.partial")]
-        found = built(folder)
-        kills.diverging += [f"pair, block {block}, attempt {number}: {name} is left" for name in left]
-        if not all(np.array_equal(*each) for each in zip(found, right, strict=True)):
+        leftovers = [each.name for each in folder.glob("*.partial")]
+        actual = build_all(folder)
+        kills.diverging += [f"pair, block {block}, attempt {number}: {name} is left" for name in leftovers]
+        if not all(np.array_equal(*each) for each in zip(actual, expected, strict=True)):
             kills.diverging.append(f"pair, block {block}, attempt {number}: other sets")
 
 
 @pytest.fixture(scope="module")
-def right(store, serve):
+def expected(store, serve):
     """Yield a function that returns an epoch of an undisturbed server, and the seconds of its build."""
     with serve(store) as url, httpx.Client(base_url=url, timeout=60) as client:
-        yield cache(lambda epoch: whole(client, epoch))
+        yield cache(lambda epoch: wait_for_epoch(client, epoch))
 
 
-def asked(client, epoch):
+def request_epoch(client, epoch):
     headers = {"Accept": "application/vnd.apache.arrow.stream"}
     path = f"/v1/collections/ring/positives/epochs/{epoch}"
     return client.get(path, params={"policy": "random_walk", **POLICY}, headers=headers)
 
 
-def whole(client, epoch):
+def wait_for_epoch(client, epoch):
     """Return the epoch once it is built, and the seconds until then."""
     begin = time.monotonic()
-    while (reply := asked(client, epoch)).status_code == 503:
+    while (reply := request_epoch(client, epoch)).status_code == 503:
         time.sleep(0.02)
     assert reply.status_code == 200
     return reply.content, time.monotonic() - begin
 
 
 @pytest.mark.parametrize("block", range(SERVERS))
-def test_killed_server_leaves_correct_positive_sets(block, store, right, serve_apart, part, tmp_path):
+def test_killed_server_leaves_correct_positive_sets(block, store, expected, serve_apart, part, tmp_path):
     """Servers run one after the other over the same cache, and each is killed while it builds the next epoch."""
     kills = part("positive sets, server")
 
@@ -143,16 +143,16 @@ def test_killed_server_leaves_correct_positive_sets(block, store, right, serve_a
             yield client, process
 
     def compare(client, epoch):
-        if whole(client, epoch)[0] != right(epoch)[0]:
+        if wait_for_epoch(client, epoch)[0] != expected(epoch)[0]:
             kills.diverging.append(f"server, block {block}: epoch {epoch} is another")
 
-    _, seconds = right(0)
+    _, seconds = expected(0)
     epoch = 0
     for random in kills.attempts(f"server {block}", KILLS):
         with server() as (client, process):
             compare(client, epoch)
             epoch += 1
-            assert asked(client, epoch).status_code == 503
+            assert request_epoch(client, epoch).status_code == 503
             time.sleep(random.random() * seconds)
             process.kill()
             process.wait()

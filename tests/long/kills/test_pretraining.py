@@ -63,7 +63,7 @@ def records(folder):
 
 
 @pytest.fixture(scope="module", params=RUNS)
-def whole(request, pretrain, saboteur, tmp_path_factory):
+def undisturbed_run(request, pretrain, saboteur, tmp_path_factory):
     """Return an undisturbed run: its strategy, folder and number of file operations."""
     folder = tmp_path_factory.mktemp("whole")
     plan = saboteur.plan(folder / "run")
@@ -74,17 +74,17 @@ def whole(request, pretrain, saboteur, tmp_path_factory):
 
 
 @pytest.mark.parametrize("at", ["steps", "file operations"])
-def test_killed_run_resumes_to_the_same_weights(at, whole, pretrain, saboteur, part, tmp_path):
-    strategy, undisturbed, operations = whole
+def test_killed_run_resumes_to_the_same_weights(at, undisturbed_run, pretrain, saboteur, part, tmp_path):
+    strategy, undisturbed, operations = undisturbed_run
     kills = part("pre-training")
     for random in kills.attempts(f"pretraining {strategy} {at}", KILLS):
-        begun = steps_done(tmp_path)
+        steps_before = steps_done(tmp_path)
         plan = None
         if at == "file operations":
             plan = saboteur.plan(tmp_path / "run", at=random.randint(1, operations // KILLS))
         with pretrain(tmp_path, strategy, plan) as process:
             if at == "steps":
-                until = begun + random.randint(1, STEPS // (KILLS + 1))
+                until = steps_before + random.randint(1, STEPS // (KILLS + 1))
                 while steps_done(tmp_path) < until and process.poll() is None:
                     time.sleep(0.001)
                 process.kill()
@@ -101,6 +101,6 @@ def test_killed_run_resumes_to_the_same_weights(at, whole, pretrain, saboteur, p
             kills.diverging.append(f"{strategy}, killed at {at}: {name}")
     if records(tmp_path) != records(undisturbed):
         kills.diverging.append(f"{strategy}, killed at {at}: metrics.jsonl")
-    names, right = ({path.name for path in (each / "run").iterdir()} for each in (tmp_path, undisturbed))
-    kills.diverging += [f"{strategy}, killed at {at}: {name}" for name in names ^ right]
+    names, expected = ({path.name for path in (each / "run").iterdir()} for each in (tmp_path, undisturbed))
+    kills.diverging += [f"{strategy}, killed at {at}: {name}" for name in names ^ expected]
     assert not kills.diverging

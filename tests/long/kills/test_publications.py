@@ -13,7 +13,7 @@ import pytest
 
 from graphkin.cli import run
 from graphkin.store import open_store
-from tests.long.kills.edges import brute_force, stored
+from tests.long.kills.edges import brute_force, stored_edges
 
 KILLS, PUBLICATIONS, DELETIONS = 5, 6, 4
 COLLECTION = "nci"
@@ -26,59 +26,59 @@ DELETED = {  # name -> (number of generations, index of the deleted one, index o
 }
 
 
-def again(graphkin, file, store):
+def ingest_again(graphkin, file, store):
     """Repeat the ingest in this process."""
-    assert run([str(each) for each in graphkin.ingesting(file, store)]) == 0
+    assert run([str(each) for each in graphkin.ingest_arguments(file, store)]) == 0
 
 
 def wrong_edges(store):
     with open_store(store) as opened, opened.open(COLLECTION) as generation:
         assert not generation.manifest.dropped
-        yield from stored(generation).differing(brute_force(generation.structures(), THRESHOLD))
+        yield from stored_edges(generation).differences(brute_force(generation.structures(), THRESHOLD))
 
 
 def moments(operations):
     """Return the numbers, from 1, of the operations of a publication by stage."""
     first = next(at for at, (kind, path) in enumerate(operations, 1) if kind == "sync" and "collections" in path.parts)
     last = range(first, len(operations) + 1)
-    return {stage: [at for at in last if met(operations[:at]) == stage] for stage in STAGES}
+    return {stage: [at for at in last if stage_of(operations[:at]) == stage] for stage in STAGES}
 
 
-def met(operations):
+def stage_of(operations):
     """Return the stage of a publication that was killed before the last of these operations."""
-    done = [(kind, path.parts[-3] if kind == "rename" else path.name) for kind, path in operations[:-1]]
-    if ("unlink", "catalog.sqlite-journal") in done:
+    unlinked = [(kind, path.parts[-3] if kind == "rename" else path.name) for kind, path in operations[:-1]]
+    if ("unlink", "catalog.sqlite-journal") in unlinked:
         return "after the row"
-    return "between rename and row" if ("rename", "collections") in done else "files"
+    return "between rename and row" if ("rename", "collections") in unlinked else "files"
 
 
 @pytest.fixture(scope="module")
-def names(undisturbed, graphkin, molecules, tmp_path_factory, tree):
+def names(baseline, graphkin, molecule_files, tmp_path_factory, tree):
     """Return the paths in the store after the second ingest."""
     store = tmp_path_factory.mktemp("names") / "store"
-    shutil.copytree(undisturbed.store, store)
-    again(graphkin, molecules[1], store)
+    shutil.copytree(baseline.store, store)
+    ingest_again(graphkin, molecule_files[1], store)
     return tree(store)
 
 
 @pytest.mark.parametrize("block", range(PUBLICATIONS))
 def test_killed_publication_is_complete_or_absent(
-    block, undisturbed, graphkin, molecules, saboteur, names, part, keep, tree, tmp_path
+    block, baseline, graphkin, molecule_files, saboteur, names, part, keep, tree, tmp_path
 ):
-    kills, at = part("publish"), moments(undisturbed.operations)
+    kills, at = part("publish"), moments(baseline.operations)
     for number, random in enumerate(kills.attempts(f"publish {block}", KILLS)):
         store = tmp_path / str(number)
-        shutil.copytree(undisturbed.store, store)
+        shutil.copytree(baseline.store, store)
         plan = saboteur.plan(store, at=random.choice(at[STAGES[(block + number) % len(STAGES)]]))
-        if graphkin.ingest(molecules[1], store, plan=plan).returncode != -signal.SIGKILL:
+        if graphkin.ingest(molecule_files[1], store, plan=plan).returncode != -signal.SIGKILL:
             kills.late += 1
             continue
-        stage = met(plan.operations())
+        stage = stage_of(plan.operations())
         kills.landed[stage] += 1
         where = f"publish, block {block}, attempt {number}, before {plan.operations()[-1]}"
-        keep(kills, store, undisturbed.second if stage == "after the row" else undisturbed.first, where)
-        again(graphkin, molecules[1], store)
-        keep(kills, store, undisturbed.second, f"{where}, again")
+        keep(kills, store, baseline.second if stage == "after the row" else baseline.first, where)
+        ingest_again(graphkin, molecule_files[1], store)
+        keep(kills, store, baseline.second, f"{where}, again")
         kills.wrong += [f"{where}: {edge}" for edge in wrong_edges(store)]
         kills.diverging += [f"{where}: {name}" for name in tree(store) ^ names]
 
@@ -95,7 +95,7 @@ class Deletion:
         operations: File operations of the deletion.
         before: Published state before the deletion.
         after: Published state after the deletion.
-        again: Published state after the file was ingested again.
+        after_ingest: Published state after the file was ingested again.
         names: Paths in the store after that.
     """
 
@@ -106,7 +106,7 @@ class Deletion:
     operations: list
     before: object
     after: object
-    again: object
+    after_ingest: object
     names: set
 
     def command(self, store):
@@ -114,20 +114,22 @@ class Deletion:
 
 
 @pytest.fixture(scope="module", params=DELETED)
-def deletion(request, undisturbed, graphkin, molecules, saboteur, published, tree, tmp_path_factory):
+def deletion(request, baseline, graphkin, molecule_files, saboteur, published, tree, tmp_path_factory):
     generations, deleted, file = DELETED[request.param]
     start, store = (tmp_path_factory.mktemp("deletion") / each for each in ("before", "after"))
-    shutil.copytree(undisturbed.store, start)
+    shutil.copytree(baseline.store, start)
     if generations == 2:
-        again(graphkin, molecules[1], start)
+        ingest_again(graphkin, molecule_files[1], start)
     shutil.copytree(start, store)
     before = published(store)
-    case = Deletion(request.param, start, before.generations[deleted], molecules[file], [], before, None, None, set())
+    case = Deletion(
+        request.param, start, before.generations[deleted], molecule_files[file], [], before, None, None, set()
+    )
     plan = saboteur.plan(store)
     graphkin.run(*case.command(store), plan=plan).check_returncode()
     after = published(store)
-    again(graphkin, case.file, store)
-    return replace(case, operations=plan.operations(), after=after, again=published(store), names=tree(store))
+    ingest_again(graphkin, case.file, store)
+    return replace(case, operations=plan.operations(), after=after, after_ingest=published(store), names=tree(store))
 
 
 @pytest.mark.parametrize("block", range(DELETIONS))
@@ -140,13 +142,13 @@ def test_killed_deletion_is_complete_or_absent(block, deletion, graphkin, sabote
         if graphkin.run(*deletion.command(store), plan=plan).returncode != -signal.SIGKILL:
             kills.late += 1
             continue
-        done = met(plan.operations()) == "after the row"
-        kills.landed["after the row" if done else "before the row"] += 1
+        unlinked = stage_of(plan.operations()) == "after the row"
+        kills.landed["after the row" if unlinked else "before the row"] += 1
         where = f"delete {deletion.name}, block {block}, attempt {number}, before {plan.operations()[-1]}"
-        keep(kills, store, deletion.after if done else deletion.before, where)
-        assert run([*deletion.command(store)]) == (3 if done else 0)
+        keep(kills, store, deletion.after if unlinked else deletion.before, where)
+        assert run([*deletion.command(store)]) == (3 if unlinked else 0)
         keep(kills, store, deletion.after, f"{where}, again")
-        again(graphkin, deletion.file, store)
-        keep(kills, store, deletion.again, f"{where}, ingested again")
+        ingest_again(graphkin, deletion.file, store)
+        keep(kills, store, deletion.after_ingest, f"{where}, ingested again")
         kills.wrong += [f"{where}: {edge}" for edge in wrong_edges(store)]
         kills.diverging += [f"{where}: {name}" for name in tree(store) ^ deletion.names]
