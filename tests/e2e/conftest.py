@@ -1,4 +1,4 @@
-"""What the tests of the API and of the page share: the real application over real HTTP."""
+"""Fixtures shared by the tests of the API and of the page."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,11 +13,11 @@ Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
 @pytest.fixture(scope="session")
 def serve(serve: Callable[..., AbstractContextManager[str]]) -> Serve:
-    """`serve(store, sampler="gds")`: a client of the API over a store of one's own."""
+    """Return `serve(store, sampler="gds")`, which yields a client of the API over a store."""
 
     @contextmanager
-    def serving(store: str | Path, **given: Any) -> Iterator[httpx.Client]:
-        with serve(store, **given) as url, httpx.Client(base_url=url, timeout=60) as client:
+    def serving(store: str | Path, **settings: Any) -> Iterator[httpx.Client]:
+        with serve(store, **settings) as url, httpx.Client(base_url=url, timeout=60) as client:
             yield client
 
     return serving

@@ -1,4 +1,4 @@
-"""The real application over real HTTP, serving collections that were really ingested."""
+"""The real application over real HTTP, with collections from real ingests."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ from tests.karate import publish_karate
 
 MOLECULES = 400
 
-# A cage and a chain of rings: RDKit looks for their largest common substructure for ever.
+# RDKit's search for the largest common substructure of this cage and this chain of rings does not end.
 HARD = (
     (
         "c12c3c4c5c1c1c6c7c2c2c8c3c3c9c4c4c%10c5c5c1c1c6c6c%11c7c2c2c7c8c3c3c8c9c4c4c9c%10c5c5c1c1c6c6c%11c2c2c7c3c3c8c4"
@@ -40,14 +40,14 @@ HARD = (
 
 
 def ingest(store: Store, collection: str, lines: list[str], folder: Path, **recipe: Any) -> str:
-    """Publish molecules; gives the generation id."""
+    """Publish molecules and return the generation id."""
     file = folder / f"{collection}.smi"
     file.write_text("\n".join(lines) + "\n")
     return pipeline.ingest(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1)).generation
 
 
 def publish_named(store: Store, collection: str, names: list[str]) -> str:
-    """Publish graphs of one node, the first two of them similar; gives the generation id."""
+    """Publish graphs of one node, the first two similar, and return the generation id."""
     count = len(names)
     histogram = Histogram(edges=[0, 1], counts=[1])
     none, node = [None] * count, ['{"num_nodes":1,"edges":[]}'] * count
@@ -78,7 +78,9 @@ def publish_named(store: Store, collection: str, names: list[str]) -> str:
 
 
 def social() -> list[dict[str, Any]]:
-    """80 graphs as JSON: 75 random ones of like sizes, a hostile one, one without edges, and large ones."""
+    """Return 80 graphs as JSON: 75 random ones of similar sizes, one with a hostile name, one without edges, and large
+    ones.
+    """
     random = [nx.gnm_random_graph(10 + seed % 3, 12 + seed % 2, seed=seed) for seed in range(75)]
     odd = [nx.path_graph(4), nx.empty_graph(6), nx.path_graph(150), nx.path_graph(151), nx.complete_graph(40)]
     names = [*(f"g{number}" for number in range(75)), "<script>alert('&\"]]>\x07')</script>", *"wxyz"]
@@ -90,14 +92,16 @@ def social() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def social_graphs() -> list[dict[str, Any]]:
-    """The items of the collection social, in the order of their ids."""
+    """Return the items of the collection social in the order of their ids."""
     return social()
 
 
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Collections nci (400 molecules), keyed (20 with InChIKeys, and two rejections), hard (three to draw), graphs
-    (three of one node), social (80 graphs) and karate (34 nodes of a big graph)."""
+    """Return a store with the collections nci (400 molecules), keyed (20 with InChIKeys, and two rejections), hard
+    (three molecules that are hard to depict), graphs (three of one node), social (80 graphs) and karate (34 nodes of
+    a large graph).
+    """
     folder = tmp_path_factory.mktemp("api")
     lines = nci_file.read_text().splitlines()[:MOLECULES]
     with open_store(folder / "store", create=True) as store:
@@ -113,8 +117,8 @@ def store_folder(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="session")
-def loaded(spare_neo4j: Any, store_folder: Path) -> Callable[[], str]:
-    """`loaded()`: the address of a server that holds what `store_folder` does, and nothing else."""
+def load_neo4j(spare_neo4j: Any, store_folder: Path) -> Callable[[], str]:
+    """Return `load_neo4j()`, which copies `store_folder` to an emptied Neo4j server and returns its URL."""
 
     def load() -> str:
         spare_neo4j.clear()
@@ -129,39 +133,41 @@ def loaded(spare_neo4j: Any, store_folder: Path) -> Callable[[], str]:
 
 @pytest.fixture
 def own_folder(store_folder: Path, tmp_path: Path) -> Path:
-    """A copy of the store, to publish to, delete from, or damage."""
+    """Return a copy of the store that a test may change or damage."""
     return Path(shutil.copytree(store_folder, tmp_path / "store"))
 
 
 @pytest.fixture
 def publish(tmp_path: Path) -> Callable[[str | Path, str, list[str]], str]:
-    """Ingest SMILES lines into a collection of a store; gives the generation id."""
+    """Return a function that ingests SMILES lines into a collection of a store and returns the generation id."""
 
-    def published(place: str | Path, collection: str, lines: list[str]) -> str:
+    def ingest_lines(place: str | Path, collection: str, lines: list[str]) -> str:
         with open_store(place) as store:
             return ingest(store, collection, lines, tmp_path)
 
-    return published
+    return ingest_lines
 
 
 @pytest.fixture
 def publish_graphs() -> Callable[[Path, str, list[str]], str]:
-    """Publish graphs with these names; gives the generation id."""
+    """Return a function that publishes graphs with these names and returns the generation id."""
 
-    def published(folder: Path, collection: str, names: list[str]) -> str:
+    def publish_names(folder: Path, collection: str, names: list[str]) -> str:
         with open_store(folder) as store:
             return publish_named(store, collection, names)
 
-    return published
+    return publish_names
 
 
 @pytest.fixture(scope="session")
 def reports_folder(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report hops of nci and of social, each in a folder of its own, and files that are no reports."""
+    """Return a folder with the report hops of nci and of social, each in a folder of its own, and files that are no
+    reports.
+    """
     folder = tmp_path_factory.mktemp("reports")
     for collection in ("nci", "social"):
-        of = ["--store", str(store_folder), "--collection", collection, "--targets", "10"]
-        assert make_report(["hops", *of, "--output", str(folder / collection)]) == 0
+        options = ["--store", str(store_folder), "--collection", collection, "--targets", "10"]
+        assert make_report(["hops", *options, "--output", str(folder / collection)]) == 0
     (folder / "list.json").write_text("[]")
     (folder / "broken.json").write_text('{"report": ')
     return folder
@@ -171,6 +177,6 @@ def reports_folder(store_folder: Path, tmp_path_factory: pytest.TempPathFactory)
 def client(
     store_folder: Path, reports_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]
 ) -> Iterator[httpx.Client]:
-    """Talks to a server that all tests share."""
+    """Yield a client of a server that all tests share."""
     with serve(store_folder, reports=reports_folder) as client:
         yield client

@@ -15,7 +15,7 @@ MEMBERS = {"type", "title", "status", "detail", "instance", "given", "expected",
 
 
 def require_problem(reply: httpx.Response, status: int) -> dict[str, Any]:
-    """The problem document of a reply with this status."""
+    """Check the status, and return the problem document."""
     assert reply.status_code == status, reply.text[:300]
     assert reply.headers["content-type"] == "application/problem+json"
     problem: dict[str, Any] = reply.json()
@@ -50,12 +50,12 @@ def require_problem(reply: httpx.Response, status: int) -> dict[str, Any]:
         (f"{URL}/items/5/neighbors?generation={'0' * 64}", 404),
     ],
 )
-def test_what_is_not_there(client: httpx.Client, path: str, status: int) -> None:
+def test_unknown_paths_and_items_return_404(client: httpx.Client, path: str, status: int) -> None:
     require_problem(client.get(path), status)
 
 
 @pytest.mark.parametrize(
-    ("path", "named"),
+    ("path", "expected_text"),
     [
         (f"{URL}/items/abc", "id"),
         (f"{URL}/items/-1", "id"),
@@ -112,13 +112,13 @@ def test_what_is_not_there(client: httpx.Client, path: str, status: int) -> None
         (f"{URL}/export?what=edges&format=sdf", "csv"),
     ],
 )
-def test_invalid_values_are_named(client: httpx.Client, path: str, named: str) -> None:
+def test_invalid_values_are_named(client: httpx.Client, path: str, expected_text: str) -> None:
     problem = require_problem(client.get(path), 422)
-    assert named in f"{problem['detail']} {problem['given']} {problem['expected']}"
+    assert expected_text in f"{problem['detail']} {problem['given']} {problem['expected']}"
 
 
 @pytest.mark.parametrize(
-    ("body", "named"),
+    ("body", "expected_text"),
     [
         ({}, "exactly one"),
         ({"smiles": "C", "inchi": "InChI=1S/CH4/h1H4"}, "exactly one"),
@@ -141,9 +141,9 @@ def test_invalid_values_are_named(client: httpx.Client, path: str, named: str) -
         ("CCO", "dictionary"),
     ],
 )
-def test_invalid_searches_are_named(client: httpx.Client, body: Any, named: str) -> None:
+def test_invalid_searches_are_named(client: httpx.Client, body: Any, expected_text: str) -> None:
     problem = require_problem(client.post(f"{URL}/search", json=body), 422)
-    assert named in f"{problem['detail']} {problem['given']} {problem['expected']}"
+    assert expected_text in f"{problem['detail']} {problem['given']} {problem['expected']}"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_invalid_searches_are_named(client: httpx.Client, body: Any, named: str)
         ({"ids": [0]}, 422),
     ],
 )
-def test_invalid_batches(client: httpx.Client, body: dict[str, Any], status: int) -> None:
+def test_invalid_positive_batches_are_refused(client: httpx.Client, body: dict[str, Any], status: int) -> None:
     require_problem(client.post(f"{URL}/positives/batch", json=body), status)
 
 
@@ -182,19 +182,20 @@ def test_invalid_batches(client: httpx.Client, body: dict[str, Any], status: int
         ({"what": "edges", "format": "graphml", "ids": [0], "query_smiles": "C", "min_similarity": 0.3}, 422),
     ],
 )
-def test_invalid_exports(client: httpx.Client, body: dict[str, Any], status: int) -> None:
+def test_invalid_exports_are_refused(client: httpx.Client, body: dict[str, Any], status: int) -> None:
     require_problem(client.post(f"{URL}/export", json=body), status)
 
 
 @pytest.mark.parametrize(
-    ("smiles", "named"), [("", "empty"), ("C((", "C(("), ("C" * 5_000, "5000 atoms"), ("C" * 100_000, "100000 bytes")]
+    ("smiles", "expected_text"),
+    [("", "empty"), ("C((", "C(("), ("C" * 5_000, "5000 atoms"), ("C" * 100_000, "100000 bytes")],
 )
-def test_an_export_reads_its_query_as_a_search_does(client: httpx.Client, smiles: str, named: str) -> None:
+def test_export_validates_its_query_as_search_does(client: httpx.Client, smiles: str, expected_text: str) -> None:
     body = {"what": "items", "format": "csv", "ids": [0], "query_smiles": smiles}
     problem = require_problem(client.post(f"{URL}/export", json=body), 422)
-    assert named in f"{problem['detail']} {problem['given']}"
-    searched = require_problem(client.post(f"{URL}/search", json={"smiles": smiles}), 422)
-    assert {**problem, "instance": None} == {**searched, "instance": None}
+    assert expected_text in f"{problem['detail']} {problem['given']}"
+    search_problem = require_problem(client.post(f"{URL}/search", json={"smiles": smiles}), 422)
+    assert {**problem, "instance": None} == {**search_problem, "instance": None}
 
 
 @pytest.mark.parametrize(
@@ -210,19 +211,19 @@ def test_an_export_reads_its_query_as_a_search_does(client: httpx.Client, smiles
     ],
     ids=["empty", "open", "bare", "binary", "deep", "huge-number", "not-utf-8"],
 )
-def test_malformed_json(client: httpx.Client, content: bytes) -> None:
+def test_malformed_json_is_refused(client: httpx.Client, content: bytes) -> None:
     reply = client.post(f"{URL}/search", content=content, headers={"Content-Type": "application/json"})
     require_problem(reply, 400 if content else 422)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_numbers_that_are_none(client: httpx.Client, number: str) -> None:
+def test_non_finite_numbers_are_refused(client: httpx.Client, number: str) -> None:
     content = f'{{"smiles": "C", "min_similarity": {number}}}'
     reply = client.post(f"{URL}/search", content=content, headers={"Content-Type": "application/json"})
     require_problem(reply, 422)
 
 
-def test_text_that_cannot_be_encoded(client: httpx.Client) -> None:
+def test_lone_surrogates_are_refused(client: httpx.Client) -> None:
     headers = {"Content-Type": "application/json"}
     for content in (b'{"smiles": "\\ud800"}', b'{"\\udfff": 1, "smiles": "C"}'):
         require_problem(client.post(f"{URL}/search", content=content, headers=headers), 422)
@@ -239,11 +240,11 @@ def test_text_that_cannot_be_encoded(client: httpx.Client) -> None:
     ],
 )
 @pytest.mark.parametrize("route", ["search", "search/batch", "positives/batch", "export"])
-def test_bodies_that_are_not_json(client: httpx.Client, route: str, headers: dict[str, str]) -> None:
+def test_bodies_that_are_not_json_return_415(client: httpx.Client, route: str, headers: dict[str, str]) -> None:
     require_problem(client.post(f"{URL}/{route}", content=b'{"smiles": "C"}', headers=headers), 415)
 
 
-def test_a_charset_does_no_harm(client: httpx.Client) -> None:
+def test_charset_parameter_is_accepted(client: httpx.Client) -> None:
     headers = {"Content-Type": "application/json; charset=utf-8"}
     assert client.post(f"{URL}/search", content=b'{"smiles": "C"}', headers=headers).status_code == 200
 
@@ -259,7 +260,7 @@ def test_a_charset_does_no_harm(client: httpx.Client) -> None:
         ("OPTIONS", f"{URL}/positives/batch", "POST"),
     ],
 )
-def test_methods_that_a_path_does_not_have(client: httpx.Client, method: str, path: str, allowed: str) -> None:
+def test_unsupported_methods_return_405(client: httpx.Client, method: str, path: str, allowed: str) -> None:
     reply = client.request(method, path)
     assert reply.headers["Allow"] == allowed
     assert require_problem(reply, 405)["expected"] == allowed
@@ -269,7 +270,7 @@ def test_methods_that_a_path_does_not_have(client: httpx.Client, method: str, pa
     ("path", "status"),
     [(f"{URL}/search", 405), (f"{URL}/items/1000000", 404), (f"{URL}/negatives?count=4096", 422), ("/nowhere", 404)],
 )
-def test_head_is_refused_as_get_is(client: httpx.Client, path: str, status: int) -> None:
+def test_head_returns_the_error_of_get(client: httpx.Client, path: str, status: int) -> None:
     assert client.get(path).status_code == status
     head = client.head(path)
     assert (head.status_code, head.content) == (status, b"")
@@ -278,11 +279,11 @@ def test_head_is_refused_as_get_is(client: httpx.Client, path: str, status: int)
 
 @pytest.mark.parametrize("cursor", ["", "x", "AAAA", "é", "A" * 59, "A" * 60, "A" * 10_000, "%00"])
 @pytest.mark.parametrize("route", ["items", "items/5/neighbors"])
-def test_malformed_cursors(client: httpx.Client, route: str, cursor: str) -> None:
+def test_malformed_cursors_return_400(client: httpx.Client, route: str, cursor: str) -> None:
     require_problem(client.get(f"{URL}/{route}", params={"cursor": cursor}), 400)
 
 
-def test_cursors_of_another_query(client: httpx.Client) -> None:
+def test_cursor_of_another_query_is_refused(client: httpx.Client) -> None:
     cursor = client.get(f"{URL}/items", params={"limit": 1}).json()["next_cursor"]
     assert client.get(f"{URL}/items", params={"limit": 7, "cursor": cursor}).json()["items"][0]["id"] == 1
     for path, query in (
@@ -308,20 +309,22 @@ def test_cursors_of_another_query(client: httpx.Client) -> None:
         ("GET", f"{URL}/items?inchikey=BSYNRYMUTXBXSQ-UHFFFAOYSA-N", None),
     ],
 )
-def test_what_does_not_fit_the_collection(client: httpx.Client, method: str, path: str, body: Any) -> None:
+def test_requests_that_do_not_fit_the_collection_return_409(
+    client: httpx.Client, method: str, path: str, body: Any
+) -> None:
     require_problem(client.request(method, path, json=body), 409)
 
 
-def test_another_rdkit_is_refused_by_search_alone(own_folder: Path, serve: Callable) -> None:
-    """As if an RDKit had built the collection whose fingerprints differ: another version, other bits."""
+def test_only_search_refuses_fingerprints_of_another_rdkit(own_folder: Path, serve: Callable) -> None:
+    """The collections claim to be from another RDKit version; one of them also has different fingerprints."""
     with open_store(own_folder) as store, store.open("nci") as nci:
         words = nci.fingerprints().words
-        for name, of_another in (("same-bits", words), ("other-bits", np.roll(words, 1, axis=1))):
+        for name, other_words in (("same-bits", words), ("other-bits", np.roll(words, 1, axis=1))):
             provenance = nci.manifest.model_dump(include=set(Provenance.model_fields))
             with store.draft(name, "molecule") as draft:
                 for batch in nci.columns(item_schema(nci.manifest).names):
                     draft.append_items(batch)
-                draft.append_fingerprints(of_another)
+                draft.append_fingerprints(other_words)
                 for edges in nci.edges():
                     draft.append_edges(edges)
                 draft.publish(Provenance(**{**provenance, "versions": {"rdkit": "2001.09.1"}}))
@@ -363,7 +366,7 @@ def test_whole_numbers_are_written_in_plain_digits(client: httpx.Client, path: s
 
 
 @pytest.mark.parametrize("path", ["items/5", "items", "items/5/neighbors", "export?what=items&format=csv"])
-def test_an_empty_generation_is_refused(client: httpx.Client, path: str) -> None:
+def test_empty_generation_is_refused(client: httpx.Client, path: str) -> None:
     reply = client.get(f"{URL}/{path}{'&' if '?' in path else '?'}generation=")
     assert require_problem(reply, 422)["detail"].startswith("generation: ")
     assert reply.headers["Cache-Control"] == "no-store"

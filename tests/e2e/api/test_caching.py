@@ -30,15 +30,18 @@ READS = [
 
 
 @pytest.mark.parametrize("read", READS)
-def test_who_has_a_reply_is_told_so(client: httpx.Client, read: str) -> None:
+def test_matching_etag_returns_304(client: httpx.Client, read: str) -> None:
     plain = {"Accept-Encoding": "identity"}
     first = client.get(read, headers=plain)
     tag = first.headers["ETag"]
     assert first.headers["Vary"] == "Accept, Authorization, Accept-Encoding"
-    for known, told in ((tag, tag), (f'"other", {tag}', tag), (f"W/{tag}", f"W/{tag}")):
+    for known, returned_tag in ((tag, tag), (f'"other", {tag}', tag), (f"W/{tag}", f"W/{tag}")):
         again = client.get(read, headers={**plain, "If-None-Match": known})
         assert (again.status_code, again.content) == (304, b"")
-        assert (again.headers["ETag"], again.headers["Vary"]) == (told, "Accept, Authorization, Accept-Encoding")
+        assert (again.headers["ETag"], again.headers["Vary"]) == (
+            returned_tag,
+            "Accept, Authorization, Accept-Encoding",
+        )
     other = client.get(read, headers={**plain, "If-None-Match": '"other"'})
     assert (other.status_code, other.content) == (200, first.content)
 
@@ -64,7 +67,7 @@ def test_tags_differ_by_query_and_media_type(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accept", "answered"),
+    ("accept", "media_type"),
     [
         ("*/*", "application/x-ndjson"),
         ("application/*", "application/x-ndjson"),
@@ -76,12 +79,12 @@ def test_tags_differ_by_query_and_media_type(client: httpx.Client) -> None:
         ("application/x-ndjson;q=0, */*", "application/jsonl"),
     ],
 )
-def test_rows_come_in_the_media_type_asked_for(client: httpx.Client, accept: str, answered: str) -> None:
+def test_rows_come_in_the_requested_media_type(client: httpx.Client, accept: str, content_type: str) -> None:
     reply = client.get(f"{URL}/negatives?count=3", headers={"Accept": accept})
-    assert (reply.status_code, reply.headers["content-type"]) == (200, answered)
+    assert (reply.status_code, reply.headers["content-type"]) == (200, content_type)
 
 
-def test_no_accept_header_is_any(client: httpx.Client) -> None:
+def test_missing_accept_header_accepts_anything(client: httpx.Client) -> None:
     request = client.build_request("GET", f"{URL}/items/5")
     del request.headers["Accept"]
     assert client.send(request).status_code == 200
@@ -101,26 +104,28 @@ def test_no_accept_header_is_any(client: httpx.Client) -> None:
         (URL, "text/csv"),
     ],
 )
-def test_what_is_not_offered_is_refused_naming_what_is(client: httpx.Client, read: str, accept: str) -> None:
+def test_unavailable_media_type_returns_406_with_the_available_ones(
+    client: httpx.Client, read: str, accept: str
+) -> None:
     reply = client.get(read, headers={"Accept": accept})
     assert reply.status_code == 406
     assert "/" in reply.json()["expected"]
 
 
-def test_other_origins_are_not_let_in(client: httpx.Client) -> None:
+def test_other_origins_get_no_cors_headers(client: httpx.Client) -> None:
     reply = client.get(f"{URL}/items/5", headers={"Origin": "https://example.org"})
     assert not [name for name in reply.headers if name.startswith("access-control")]
 
 
-def pinned(client: httpx.Client, read: str, collection: str = "nci") -> str:
+def pin_generation(client: httpx.Client, read: str, collection: str = "nci") -> str:
     generation = client.get(f"/v1/collections/{collection}").json()["generation"]
     return f"{read}{'&' if '?' in read else '?'}generation={generation}"
 
 
 @pytest.mark.parametrize("read", READS[2:])
-def test_what_names_its_generation_need_not_be_asked_for_again(client: httpx.Client, read: str) -> None:
+def test_request_with_generation_is_immutable(client: httpx.Client, read: str) -> None:
     assert client.get(read).headers["Cache-Control"] == "no-cache"
-    url = pinned(client, read)
+    url = pin_generation(client, read)
     reply = client.get(url)
     again = client.get(url, headers={"If-None-Match": reply.headers["ETag"]})
     assert (reply.status_code, again.status_code) == (200, 304)
@@ -131,8 +136,8 @@ def test_what_names_its_generation_need_not_be_asked_for_again(client: httpx.Cli
 @pytest.mark.parametrize(
     "read", [URL, f"{URL}/reports", f"{URL}/items/5/depiction.svg?highlight=6", f"{URL}/reports/hops.svg"]
 )
-def test_what_may_change_all_the_same_is_asked_for_again(client: httpx.Client, read: str) -> None:
-    reply = client.get(pinned(client, read))
+def test_changeable_reply_is_revalidated_even_with_generation(client: httpx.Client, read: str) -> None:
+    reply = client.get(pin_generation(client, read))
     assert (reply.status_code, reply.headers["Cache-Control"]) == (200, "no-cache")
 
 
@@ -140,29 +145,29 @@ def test_what_may_change_all_the_same_is_asked_for_again(client: httpx.Client, r
     ("read", "status"),
     [(f"{URL}/items/1000000", 404), (f"{URL}/items?limit=0", 422), (f"{URL}/items/5/neighbors?cursor=x", 400)],
 )
-def test_no_error_is_kept(client: httpx.Client, read: str, status: int) -> None:
-    reply = client.get(pinned(client, read))
+def test_errors_are_not_stored(client: httpx.Client, read: str, status: int) -> None:
+    reply = client.get(pin_generation(client, read))
     assert (reply.status_code, reply.headers["Cache-Control"]) == (status, "no-store")
 
 
-def test_a_cache_of_somebody_elses_asks_once(client: httpx.Client) -> None:
-    def asked() -> float:
+def test_third_party_cache_requests_an_immutable_reply_once(client: httpx.Client) -> None:
+    def requests_served() -> float:
         text = client.get("/metrics").text
         return float(text.split('{method="GET",route="/v1/collections/{c}/items/{id}",status="200"} ')[1].split()[0])
 
     with CacheControl(requests.Session()) as session:
-        url = str(client.base_url) + pinned(client, f"{URL}/items/5")
+        url = str(client.base_url) + pin_generation(client, f"{URL}/items/5")
         first = session.get(url)
-        before = asked()
+        before = requests_served()
         assert [session.get(url).content for _ in range(3)] == [first.content] * 3
-        assert asked() == before
+        assert requests_served() == before
         session.get(f"{client.base_url}{URL}/items/5")
         session.get(f"{client.base_url}{URL}/items/5")
-        assert asked() == before + 1  # and the second was told that it has it
+        assert requests_served() == before + 1  # The second request was answered with 304.
 
 
 @pytest.mark.parametrize("read", [*READS, "/docs"])
-def test_if_none_match_of_anything_is_304_for_what_there_is(client: httpx.Client, read: str) -> None:
+def test_if_none_match_star_returns_304_for_existing_resources(client: httpx.Client, read: str) -> None:
     tag = client.get(read, headers={"Accept-Encoding": "identity"}).headers["ETag"]
     for method in ("GET", "HEAD"):
         reply = client.request(method, read, headers={"If-None-Match": "*", "Accept-Encoding": "identity"})
@@ -170,28 +175,28 @@ def test_if_none_match_of_anything_is_304_for_what_there_is(client: httpx.Client
 
 
 @pytest.mark.parametrize("path", ["items/100000", "items/100000/neighbors", "items/5/subgraph?hops=9", "nowhere"])
-def test_if_none_match_of_anything_changes_no_error(client: httpx.Client, path: str) -> None:
+def test_if_none_match_star_does_not_change_errors(client: httpx.Client, path: str) -> None:
     plain = client.get(f"{URL}/{path}")
     assert client.get(f"{URL}/{path}", headers={"If-None-Match": "*"}).status_code == plain.status_code >= 400
 
 
-def test_a_post_is_answered_whatever_the_client_has(client: httpx.Client) -> None:
+def test_post_ignores_if_none_match(client: httpx.Client) -> None:
     body = {"smiles": "CCO"}
     assert client.post(f"{URL}/search", json=body, headers={"If-None-Match": "*"}).status_code == 200
 
 
-def test_no_shared_cache_keeps_a_reply_to_a_key(own_folder: Path, serve: Callable) -> None:
-    secret, key = create_key("all", ["admin"])
+def test_replies_to_a_key_are_private(own_folder: Path, serve: Callable) -> None:
+    secret, key = made("all", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder) as client:
         client.headers["Authorization"] = f"Bearer {secret}"
         generation = client.get(URL).json()["generation"]
-        caching = {
+        cache_control = {
             path: client.get(path).headers["Cache-Control"]
             for path in (URL, f"{URL}/items/5?generation={generation}", "/metrics", f"{URL}/items/x")
         }
-        assert [*caching.values()] == [
+        assert [*cache_control.values()] == [
             "private, no-cache",
             "private, max-age=31536000, immutable",
             "private",

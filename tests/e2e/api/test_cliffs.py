@@ -1,4 +1,4 @@
-"""GET cliffs beside pandas, over what the API exports."""
+"""GET cliffs equals a computation with pandas over exported tables."""
 
 import io
 import json
@@ -15,30 +15,30 @@ from tests.until import once_ready
 URL = "/v1/collections/nci"
 
 
-def exported(client: httpx.Client, what: str) -> pd.DataFrame:
+def export_table(client: httpx.Client, what: str) -> pd.DataFrame:
     reply = client.get(f"{URL}/export", params={"what": what, "format": "parquet"})
     return pd.read_parquet(io.BytesIO(reply.content))
 
 
 @pytest.fixture(scope="module")
 def items(client: httpx.Client) -> pd.DataFrame:
-    return exported(client, "items").set_index("id")
+    return export_table(client, "items").set_index("id")
 
 
 @pytest.fixture(scope="module")
 def edges(client: httpx.Client) -> pd.DataFrame:
-    return exported(client, "edges").rename(columns={"source": "a", "target": "b"})
+    return export_table(client, "edges").rename(columns={"source": "a", "target": "b"})
 
 
-def answered(client: httpx.Client, property: str, **query: Any) -> dict[str, Any]:
+def fetch_cliffs(client: httpx.Client, property: str, **query: Any) -> dict[str, Any]:
     reply = once_ready(lambda: client.get(f"{URL}/cliffs", params={"property": property, **query}))
     assert reply.status_code == 200, reply.text
-    found: dict[str, Any] = reply.json()
-    return found
+    body: dict[str, Any] = reply.json()
+    return body
 
 
-def ranked(edges: pd.DataFrame, values: "pd.Series[float]", by: str) -> pd.DataFrame:
-    """Every pair that differs, in the order of a ranking."""
+def rank_pairs(edges: pd.DataFrame, values: "pd.Series[float]", by: str) -> pd.DataFrame:
+    """Return every pair with different values, in the order of a ranking."""
     pairs = edges.assign(difference=(edges["a"].map(values) - edges["b"].map(values)).abs())
     pairs["sali"] = pairs["difference"] / (1 - pairs["similarity"].astype(float))
     return pairs[pairs["difference"] > 0].sort_values(
@@ -47,14 +47,14 @@ def ranked(edges: pd.DataFrame, values: "pd.Series[float]", by: str) -> pd.DataF
 
 
 @pytest.mark.parametrize("by", ["sali", "difference"])
-def test_every_page_beside_pandas(client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame, by: str) -> None:
-    """Rings are few and often alike, so that ids decide about most."""
-    expected = ranked(edges, items["rings"], by)
+def test_pages_equal_pandas(client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame, by: str) -> None:
+    """Few ring counts exist, so most pairs tie and are ordered by their ids."""
+    expected = rank_pairs(edges, items["rings"], by)
     pages: list[dict[str, Any]] = []
     while not pages or pages[-1]["next_cursor"]:
         cursor = {"cursor": pages[-1]["next_cursor"]} if pages else {}
         query = {"min_similarity": 0.4, "exclude_identical": False, "by": by, "limit": 60}
-        pages.append(answered(client, "rings", **query, **cursor))
+        pages.append(fetch_cliffs(client, "rings", **query, **cursor))
     pairs = [pair for page in pages for pair in page["pairs"]]
     assert len(pages) > 2
     assert {page["total"] for page in pages} == {len(expected)}
@@ -66,27 +66,27 @@ def test_every_page_beside_pandas(client: httpx.Client, items: pd.DataFrame, edg
         expected["sali"][~infinite].tolist()
     )
     for page in pages:
-        shown = {id for pair in page["pairs"] for id in (pair["a"], pair["b"])}
-        assert [item["id"] for item in page["items"]] == sorted(shown)
+        item_ids = {id for pair in page["pairs"] for id in (pair["a"], pair["b"])}
+        assert [item["id"] for item in page["items"]] == sorted(item_ids)
     assert {**pages[0]["items"][0], "generation": pages[0]["generation"]} == client.get(
         f"{URL}/items/{pages[0]['items'][0]['id']}"
     ).json()
 
 
 @pytest.mark.parametrize("by", ["sali", "difference"])
-def test_identical_fingerprints_are_ranked_apart(
+def test_identical_fingerprints_are_ranked_separately(
     client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame, by: str
 ) -> None:
-    expected = ranked(edges, items["molwt"], by)
+    expected = rank_pairs(edges, items["molwt"], by)
     identical = expected["similarity"] == 1
     bounds = {"min_similarity": 0.4, "max_similarity": 0.9}
-    apart = expected[(expected["similarity"] <= np.float32(0.9)) & ~identical]
-    found = answered(client, "molwt", by=by, limit=1000, **bounds)
-    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [
-        *zip(apart["a"].head(1000), apart["b"].head(1000), strict=True)
+    similar = expected[(expected["similarity"] <= np.float32(0.9)) & ~identical]
+    cliffs = fetch_cliffs(client, "molwt", by=by, limit=1000, **bounds)
+    assert [(pair["a"], pair["b"]) for pair in cliffs["pairs"]] == [
+        *zip(similar["a"].head(1000), similar["b"].head(1000), strict=True)
     ]
-    assert (found["total"], found["identical"]) == (len(apart), identical.sum())
-    alone = answered(client, "molwt", by=by, min_similarity=1, exclude_identical=False, limit=1000)
+    assert (cliffs["total"], cliffs["identical"]) == (len(similar), identical.sum())
+    alone = fetch_cliffs(client, "molwt", by=by, min_similarity=1, exclude_identical=False, limit=1000)
     same = expected[identical]
     assert [(pair["a"], pair["b"]) for pair in alone["pairs"]] == [*zip(same["a"], same["b"], strict=True)]
     assert alone["total"] == alone["identical"] == len(same)
@@ -95,47 +95,51 @@ def test_identical_fingerprints_are_ranked_apart(
 def test_default_ranks_similar_pairs_by_difference(
     client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame
 ) -> None:
-    expected = ranked(edges, items["molwt"], "difference")
+    expected = rank_pairs(edges, items["molwt"], "difference")
     expected = expected[(expected["similarity"] >= np.float32(0.7)) & (expected["similarity"] < 1)]
-    found = answered(client, "molwt", limit=1000)
-    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [
+    cliffs = fetch_cliffs(client, "molwt", limit=1000)
+    assert [(pair["a"], pair["b"]) for pair in cliffs["pairs"]] == [
         *zip(expected["a"].head(1000), expected["b"].head(1000), strict=True)
     ]
-    assert found["total"] == len(expected) > 10
-    assert all(pair["sali"] is not None for pair in found["pairs"])
+    assert cliffs["total"] == len(expected) > 10
+    assert all(pair["sali"] is not None for pair in cliffs["pairs"])
 
 
 def test_both_items_pass_the_filters(client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame) -> None:
-    kept = items[items["molwt"].between(100, 220)]
-    expected = ranked(edges[edges["a"].isin(kept.index) & edges["b"].isin(kept.index)], items["molwt"], "sali")
+    selection = items[items["molwt"].between(100, 220)]
+    expected = rank_pairs(
+        edges[edges["a"].isin(selection.index) & edges["b"].isin(selection.index)], items["molwt"], "sali"
+    )
     expected = expected[expected["similarity"].between(np.float32(0.5), np.float32(0.999))]
     expected = expected[expected["difference"] >= 5]
     filters = json.dumps([{"property": "molwt", "min": 100, "max": 220}])
     query = {"by": "sali", "min_similarity": 0.5, "min_difference": 5, "limit": 1000}
-    found = answered(client, "molwt", filters=filters, **query)
-    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
-    assert found["total"] == len(expected) > 5
+    cliffs = fetch_cliffs(client, "molwt", filters=filters, **query)
+    assert [(pair["a"], pair["b"]) for pair in cliffs["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
+    assert cliffs["total"] == len(expected) > 5
 
 
 def test_both_items_have_the_substructure(client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame) -> None:
     nitro = Chem.MolFromSmarts("[N+](=O)[O-]")
-    kept = items[items["smiles"].map(lambda each: Chem.MolFromSmiles(each).HasSubstructMatch(nitro))]
-    expected = ranked(edges[edges["a"].isin(kept.index) & edges["b"].isin(kept.index)], items["molwt"], "sali")
-    for written in ("[N+](=O)[O-]", json.dumps({"smarts": "[N+](=O)[O-]"})):
+    selection = items[items["smiles"].map(lambda each: Chem.MolFromSmiles(each).HasSubstructMatch(nitro))]
+    expected = rank_pairs(
+        edges[edges["a"].isin(selection.index) & edges["b"].isin(selection.index)], items["molwt"], "sali"
+    )
+    for pattern in ("[N+](=O)[O-]", json.dumps({"smarts": "[N+](=O)[O-]"})):
         query = {"by": "sali", "min_similarity": 0.4, "exclude_identical": False, "limit": 1000}
-        found = answered(client, "molwt", substructure=written, **query)
-        assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
-    assert found["total"] == len(expected) > 3
+        cliffs = fetch_cliffs(client, "molwt", substructure=pattern, **query)
+        assert [(pair["a"], pair["b"]) for pair in cliffs["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
+    assert cliffs["total"] == len(expected) > 3
 
 
-def test_a_cursor_is_of_its_query(client: httpx.Client) -> None:
-    cursor = answered(client, "molwt", limit=1)["next_cursor"]
+def test_cursor_of_another_query_is_refused(client: httpx.Client) -> None:
+    cursor = fetch_cliffs(client, "molwt", limit=1)["next_cursor"]
     for other in ({"property": "rings"}, {"property": "molwt", "by": "sali"}):
         assert client.get(f"{URL}/cliffs", params={**other, "cursor": cursor}).status_code == 400
 
 
 @pytest.mark.parametrize(
-    ("query", "named"),
+    ("query", "expected_text"),
     [
         ({"property": "weight"}, "molwt"),
         ({"property": "names"}, "molwt"),
@@ -154,7 +158,7 @@ def test_a_cursor_is_of_its_query(client: httpx.Client) -> None:
         ({"property": "molwt", "other": 1}, "unknown"),
     ],
 )
-def test_what_is_wrong_is_named(client: httpx.Client, query: dict[str, Any], named: str) -> None:
+def test_error_names_the_invalid_parameter(client: httpx.Client, query: dict[str, Any], expected_text: str) -> None:
     reply = client.get(f"{URL}/cliffs", params=query)
     assert reply.status_code == 422, reply.text
-    assert named in reply.text
+    assert expected_text in reply.text

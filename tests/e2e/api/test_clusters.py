@@ -1,4 +1,4 @@
-"""GET clusters, clusters/{id}, its mcs and items/{id}/cluster beside RDKit, NetworkX and pandas."""
+"""GET clusters, clusters/{id}, its core and items/{id}/cluster equal RDKit, NetworkX and pandas."""
 
 import io
 import time
@@ -18,36 +18,36 @@ from tests.until import once_ready
 URL = "/v1/collections/nci"
 
 
-def exported(client: httpx.Client, what: str) -> pd.DataFrame:
+def export_table(client: httpx.Client, what: str) -> pd.DataFrame:
     reply = client.get(f"{URL}/export", params={"what": what, "format": "parquet"})
     return pd.read_parquet(io.BytesIO(reply.content))
 
 
 @pytest.fixture(scope="module")
 def items(client: httpx.Client) -> pd.DataFrame:
-    return exported(client, "items").set_index("id")
+    return export_table(client, "items").set_index("id")
 
 
 @pytest.fixture(scope="module")
 def edges(client: httpx.Client) -> pd.DataFrame:
-    return exported(client, "edges")
+    return export_table(client, "edges")
 
 
-def answered(client: httpx.Client, path: str, **query: Any) -> dict[str, Any]:
-    """The reply, once it is computed."""
+def fetch(client: httpx.Client, path: str, **query: Any) -> dict[str, Any]:
+    """Return the reply once it is computed."""
     while True:
         reply = client.get(f"{URL}/{path}", params=query)
         if reply.status_code != 503:
             assert reply.status_code == 200, reply.text
-            found: dict[str, Any] = reply.json()
-            return found
+            body: dict[str, Any] = reply.json()
+            return body
         assert "computing clusters" in reply.text
         time.sleep(int(reply.headers["Retry-After"]) / 10)
 
 
-def everything(client: httpx.Client, **query: Any) -> list[list[int]]:
-    """The members of all clusters, as pages say, in order."""
-    page = answered(client, "clusters", limit=1000, **query)
+def all_members(client: httpx.Client, **query: Any) -> list[list[int]]:
+    """Return the members of all clusters in order, from the pages of the list."""
+    page = fetch(client, "clusters", limit=1000, **query)
     assert page["next_cursor"] is None
     assert page["total"] == len(page["clusters"])
     members = []
@@ -56,7 +56,7 @@ def everything(client: httpx.Client, **query: Any) -> list[list[int]]:
         if cluster["size"] == 1:
             members.append([cluster["centre"]])
             continue
-        reply = answered(client, f"clusters/{number}", limit=1000, **query)
+        reply = fetch(client, f"clusters/{number}", limit=1000, **query)
         assert reply["cluster"] == cluster
         members.append([item["id"] for item in reply["items"]])
         assert len(members[-1]) == cluster["size"]
@@ -77,14 +77,14 @@ def as_sets(members: list[list[int]]) -> set[frozenset[int]]:
 
 
 def largest(edges: pd.DataFrame, threshold: float) -> int:
-    kept = edges[edges["similarity"] >= np.float32(threshold)]
-    return max((len(each) for each in nx.connected_components(nx.from_pandas_edgelist(kept))), default=1)
+    stored = edges[edges["similarity"] >= np.float32(threshold)]
+    return max((len(each) for each in nx.connected_components(nx.from_pandas_edgelist(stored))), default=1)
 
 
-def test_a_cluster_of_butinas_is_around_its_centre(client: httpx.Client, items: pd.DataFrame) -> None:
+def test_butina_clusters_surround_their_center(client: httpx.Client, items: pd.DataFrame) -> None:
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
     prints = [generator.GetFingerprint(Chem.MolFromSmiles(each)) for each in items["smiles"]]
-    members = everything(client, threshold=0.3)
+    members = all_members(client, threshold=0.3)
     assert sorted(id for each in members for id in each) == [*items.index]
     assert len(members[0]) > 10
     neighbours = [sum(each >= 0.3 for each in DataStructs.BulkTanimotoSimilarity(one, prints)) for one in prints]
@@ -93,15 +93,15 @@ def test_a_cluster_of_butinas_is_around_its_centre(client: httpx.Client, items: 
         assert all(DataStructs.TanimotoSimilarity(prints[centre], prints[each]) >= 0.3 for each in others)
 
 
-def test_scaffolds_are_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
+def test_scaffolds_equal_rdkit(client: httpx.Client, items: pd.DataFrame) -> None:
     scaffold = items["smiles"].map(MurckoScaffold.MurckoScaffoldSmiles)
     expected = {frozenset(group) for group in items.groupby(scaffold).groups.values()}
-    assert as_sets(everything(client, method="scaffold")) == expected
-    assert answered(client, "clusters", method="scaffold", limit=1)["threshold"] is None
+    assert as_sets(all_members(client, method="scaffold")) == expected
+    assert fetch(client, "clusters", method="scaffold", limit=1)["threshold"] is None
 
 
-def test_single_linkage_opens_where_no_cluster_is_too_large(client: httpx.Client, edges: pd.DataFrame) -> None:
-    page = answered(client, "clusters", method="single", limit=1)
+def test_single_linkage_default_threshold_avoids_oversized_clusters(client: httpx.Client, edges: pd.DataFrame) -> None:
+    page = fetch(client, "clusters", method="single", limit=1)
     threshold = page["threshold"]
     assert page["chosen"] == {"stored": 0.4, "largest": largest(edges, 0.4)}
     assert page["chosen"]["largest"] > 40
@@ -109,24 +109,24 @@ def test_single_linkage_opens_where_no_cluster_is_too_large(client: httpx.Client
     assert threshold == next(each for each in hundredths if largest(edges, each) <= 40)
     linked = nx.from_pandas_edgelist(edges[edges["similarity"] >= np.float32(threshold)])
     linked.add_nodes_from(range(400))
-    found = everything(client, method="single", threshold=threshold)
-    assert as_sets(found) == set(map(frozenset, nx.connected_components(linked)))
-    assert answered(client, "clusters", method="single", threshold=threshold, limit=1)["chosen"] is None
+    members = all_members(client, method="single", threshold=threshold)
+    assert as_sets(members) == set(map(frozenset, nx.connected_components(linked)))
+    assert fetch(client, "clusters", method="single", threshold=threshold, limit=1)["chosen"] is None
 
 
-def test_pages_ranges_and_the_cluster_of_an_item(client: httpx.Client, items: pd.DataFrame) -> None:
+def test_pages_property_ranges_and_cluster_of_an_item_agree(client: httpx.Client, items: pd.DataFrame) -> None:
     query = {"threshold": 0.35, "property": "molwt"}
-    pages = [answered(client, "clusters", limit=50, **query)]
+    pages = [fetch(client, "clusters", limit=50, **query)]
     while pages[-1]["next_cursor"]:
-        pages.append(answered(client, "clusters", limit=50, cursor=pages[-1]["next_cursor"], **query))
+        pages.append(fetch(client, "clusters", limit=50, cursor=pages[-1]["next_cursor"], **query))
     clusters = [cluster for page in pages for cluster in page["clusters"]]
     assert len(pages) > 2
     assert len(clusters) == pages[0]["total"]
     for cluster in clusters[::13]:
-        first = answered(client, f"clusters/{cluster['id']}", limit=1, **query)
+        first = fetch(client, f"clusters/{cluster['id']}", limit=1, **query)
         members = [first["items"][0]["id"]]
         while first["next_cursor"]:
-            first = answered(client, f"clusters/{cluster['id']}", limit=1, cursor=first["next_cursor"], **query)
+            first = fetch(client, f"clusters/{cluster['id']}", limit=1, cursor=first["next_cursor"], **query)
             members.append(first["items"][0]["id"])
         values = items["molwt"][members]
         assert cluster["range"] == {
@@ -136,59 +136,61 @@ def test_pages_ranges_and_the_cluster_of_an_item(client: httpx.Client, items: pd
             "values": len(values),
         }
         for id in members[:3]:
-            assert answered(client, f"items/{id}/cluster", **query)["cluster"] == cluster
+            assert fetch(client, f"items/{id}/cluster", **query)["cluster"] == cluster
 
 
-def test_a_query_chooses_from_a_cluster(client: httpx.Client, items: pd.DataFrame) -> None:
-    members = [item["id"] for item in answered(client, "clusters/1", threshold=0.3, limit=1000)["items"]]
-    of: dict[str, Any] = {"cluster": {"method": "butina", "threshold": 0.3, "id": 1}}
+def test_query_selects_within_a_cluster(client: httpx.Client, items: pd.DataFrame) -> None:
+    members = [item["id"] for item in fetch(client, "clusters/1", threshold=0.3, limit=1000)["items"]]
+    cluster_query: dict[str, Any] = {"cluster": {"method": "butina", "threshold": 0.3, "id": 1}}
 
-    def asked(path: str, **body: Any) -> httpx.Response:
+    def send(path: str, **body: Any) -> httpx.Response:
         reply = client.post(f"{URL}/{path}", json=body)
         assert reply.status_code == 200, reply.text
         return reply
 
-    assert [item["id"] for item in asked("items/query", **of).json()["items"]] == members
-    heavy = asked("items/query", **of, filters=[{"property": "molwt", "min": 150}], sort={"by": "molwt"}).json()
+    assert [item["id"] for item in send("items/query", **cluster_query).json()["items"]] == members
+    heavy = send(
+        "items/query", **cluster_query, filters=[{"property": "molwt", "min": 150}], sort={"by": "molwt"}
+    ).json()
     expected = items.loc[sorted(members)].query("molwt >= 150").sort_values("molwt", kind="stable").index.tolist()
     assert [item["id"] for item in heavy["items"]] == expected
     assert 1 < heavy["total"] == len(expected) < len(members)
-    written = asked("export", what="items", format="sdf", query=of).content
-    molecules = Chem.ForwardSDMolSupplier(io.BytesIO(written))
+    sdf = send("export", what="items", format="sdf", query=cluster_query).content
+    molecules = Chem.ForwardSDMolSupplier(io.BytesIO(sdf))
     assert [Chem.MolToSmiles(each) for each in molecules] == items["smiles"][members].tolist()
-    assert set(asked("pick", count=3, **{"from": of}).json()["ids"]) < set(members)
+    assert set(send("pick", count=3, **{"from": cluster_query}).json()["ids"]) < set(members)
     beyond = client.post(f"{URL}/items/query", json={"cluster": {"threshold": 0.3, "id": 401}})
     assert beyond.status_code == 404
-    both = client.post(f"{URL}/items/query", json={**of, "ids": [1]})
+    both = client.post(f"{URL}/items/query", json={**cluster_query, "ids": [1]})
     assert (both.status_code, "at most one of" in both.text) == (422, True)
 
 
-def test_an_mcs_is_in_all_members_and_is_as_large_as_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
-    asked = {"threshold": 0.6}
-    page = answered(client, "clusters", **asked)
-    looked = [cluster for cluster in page["clusters"] if cluster["size"] > 2][:5]
-    assert len(looked) == 5
-    for cluster in [*looked, page["clusters"][-1]]:
-        mcs = answered(client, f"clusters/{cluster['id']}/mcs", **asked)
-        members = answered(client, f"clusters/{cluster['id']}", limit=1000, **asked)["items"]
-        assert (mcs["cluster"], mcs["size"], mcs["compared"]) == (cluster["id"], cluster["size"], len(members))
-        assert mcs["complete"]
-        pattern = Chem.MolFromSmarts(mcs["smarts"])
+def test_core_is_in_all_members_and_as_large_as_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
+    query = {"threshold": 0.6}
+    page = fetch(client, "clusters", **query)
+    larger_clusters = [cluster for cluster in page["clusters"] if cluster["size"] > 2][:5]
+    assert len(larger_clusters) == 5
+    for cluster in [*larger_clusters, page["clusters"][-1]]:
+        core = fetch(client, f"clusters/{cluster['id']}/core", **query)
+        members = fetch(client, f"clusters/{cluster['id']}", limit=1000, **query)["items"]
+        assert (core["cluster"], core["size"], core["compared"]) == (cluster["id"], cluster["size"], len(members))
+        assert core["complete"]
+        pattern = Chem.MolFromSmarts(core["smarts"])
         molecules = [Chem.MolFromSmiles(item["smiles"]) for item in members]
         assert all(each.HasSubstructMatch(pattern) for each in molecules)
-        assert pattern.GetNumAtoms() == mcs["atoms"]
-        cut = Chem.MolFromSmiles(mcs["smiles"])
-        assert sum(atom.GetAtomicNum() > 0 for atom in cut.GetAtoms()) == mcs["atoms"]
-        found = rdFMCS.FindMCS(molecules * 2, ringMatchesRingOnly=True, completeRingsOnly=True)
-        assert found.numAtoms == mcs["atoms"]
-        svg = answered_svg(client, f"clusters/{cluster['id']}/mcs.svg", width=180, height=120, **asked)
-        assert f"{mcs['atoms']} atoms in each of {len(members)} molecules" in svg
+        assert pattern.GetNumAtoms() == core["atoms"]
+        cut = Chem.MolFromSmiles(core["smiles"])
+        assert sum(atom.GetAtomicNum() > 0 for atom in cut.GetAtoms()) == core["atoms"]
+        rdkit_core = rdFMCS.FindMCS(molecules * 2, ringMatchesRingOnly=True, completeRingsOnly=True)
+        assert rdkit_core.numAtoms == core["atoms"]
+        svg = fetch_svg(client, f"clusters/{cluster['id']}/core.svg", width=180, height=120, **query)
+        assert f"{core['atoms']} atoms in each of {len(members)} molecules" in svg
         assert "180px" in svg
     alone = items["smiles"][page["clusters"][-1]["centre"]]
-    assert mcs["atoms"] == Chem.MolFromSmiles(alone).GetNumAtoms()  # of one molecule it is this
+    assert core["atoms"] == Chem.MolFromSmiles(alone).GetNumAtoms()  # The core of a single molecule is the molecule.
 
 
-def answered_svg(client: httpx.Client, path: str, **query: Any) -> str:
+def fetch_svg(client: httpx.Client, path: str, **query: Any) -> str:
     reply = client.get(f"{URL}/{path}", params=query)
     assert reply.status_code == 200, reply.text
     return reply.text
@@ -203,7 +205,7 @@ def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("path", "query", "status", "named"),
+    ("path", "query", "status", "expected_text"),
     [
         ("clusters", {"method": "kmeans"}, 422, "butina"),
         ("clusters", {"method": "scaffold", "threshold": 0.5}, 422, "no threshold"),
@@ -220,9 +222,9 @@ def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> Non
         ("items/400/cluster", {"method": "single"}, 404, "0 to 399"),
     ],
 )
-def test_what_is_wrong_is_named(
-    client: httpx.Client, path: str, query: dict[str, Any], status: int, named: str
+def test_error_names_the_invalid_parameter(
+    client: httpx.Client, path: str, query: dict[str, Any], status: int, expected_text: str
 ) -> None:
     reply = client.get(f"{URL}/{path}", params=query)
     assert reply.status_code == status, reply.text
-    assert named in reply.text
+    assert expected_text in reply.text

@@ -1,4 +1,4 @@
-"""Bounds of a connection: how much a client may send before it has a key, how slowly, and on how many connections."""
+"""Limits of a connection: bytes before authentication, slowness, and number of connections."""
 
 import fcntl
 import json
@@ -37,27 +37,27 @@ def connect(client: httpx.Client) -> socket.socket:
 
 
 def unsent(connection: socket.socket) -> int:
-    """The bytes that the server's machine has not acknowledged."""
+    """Return the number of bytes that the server's machine has not acknowledged."""
     queued = array("i", [0])
     fcntl.ioctl(connection, termios.TIOCOUTQ, queued)
     return queued[0]
 
 
 def replies(received: bytes) -> list[Reply]:
-    """The replies in all that a server has sent; none of them is chunked."""
-    found = []
+    """Return the replies in the received bytes. None of them is chunked."""
+    parsed = []
     while received:
         head, _, rest = received.partition(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = httpx.Headers([(name, value) for name, _, value in (line.partition(": ") for line in lines)])
         length = int(headers.get("content-length", "0"))
-        found.append(Reply(int(first.split()[1]), headers, rest[:length]))
+        parsed.append(Reply(int(first.split()[1]), headers, rest[:length]))
         received = rest[length:]
-    return found
+    return parsed
 
 
 def exchange(client: httpx.Client, *pieces: bytes) -> list[Reply]:
-    """The replies to these bytes, up to the end of the connection."""
+    """Return the replies to these bytes, up to the end of the connection."""
     with connect(client) as connection:
         for piece in pieces:
             connection.sendall(piece)
@@ -74,9 +74,9 @@ def rest_of(connection: socket.socket) -> bytes:
 def problem(reply: Reply) -> dict[str, Any]:
     assert reply.headers["content-type"] == "application/problem+json"
     assert reply.headers["x-request-id"]
-    said: dict[str, Any] = json.loads(reply.body)
-    assert said["status"] == reply.status
-    return said
+    document: dict[str, Any] = json.loads(reply.body)
+    assert document["status"] == reply.status
+    return document
 
 
 def post(path: str, *headers: str) -> bytes:
@@ -89,12 +89,12 @@ def in_pieces(request: bytes, size: int) -> list[bytes]:
 
 
 def with_line(length: int) -> bytes:
-    """A request with one header of so many bytes, its line end included."""
+    """Return a request with a header line of this many bytes, including its line end."""
     return LIVE + b"Connection: close\r\nX: %b\r\n\r\n" % (b"x" * (length - 5))
 
 
 def with_head(length: int) -> bytes:
-    """A request with a head of so many bytes, in lines that are short enough."""
+    """Return a request with a head of this many bytes, in lines that are short enough."""
     begin = LIVE + b"Connection: close\r\n"
     lines = [b"X: %b\r\n" % (b"x" * 995)] * ((length - len(begin) - 200) // 1000)
     rest = length - len(begin) - 1000 * len(lines) - 2
@@ -102,28 +102,28 @@ def with_head(length: int) -> bytes:
 
 
 def with_target(length: int) -> bytes:
-    """A request with a request line of so many bytes, its line end included."""
+    """Return a request with a request line of this many bytes, including its line end."""
     line = b"GET /livez?%b HTTP/1.1\r\n"
     return line % (b"x" * (length - len(line) + 2)) + HOST + b"Connection: close\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The access log of `quick`."""
+    """Return the access log of the server of `quick_client`."""
     return tmp_path_factory.mktemp("log") / "access.jsonl"
 
 
 @pytest.fixture(scope="module")
-def quick(store_folder: Path, log: Path, serve: Serve) -> Iterator[httpx.Client]:
-    """Talks to a server with short deadlines."""
+def quick_client(store_folder: Path, log: Path, serve: Serve) -> Iterator[httpx.Client]:
+    """Yield a client of a server with short timeouts."""
     with serve(store_folder, access_log=log, **SHORT) as client:
         yield client
 
 
 @pytest.fixture
-def guarded(own_folder: Path, serve: Serve) -> Iterator[httpx.Client]:
-    """Talks to a server that asks for a key, with the key."""
-    secret, key = create_key("all", ["admin"])
+def guarded_client(own_folder: Path, serve: Serve) -> Iterator[httpx.Client]:
+    """Yield a client, with a key, of a server that requires one."""
+    secret, key = made("all", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder, **{**SHORT, "body_seconds": 3600}) as client:
@@ -133,35 +133,35 @@ def guarded(own_folder: Path, serve: Serve) -> Iterator[httpx.Client]:
 
 @pytest.mark.parametrize("size", [700, 10_000, 1_000_000])
 @pytest.mark.parametrize(
-    ("request_of", "limit", "status"),
+    ("build_request", "limit", "status"),
     [(with_line, MAX_FIELD, 431), (with_head, MAX_HEAD, 431), (with_target, MAX_REQUEST_LINE, 414)],
 )
-def test_a_head_is_limited_to_the_byte(
-    client: httpx.Client, request_of: Callable[[int], bytes], limit: int, status: int, size: int
+def test_head_size_is_limited_exactly(
+    client: httpx.Client, build_request: Callable[[int], bytes], limit: int, status: int, size: int
 ) -> None:
     assert len(with_head(limit)) == limit
-    (answered,) = exchange(client, *in_pieces(request_of(limit), size))
-    assert answered.status == 200
-    (refused,) = exchange(client, *in_pieces(request_of(limit + 1), size))
+    (accepted,) = exchange(client, *in_pieces(build_request(limit), size))
+    assert accepted.status == 200
+    (refused,) = exchange(client, *in_pieces(build_request(limit + 1), size))
     assert problem(refused)["expected"].endswith(f"at most {limit} bytes")
     assert (refused.status, refused.headers["connection"]) == (status, "close")
 
 
-def test_no_more_of_a_head_is_read_than_its_limit(client: httpx.Client) -> None:
-    """A client that goes on sending has its refusal all the same."""
+def test_head_is_not_read_beyond_its_limit(client: httpx.Client) -> None:
+    """The client receives the refusal although it continues to send."""
     (reply,) = exchange(client, LIVE, *[b"X: %b\r\n" % (b"x" * 10_000)] * 4800, b"\r\n")
     assert reply.status == 431
 
 
-def test_trailers_are_limited_and_no_headers(client: httpx.Client) -> None:
+def test_trailers_are_limited_and_not_used_as_headers(client: httpx.Client) -> None:
     begin = post("search", "Transfer-Encoding: chunked", "Connection: close") + b'11\r\n{"smiles": "CCO"}\r\n0\r\n'
-    (answered,) = exchange(client, begin + b"Content-Type: text/plain\r\nHost: example.org\r\n\r\n")
-    assert answered.status == 200
+    (accepted,) = exchange(client, begin + b"Content-Type: text/plain\r\nHost: example.org\r\n\r\n")
+    assert accepted.status == 200
     (refused,) = exchange(client, begin + b"X: %b" % (b"x" * 3 * MAX_FIELD))
     assert refused.status == 431
 
 
-def test_a_structure_of_ten_kilobytes_is_read_from_an_address(client: httpx.Client) -> None:
+def test_structure_of_ten_kilobytes_is_read_from_a_url(client: httpx.Client) -> None:
     smiles = "C" * 9_990
     escaped = client.get(f"{URL}/structure?smiles={'%43' * len(smiles)}")
     assert escaped.json()["detail"] == client.post(f"{URL}/search", json={"smiles": smiles}).json()["detail"]
@@ -181,11 +181,11 @@ def test_a_structure_of_ten_kilobytes_is_read_from_an_address(client: httpx.Clie
     ],
     ids=["nothing", "newline", "request-line", "headers", "second-head", "body", "chunk", "body-not-read"],
 )
-def test_a_request_that_does_not_go_on_ends_at_its_deadline(
-    quick: httpx.Client, sends: list[bytes], statuses: list[int]
+def test_stalled_request_ends_at_its_deadline(
+    quick_client: httpx.Client, sends: list[bytes], statuses: list[int]
 ) -> None:
     begin = time.monotonic()
-    received = exchange(quick, *sends)
+    received = exchange(quick_client, *sends)
     assert time.monotonic() - begin > 0.45
     assert [reply.status for reply in received] == statuses
     if 408 in statuses:
@@ -194,8 +194,8 @@ def test_a_request_that_does_not_go_on_ends_at_its_deadline(
 
 
 @pytest.mark.parametrize("begin", [LIVE + b"X: ", post("search", "Content-Length: 1000000")], ids=["head", "body"])
-def test_a_deadline_does_not_move_with_every_byte(quick: httpx.Client, begin: bytes) -> None:
-    with connect(quick) as connection:
+def test_deadline_is_not_extended_by_single_bytes(quick_client: httpx.Client, begin: bytes) -> None:
+    with connect(quick_client) as connection:
         connection.sendall(begin)
         connection.settimeout(0.05)
         received = b""
@@ -208,48 +208,50 @@ def test_a_deadline_does_not_move_with_every_byte(quick: httpx.Client, begin: by
     assert replies(received)[0].status == 408
 
 
-def test_a_client_that_takes_nothing_of_its_replies_is_cut_off(
-    quick: httpx.Client, caplog: pytest.LogCaptureFixture
+def test_client_that_reads_nothing_is_disconnected(
+    quick_client: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    size = len(quick.get(f"{URL}/items?limit=1000", headers={"Accept-Encoding": "identity"}).content)
-    wanted = f"GET {URL}/items?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    size = len(quick_client.get(f"{URL}/items?limit=1000", headers={"Accept-Encoding": "identity"}).content)
+    list_request = f"GET {URL}/items?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.connect((quick.base_url.host, quick.base_url.port or 80))
-        connection.sendall(wanted * 100)
-        until(lambda: closed(quick, "reply") == 1)
+        connection.connect((quick_client.base_url.host, quick_client.base_url.port or 80))
+        connection.sendall(list_request * 100)
+        until(lambda: closed_connections(quick_client, "reply") == 1)
         assert len(rest_of(connection)) < 100 * size
     assert not caplog.records
 
 
-def test_a_client_that_reads_slowly_has_its_whole_reply(quick: httpx.Client) -> None:
-    """It takes a hundredth of the kernel's queue in the time in which one that takes nothing is cut off."""
-    wanted = f"GET {URL}/items?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-    replies_before = closed(quick, "reply")
+def test_slow_reader_receives_the_whole_reply(quick_client: httpx.Client) -> None:
+    """The client reads a hundredth of the kernel's queue in the time after which one that reads nothing is
+    disconnected.
+    """
+    list_request = f"GET {URL}/items?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    replies_before = closed_connections(quick_client, "reply")
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.connect((quick.base_url.host, quick.base_url.port or 80))
-        connection.sendall(wanted * 100)
+        connection.connect((quick_client.base_url.host, quick_client.base_url.port or 80))
+        connection.sendall(list_request * 100)
         begin = time.monotonic()
         while time.monotonic() - begin < 6 * SHORT["stalled_seconds"]:
             assert connection.recv(4096)
-            time.sleep(0.02)  # the pace of this client
-    assert closed(quick, "reply") == replies_before
+            time.sleep(0.02)  # Pace of this client.
+    assert closed_connections(quick_client, "reply") == replies_before
 
 
-def closed(client: httpx.Client, reason: str) -> float:
-    """How many connections the server has closed for this reason."""
+def closed_connections(client: httpx.Client, reason: str) -> float:
+    """Return how many connections the server has closed for this reason."""
     begin = f'graphkin_connections_closed_total{{reason="{reason}"}} '
     lines = client.get("/metrics").text.splitlines()
     return sum(float(line.removeprefix(begin)) for line in lines if line.startswith(begin))
 
 
-def test_a_key_is_checked_before_the_body_comes(guarded: httpx.Client) -> None:
-    for key, statuses in (("", [401]), (f"Authorization: {guarded.headers['Authorization']}", [100, 200])):
-        with connect(guarded) as connection:
+def test_key_is_checked_before_the_body(guarded_client: httpx.Client) -> None:
+    for key, statuses in (("", [401]), (f"Authorization: {guarded_client.headers['Authorization']}", [100, 200])):
+        with connect(guarded_client) as connection:
             body = b'{"smiles": "CCO"}'
-            named = [f"Content-Length: {len(body)}", "Expect: 100-continue", "Connection: close", key]
-            connection.sendall(post("search", *filter(None, named)))
+            request_headers = [f"Content-Length: {len(body)}", "Expect: 100-continue", "Connection: close", key]
+            connection.sendall(post("search", *filter(None, request_headers)))
             first = connection.recv(65536)
             assert replies(first)[0].status == statuses[0]
             connection.sendall(body)
@@ -257,8 +259,8 @@ def test_a_key_is_checked_before_the_body_comes(guarded: httpx.Client) -> None:
         assert [reply.status for reply in received] == statuses
 
 
-def test_the_rest_of_a_refused_body_leaves_the_connection_idle(own_folder: Path, serve: Serve) -> None:
-    """A refusal may come before the end of the body; after it the connection is closed like any idle one."""
+def test_rest_of_a_refused_body_counts_as_idle_time(own_folder: Path, serve: Serve) -> None:
+    """A refusal may come before the end of the body. After the body, the connection is closed like any idle one."""
     with open_store(own_folder) as store:
         store.keys().add(create_key("all", ["admin"])[1])
     with serve(own_folder, **{**SHORT, "idle_seconds": 0.2}) as client, connect(client) as connection:
@@ -269,18 +271,18 @@ def test_the_rest_of_a_refused_body_leaves_the_connection_idle(own_folder: Path,
     assert [reply.status for reply in received] == [401]
 
 
-def test_refused_bodies_that_trickle_make_room_for_others(own_folder: Path, serve: Serve) -> None:
+def test_refused_slow_bodies_make_room_for_new_connections(own_folder: Path, serve: Serve) -> None:
     with open_store(own_folder) as store:
-        store.keys().add(create_key("all", ["admin"])[1])
-    with serve(own_folder, connections=3) as client, ExitStack() as held:
+        store.keys().add(made("all", ["admin"])[1])
+    with serve(own_folder, connections=3) as client, ExitStack() as open_connections:
         for _ in range(3):
-            connection = held.enter_context(connect(client))
+            connection = open_connections.enter_context(connect(client))
             connection.sendall(post("search", "Content-Length: 4") + b"a")
             assert replies(connection.recv(65536))[0].status == 401
         assert exchange(client, LIVE + b"Connection: close\r\n\r\n")[0].status == 200
 
 
-def test_a_chunk_may_come_apart_from_its_length(client: httpx.Client) -> None:
+def test_chunk_may_arrive_after_its_length(client: httpx.Client) -> None:
     body = b'{"smiles": "CCO"}'.ljust(32 * 1024)
     sends = [post("search", "Transfer-Encoding: chunked", "Connection: close"), b"8000", b"\r\n" + body]
     with connect(client) as connection:
@@ -293,9 +295,9 @@ def test_a_chunk_may_come_apart_from_its_length(client: httpx.Client) -> None:
     assert reply.status == 200
 
 
-def test_a_refusal_comes_whole_to_a_client_that_still_sends(guarded: httpx.Client) -> None:
+def test_sending_client_receives_the_whole_refusal(guarded_client: httpx.Client) -> None:
     reply = httpx.post(
-        guarded.base_url.join(f"{URL}/search"),
+        guarded_client.base_url.join(f"{URL}/search"),
         content=b"x" * 2**21,
         headers={"Content-Type": "application/json", "Connection": "close"},
         timeout=60,
@@ -303,11 +305,9 @@ def test_a_refusal_comes_whole_to_a_client_that_still_sends(guarded: httpx.Clien
     assert (reply.status_code, reply.json()["title"]) == (401, "No valid key")
 
 
-@pytest.mark.parametrize("wish", ["websocket", "h2c"])
-def test_a_wish_to_change_the_protocol_is_ignored(
-    client: httpx.Client, caplog: pytest.LogCaptureFixture, wish: str
-) -> None:
-    headers = ["Connection: Upgrade, HTTP2-Settings", f"Upgrade: {wish}", "HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA"]
+@pytest.mark.parametrize("upgrade", ["websocket", "h2c"])
+def test_protocol_upgrade_is_ignored(client: httpx.Client, caplog: pytest.LogCaptureFixture, upgrade: str) -> None:
+    headers = ["Connection: Upgrade, HTTP2-Settings", f"Upgrade: {upgrade}", "HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA"]
     body = b'{"smiles": "CCO"}'
     chunked = post("search", *headers, "Transfer-Encoding: chunked") + b"11\r\n" + body + b"\r\n0\r\n\r\n"
     whole = post("search", *headers, f"Content-Length: {len(body)}") + body
@@ -321,13 +321,13 @@ def test_a_wish_to_change_the_protocol_is_ignored(
 @pytest.mark.parametrize(
     "coding", ["gzip, chunked", "gzip,chunked", "gzip\r\nTransfer-Encoding: chunked", "chunked, gzip"]
 )
-def test_bodies_in_another_transfer_coding_are_refused(client: httpx.Client, coding: str) -> None:
+def test_other_transfer_codings_are_refused(client: httpx.Client, coding: str) -> None:
     body = b'11\r\n{"smiles": "CCO"}\r\n0\r\n\r\n'
     reply, *_ = exchange(client, post("search", f"Transfer-Encoding: {coding}", "Connection: close") + body)
     assert (reply.status, problem(reply)["title"]) == (400, "Malformed request")
 
 
-def test_two_lengths_of_a_body_are_refused(client: httpx.Client) -> None:
+def test_conflicting_body_lengths_are_refused(client: httpx.Client) -> None:
     body = b'11\r\n{"smiles": "CCO"}\r\n0\r\n\r\n'
     for headers in (["Content-Length: 17", "Transfer-Encoding: chunked"], ["Content-Length: 17", "Content-Length: 18"]):
         for each in (headers, headers[::-1]):
@@ -335,12 +335,12 @@ def test_two_lengths_of_a_body_are_refused(client: httpx.Client) -> None:
             assert (reply.status, problem(reply)["title"]) == (400, "Malformed request")
 
 
-def test_malformed_requests_leave_a_line_each_and_no_warning(
-    quick: httpx.Client, log: Path, caplog: pytest.LogCaptureFixture
+def test_malformed_requests_are_logged_without_warnings(
+    quick_client: httpx.Client, log: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     requests = [b"nonsense\r\n\r\n", LIVE + b"X\r\n\r\n", with_line(MAX_FIELD + 1), with_target(MAX_REQUEST_LINE + 1)]
     requests += [b"CONNECT localhost:80 HTTP/1.1\r\n\r\n", post("search", "Transfer-Encoding: chunked") + b"xyz\r\n"]
-    received = [reply for request in requests for reply in exchange(quick, request)]
+    received = [reply for request in requests for reply in exchange(quick_client, request)]
     assert [reply.status for reply in received] == [400, 400, 431, 414, 400, 400]
     ids = [reply.headers["x-request-id"] for reply in received]
     until(lambda: all(id in log.read_text() for id in ids))
@@ -356,7 +356,7 @@ def test_malformed_requests_leave_a_line_each_and_no_warning(
     assert not caplog.records
 
 
-def test_no_more_requests_wait_on_a_connection_than_a_hundred(client: httpx.Client) -> None:
+def test_connection_queues_at_most_a_hundred_requests(client: httpx.Client) -> None:
     body = b'{"smiles": "CCO"}'
     for each in (LIVE + b"\r\n", post("search", f"Content-Length: {len(body)}") + body):
         received = exchange(client, each * 1000)
@@ -365,24 +365,24 @@ def test_no_more_requests_wait_on_a_connection_than_a_hundred(client: httpx.Clie
         assert received[-1].headers["connection"] == "close"
 
 
-def test_the_longest_idle_connection_makes_room_for_a_new_one(store_folder: Path, serve: Serve) -> None:
-    with serve(store_folder, connections=3) as client, ExitStack() as held:
-        idle = [held.enter_context(connect(client)) for _ in range(3)]
+def test_longest_idle_connection_is_closed_for_a_new_one(store_folder: Path, serve: Serve) -> None:
+    with serve(store_folder, connections=3) as client, ExitStack() as open_connections:
+        idle = [open_connections.enter_context(connect(client)) for _ in range(3)]
         assert exchange(client, LIVE + b"Connection: close\r\n\r\n")[0].status == 200
         assert rest_of(idle[0]) == b""
         assert client.get("/livez").status_code == 200
-        assert closed(client, "limit") >= 1
+        assert closed_connections(client, "limit") >= 1
 
 
 @pytest.mark.parametrize(("bound", "status"), [({"connections": 3}, 503), ({"connections_per_address": 3}, 429)])
-def test_one_more_connection_than_are_let_in_is_refused(
+def test_connection_above_the_limit_is_refused(
     store_folder: Path, serve: Serve, bound: dict[str, int], status: int
 ) -> None:
-    with serve(store_folder, **bound) as client, ExitStack() as held:
+    with serve(store_folder, **bound) as client, ExitStack() as open_connections:
         for _ in range(3):
-            connection = held.enter_context(connect(client))
+            connection = open_connections.enter_context(connect(client))
             connection.sendall(post("search", "Content-Length: 2", "Expect: 100-continue"))
-            connection.recv(65536)  # the server waits for the body
+            connection.recv(65536)  # The server is now waiting for the body.
         (reply,) = exchange(client, LIVE + b"\r\n")
         assert (reply.status, reply.headers["retry-after"]) == (status, "1")
         assert "at most 3 open connections" in problem(reply)["expected"]

@@ -1,4 +1,4 @@
-"""Pages of other origins: what they are told, and what a browser lets them do."""
+"""CORS: headers of replies to pages of other origins, and preflight requests."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,13 +10,13 @@ from graphkin.api.settings import Settings
 from graphkin.protocol.errors import InvalidInput
 
 URL = "/v1/collections/nci"
-OURS, OTHERS = "https://lab.example.org", "https://example.org"
-ASKED = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+ALLOWED, OTHER = "https://lab.example.org", "https://example.org"
+PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
 
 
 @pytest.fixture(scope="module")
-def shared(store_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
-    with serve(store_folder, cors_origins=(OURS,)) as client:
+def cors_client(store_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
+    with serve(store_folder, cors_origins=(ALLOWED,)) as client:
         yield client
 
 
@@ -24,48 +24,49 @@ def shared(store_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
     ("path", "status"),
     [(f"{URL}/items/5", 200), (f"{URL}/items/100000", 404), (f"{URL}/export?what=items&format=csv", 200)],
 )
-def test_pages_of_an_origin_that_is_named_may_read(shared: httpx.Client, path: str, status: int) -> None:
-    reply = shared.get(path, headers={"Origin": OURS})
-    assert (reply.status_code, reply.headers["Access-Control-Allow-Origin"]) == (status, OURS)
+def test_allowed_origin_may_read(cors_client: httpx.Client, path: str, status: int) -> None:
+    reply = cors_client.get(path, headers={"Origin": ALLOWED})
+    assert (reply.status_code, reply.headers["Access-Control-Allow-Origin"]) == (status, ALLOWED)
     exposed = {name.lower() for name in reply.headers["Access-Control-Expose-Headers"].split(", ")}
     assert {"etag", "graphkin-generation", "retry-after", "content-range"} <= exposed
     assert "Access-Control-Allow-Credentials" not in reply.headers
 
 
-@pytest.mark.parametrize("headers", [{"Origin": OTHERS}, {"Origin": "null"}, {"Origin": f"{OURS}.example.com"}, {}])
-def test_no_others_may(shared: httpx.Client, headers: dict[str, str]) -> None:
-    reply = shared.get(f"{URL}/items/5", headers=headers)
+@pytest.mark.parametrize("headers", [{"Origin": OTHER}, {"Origin": "null"}, {"Origin": f"{ALLOWED}.example.com"}, {}])
+def test_other_origins_may_not_read(cors_client: httpx.Client, headers: dict[str, str]) -> None:
+    reply = cors_client.get(f"{URL}/items/5", headers=headers)
     assert reply.status_code == 200
     assert "Access-Control-Allow-Origin" not in reply.headers
-    assert "Origin" in reply.headers["Vary"].split(", ")  # no cache gives one of them what another was answered
+    assert "Origin" in reply.headers["Vary"].split(", ")  # Caches must not give the reply for one origin to another.
     if headers:
-        assert shared.options(f"{URL}/search", headers={**headers, **ASKED}).status_code == 400
+        assert cors_client.options(f"{URL}/search", headers={**headers, **PREFLIGHT}).status_code == 400
 
 
-def test_a_browser_that_asks_first_is_told(shared: httpx.Client, client: httpx.Client) -> None:
-    told = shared.options(f"{URL}/search", headers={"Origin": OURS, **ASKED})
-    assert (told.status_code, told.headers["Access-Control-Allow-Origin"]) == (200, OURS)
-    assert set(told.headers["Access-Control-Allow-Methods"].split(", ")) == {"GET", "HEAD", "POST"}
-    assert shared.options(f"{URL}/search").status_code == 405
-    assert client.options(f"{URL}/search", headers={"Origin": OURS, **ASKED}).status_code == 405  # without the setting
+def test_preflight_request_is_answered(cors_client: httpx.Client, client: httpx.Client) -> None:
+    preflight = cors_client.options(f"{URL}/search", headers={"Origin": ALLOWED, **PREFLIGHT})
+    assert (preflight.status_code, preflight.headers["Access-Control-Allow-Origin"]) == (200, ALLOWED)
+    assert set(preflight.headers["Access-Control-Allow-Methods"].split(", ")) == {"GET", "HEAD", "POST"}
+    assert cors_client.options(f"{URL}/search").status_code == 405
+    # This server has no allowed origins.
+    assert client.options(f"{URL}/search", headers={"Origin": ALLOWED, **PREFLIGHT}).status_code == 405
 
 
-def test_any_origin_if_it_is_said(store_folder: Path, serve: Callable) -> None:
+def test_star_allows_any_origin(store_folder: Path, serve: Callable) -> None:
     with serve(store_folder, cors_origins="*") as client:
-        assert client.get(URL, headers={"Origin": OTHERS}).headers["Access-Control-Allow-Origin"] == "*"
-        assert client.get(URL, headers={"Origin": OTHERS, "Host": "example.org"}).status_code == 400
+        assert client.get(URL, headers={"Origin": OTHER}).headers["Access-Control-Allow-Origin"] == "*"
+        assert client.get(URL, headers={"Origin": OTHER, "Host": "example.org"}).status_code == 400
 
 
 @pytest.mark.parametrize(
-    "origin", ["lab.example.org", f"{OURS}/", f"{OURS}/page", "null", "https://*.example.org", "file://x"]
+    "origin", ["lab.example.org", f"{ALLOWED}/", f"{ALLOWED}/page", "null", "https://*.example.org", "file://x"]
 )
-def test_what_is_no_origin_is_refused(origin: str) -> None:
+def test_invalid_origin_is_refused(origin: str) -> None:
     with pytest.raises(InvalidInput, match="cors_origins") as refused:
-        Settings(store="unused", cors_origins=f"{OURS},{origin}")
+        Settings(store="unused", cors_origins=f"{ALLOWED},{origin}")
     assert refused.value.given == origin
     assert "GRAPHKIN_CORS_ORIGINS in" in str(refused.value.hint)
 
 
 def test_origins_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHKIN_CORS_ORIGINS", f"{OURS}, HTTP://localhost:5173")
-    assert Settings(store="unused").cors_origins == (OURS, "http://localhost:5173")
+    monkeypatch.setenv("GRAPHKIN_CORS_ORIGINS", f"{ALLOWED}, HTTP://localhost:5173")
+    assert Settings(store="unused").cors_origins == (ALLOWED, "http://localhost:5173")

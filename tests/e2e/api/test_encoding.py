@@ -1,4 +1,4 @@
-"""Compressed replies, undone by zlib and by the zstd of another package than the server's."""
+"""Compressed replies, decompressed by zlib and by another zstd package than the server's."""
 
 import gzip
 import io
@@ -18,26 +18,26 @@ LARGE = [
     f"{URL}/export?what=edges&format=graphml",
     "/openapi.json",
 ]
-UNDO: dict[str, Callable[[bytes], bytes]] = {
+DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.decompress,
     "zstd": lambda body: pa.CompressedInputStream(io.BytesIO(body), "zstd").read(),
 }
 
 
 def raw(client: httpx.Client, url: str, accepted: str, **headers: str) -> tuple[httpx.Response, bytes]:
-    """The reply, and its body as it was sent."""
+    """Return the reply and its body as it was sent."""
     with client.stream("GET", url, headers={"Accept-Encoding": accepted, **headers}) as reply:
         return reply, b"".join(reply.iter_raw())
 
 
 @pytest.mark.parametrize("url", LARGE)
-@pytest.mark.parametrize("coding", UNDO)
-def test_who_takes_it_gets_less_to_carry(client: httpx.Client, url: str, coding: str) -> None:
+@pytest.mark.parametrize("coding", DECOMPRESS)
+def test_accepted_coding_makes_replies_smaller(client: httpx.Client, url: str, coding: str) -> None:
     plain, body = raw(client, url, "identity")
     reply, compressed = raw(client, url, coding)
     assert "Content-Encoding" not in plain.headers
     assert reply.headers["Content-Encoding"] == coding
-    assert UNDO[coding](compressed) == body
+    assert DECOMPRESS[coding](compressed) == body
     assert len(compressed) < len(body)
     for each in (plain, reply):
         assert "accept-encoding" in each.headers["Vary"].lower()
@@ -58,25 +58,25 @@ def test_who_takes_it_gets_less_to_carry(client: httpx.Client, url: str, coding:
         ("", None),
     ],
 )
-def test_which_is_chosen(client: httpx.Client, accepted: str, coding: str | None) -> None:
+def test_coding_follows_accept_encoding(client: httpx.Client, accepted: str, coding: str | None) -> None:
     assert raw(client, LARGE[0], accepted)[0].headers.get("Content-Encoding") == coding
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        f"{URL}/items/5",  # small
+        f"{URL}/items/5",  # Too small to compress.
         f"{URL}/export?what=items&format=parquet",
         f"{URL}/export?what=edges&format=arrow",
         f"{URL}/items/100000",
     ],
 )
-def test_what_is_small_or_dense_stays_as_it_is(client: httpx.Client, url: str) -> None:
+def test_small_or_dense_replies_are_not_compressed(client: httpx.Client, url: str) -> None:
     assert "Content-Encoding" not in raw(client, url, "zstd, gzip")[0].headers
 
 
-@pytest.mark.parametrize("coding", UNDO)
-def test_who_has_it_compressed_is_told_so(client: httpx.Client, coding: str) -> None:
+@pytest.mark.parametrize("coding", DECOMPRESS)
+def test_etag_of_a_compressed_reply_returns_304(client: httpx.Client, coding: str) -> None:
     plain, _ = raw(client, LARGE[0], "identity")
     first, _ = raw(client, LARGE[0], coding)
     tag = first.headers["ETag"]
@@ -85,7 +85,7 @@ def test_who_has_it_compressed_is_told_so(client: httpx.Client, coding: str) -> 
     assert (again.status_code, again.headers["ETag"], body) == (304, tag, b"")
 
 
-def test_parts_are_of_the_plain_file(client: httpx.Client) -> None:
+def test_range_applies_to_the_uncompressed_file(client: httpx.Client) -> None:
     url = f"{URL}/export?what=items&format=csv"
     _, plain = raw(client, url, "identity")
     reply, body = raw(client, url, "zstd, gzip", Range="bytes=10-2999")

@@ -1,4 +1,4 @@
-"""Faults of ours and of the disk, met by the real application."""
+"""Internal errors and disk damage behind the real application."""
 
 import logging
 import re
@@ -33,7 +33,7 @@ def serving(app: FastAPI) -> Iterator[httpx.Client]:
         thread.join()
 
 
-def test_a_bug_is_a_500_whose_id_is_in_the_log_and_whose_traceback_is_not_in_the_reply(
+def test_internal_error_returns_500_with_an_id_and_logs_the_traceback(
     store_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = create_app(Settings(store=store_folder, cache_dir=tmp_path))
@@ -57,10 +57,8 @@ def test_a_bug_is_a_500_whose_id_is_in_the_log_and_whose_traceback_is_not_in_the
         assert client.get(f"{URL}/items/5").status_code == 200
 
 
-def test_a_failure_in_mid_stream_cuts_the_connection(
-    own_folder: Path, serve: Callable, publish_graphs: Callable
-) -> None:
-    """Pages of the item table are damaged, after it was found whole, that are read after the first piece was sent."""
+def test_failure_in_mid_stream_cuts_the_connection(own_folder: Path, serve: Callable, publish_graphs: Callable) -> None:
+    """Pages of the item table that are read after the first piece was sent are damaged after the file's check."""
     generation = publish_graphs(own_folder, "large", [f"{n} {'name' * 50}" for n in range(20_000)])
     file = own_folder / "collections" / "large" / generation / "items.arrow"
     content = file.read_bytes()

@@ -1,4 +1,4 @@
-"""A collection of graphs, served."""
+"""Requests to a collection of graphs."""
 
 import csv
 import io
@@ -21,18 +21,18 @@ HOSTILE, EDGELESS, LAST_DRAWN, TOO_MANY_NODES, TOO_MANY_EDGES = range(75, 80)
 
 @pytest.fixture(scope="module")
 def exact(social_graphs: list[dict[str, Any]]) -> np.ndarray:
-    """(80, 80) by GraKeL."""
-    told = []
+    """Return kernel similarities of shape (80, 80), computed by GraKeL."""
+    grakel_graphs = []
     for content in social_graphs:
         graph = nx.empty_graph(content["num_nodes"])
         graph.add_edges_from(content["edges"])
-        around = {node: dict.fromkeys(graph[node], 1.0) for node in graph}
-        told.append(Graph(around, node_labels=dict(graph.degree)))
+        subgraph = {node: dict.fromkeys(graph[node], 1.0) for node in graph}
+        grakel_graphs.append(Graph(subgraph, node_labels=dict(graph.degree)))
     kernel = WeisfeilerLehman(n_iter=3, base_graph_kernel=VertexHistogram, normalize=True)
-    return np.asarray(kernel.fit_transform(told)).astype(np.float32)
+    return np.asarray(kernel.fit_transform(grakel_graphs)).astype(np.float32)
 
 
-def test_items_by_name_tell_their_counts(client: httpx.Client, social_graphs: list[dict[str, Any]]) -> None:
+def test_items_have_node_and_edge_counts(client: httpx.Client, social_graphs: list[dict[str, Any]]) -> None:
     for id in (0, 40, HOSTILE, TOO_MANY_EDGES):
         content = social_graphs[id]
         (item,) = client.get(f"{URL}/items", params={"name": content["name"]}).json()["items"]
@@ -41,13 +41,13 @@ def test_items_by_name_tell_their_counts(client: httpx.Client, social_graphs: li
         assert item["properties"] == {**counts, "repeated_edges": 0, "self_loops": 0}
 
 
-def test_the_manifest_tells_the_recipe(client: httpx.Client) -> None:
+def test_manifest_has_the_recipe(client: httpx.Client) -> None:
     manifest = client.get(URL).json()["manifest"]
     assert (manifest["kind"], manifest["recipe"]["kernel"], manifest["recipe"]["labels"]) == ("graph", "wl", "degree")
     assert manifest["counts"]["kept"] == 80
 
 
-def test_neighbours_are_as_similar_as_grakel_says(client: httpx.Client, exact: np.ndarray) -> None:
+def test_neighbor_similarities_equal_grakel(client: httpx.Client, exact: np.ndarray) -> None:
     for id in range(0, 75, 7):
         page = client.get(f"{URL}/items/{id}/neighbors").json()
         assert page["total"] == page["item"]["degree"] >= 10
@@ -56,7 +56,7 @@ def test_neighbours_are_as_similar_as_grakel_says(client: httpx.Client, exact: n
 
 
 @pytest.mark.parametrize("threshold", [None, 0.4, 1.0])
-def test_a_posted_graph_is_compared_with_all(
+def test_search_compares_a_posted_graph_with_all(
     client: httpx.Client, social_graphs: list[dict[str, Any]], exact: np.ndarray, threshold: float | None
 ) -> None:
     for id in (3, EDGELESS):
@@ -70,7 +70,7 @@ def test_a_posted_graph_is_compared_with_all(
         assert reply["query"] == {"smiles": None, "id": id}
 
 
-def test_a_graph_that_is_not_stored(client: httpx.Client) -> None:
+def test_search_accepts_a_graph_that_is_not_stored(client: httpx.Client) -> None:
     reply = client.post(f"{URL}/search", json={"graph": {"edges": [[0, 1], [1, 2], [2, 0], [0, 0]]}, "limit": 3}).json()
     assert reply["query"] == {"smiles": None, "id": None}
     assert len(reply["hits"]) == 3
@@ -98,7 +98,7 @@ def test_a_graph_that_is_not_stored(client: httpx.Client) -> None:
         ({"edges": [[0, 1]], "labels": ["a", "b"]}, 200),
     ],
 )
-def test_what_is_no_graph(client: httpx.Client, graph: Any, status: int) -> None:
+def test_invalid_graphs_are_refused(client: httpx.Client, graph: Any, status: int) -> None:
     reply = client.post(f"{URL}/search", json={"graph": graph})
     assert reply.status_code == status, reply.text
     assert status == 200 or reply.headers["content-type"] == "application/problem+json"
@@ -115,26 +115,24 @@ def test_what_is_no_graph(client: httpx.Client, graph: Any, status: int) -> None
         ("GET", "social/export?what=fingerprints&format=fps", None),
     ],
 )
-def test_what_the_other_kind_would_answer(client: httpx.Client, method: str, path: str, body: Any) -> None:
+def test_requests_for_another_kind_return_409(client: httpx.Client, method: str, path: str, body: Any) -> None:
     reply = client.request(method, f"/v1/collections/{path}", json=body)
     assert reply.status_code == 409, reply.text
     assert reply.json()["expected"]
 
 
-def test_positives_and_their_neighbourhood(client: httpx.Client) -> None:
-    drawn = client.get(f"{URL}/items/5/positives", params={"policy": "random_walk", "k": 4}).json()
-    assert len(drawn["positives"]) == 4
-    assert all(positive["path"][0] == 5 for positive in drawn["positives"])
-    assert drawn["positives"][0]["item"]["properties"]["nodes"] > 0
-    around = client.get(f"{URL}/items/5/subgraph", params={"hops": 1}).json()
+def test_positives_and_subgraph_of_a_graph(client: httpx.Client) -> None:
+    reply = client.get(f"{URL}/items/5/positives", params={"policy": "random_walk", "k": 4}).json()
+    assert len(reply["positives"]) == 4
+    assert all(positive["path"][0] == 5 for positive in reply["positives"])
+    assert reply["positives"][0]["item"]["properties"]["nodes"] > 0
+    subgraph = client.get(f"{URL}/items/5/subgraph", params={"hops": 1}).json()
     near = client.get(f"{URL}/items/5/neighbors", params={"limit": 1000}).json()["neighbors"]
-    assert {node["item"]["id"] for node in around["nodes"]} == {5, *(each["item"]["id"] for each in near)}
+    assert {node["item"]["id"] for node in subgraph["nodes"]} == {5, *(each["item"]["id"] for each in near)}
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
-def test_exported_items_hold_their_structures(
-    client: httpx.Client, social_graphs: list[dict[str, Any]], format: str
-) -> None:
+def test_exported_items_have_structures(client: httpx.Client, social_graphs: list[dict[str, Any]], format: str) -> None:
     reply = client.get(f"{URL}/export", params={"what": "items", "format": format})
     assert reply.status_code == 200, reply.text
     rows: list[dict[str, Any]]
@@ -153,7 +151,7 @@ def test_exported_items_hold_their_structures(
         assert row["names"] == (content["name"] if format == "csv" else [content["name"]])
 
 
-def test_exported_graphml_holds_structures(client: httpx.Client, social_graphs: list[dict[str, Any]]) -> None:
+def test_exported_graphml_has_structures(client: httpx.Client, social_graphs: list[dict[str, Any]]) -> None:
     reply = client.post(f"{URL}/export", json={"ids": [1, 2, HOSTILE], "what": "edges", "format": "graphml"})
     graph = nx.parse_graphml(reply.text)
     assert set(graph) == {"n1", "n2", f"n{HOSTILE}"}
@@ -173,7 +171,7 @@ def _count(svg: ElementTree.Element, tag: str) -> int:
 
 
 @pytest.mark.parametrize("id", [0, 1, 2, HOSTILE, EDGELESS, LAST_DRAWN])
-def test_a_small_graph_has_a_circle_a_node_and_a_line_an_edge(
+def test_small_graph_depiction_has_all_nodes_and_edges(
     client: httpx.Client, social_graphs: list[dict[str, Any]], id: int
 ) -> None:
     content = social_graphs[id]
@@ -194,7 +192,7 @@ def test_a_small_graph_has_a_circle_a_node_and_a_line_an_edge(
     ("id", "counts"), [(TOO_MANY_NODES, "151 nodes, 150 edges"), (TOO_MANY_EDGES, "40 nodes, 780 edges")]
 )
 @pytest.mark.parametrize("side", [50, 250, 1000])
-def test_a_large_graph_is_summarised(client: httpx.Client, id: int, counts: str, side: int) -> None:
+def test_large_graph_depiction_is_a_degree_histogram(client: httpx.Client, id: int, counts: str, side: int) -> None:
     svg = _drawing(client, id, width=side, height=side)
     assert (_count(svg, "circle"), _count(svg, "line")) == (0, 0)
     assert counts in [text.text for text in svg.iter(f"{SVG}text")]
@@ -204,10 +202,11 @@ def test_a_large_graph_is_summarised(client: httpx.Client, id: int, counts: str,
         assert 0 <= x <= x + width <= side
         assert 0 <= y <= y + height <= side
     tall = [float(bar.attrib["height"]) > 0 for bar in bars]
-    assert tall == ([False, True, True] if id == TOO_MANY_NODES else [False] * 6 + [True])  # degrees 1, 2; all 39
+    # Degrees 1 and 2 in one graph, 39 in the other.
+    assert tall == ([False, True, True] if id == TOO_MANY_NODES else [False] * 6 + [True])
 
 
-def test_a_hostile_name_stays_text(client: httpx.Client) -> None:
+def test_hostile_name_is_escaped(client: httpx.Client) -> None:
     reply = client.get(f"{URL}/items/{HOSTILE}/depiction.svg")
     svg = ElementTree.fromstring(reply.content)
     assert svg.findtext(f"{SVG}title") == "<script>alert('&\"]]>')</script>"
@@ -217,16 +216,16 @@ def test_a_hostile_name_stays_text(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "path", ["items/3/neighbors", "items/3/subgraph", "components", "components/0", "paths?from=3&to=4"]
 )
-def test_a_collection_of_every_similarity_has_the_threshold_0(client: httpx.Client, path: str) -> None:
+def test_threshold_0_is_accepted_where_every_similarity_is_stored(client: httpx.Client, path: str) -> None:
     threshold = client.get(URL).json()["manifest"]["recipe"]["threshold"]
     assert threshold == 0
-    said = client.get(f"{URL}/{path}", params=httpx.URL(path).params.set("min_similarity", threshold))
-    assert said.status_code == 200
-    assert said.json() == client.get(f"{URL}/{path}").json()
+    threshold_reply = client.get(f"{URL}/{path}", params=httpx.URL(path).params.set("min_similarity", threshold))
+    assert threshold_reply.status_code == 200
+    assert threshold_reply.json() == client.get(f"{URL}/{path}").json()
 
 
-def test_its_edges_are_exported_from_0_on(client: httpx.Client) -> None:
+def test_threshold_0_exports_every_edge(client: httpx.Client) -> None:
     body = {"ids": list(range(20)), "what": "edges", "format": "csv"}
-    said = client.post(f"{URL}/export", json=body | {"min_similarity": 0})
-    assert said.status_code == 200
-    assert said.text == client.post(f"{URL}/export", json=body).text
+    threshold_reply = client.post(f"{URL}/export", json=body | {"min_similarity": 0})
+    assert threshold_reply.status_code == 200
+    assert threshold_reply.text == client.post(f"{URL}/export", json=body).text

@@ -1,4 +1,4 @@
-"""What is refused before the application sees it, said in raw bytes where clients would correct them."""
+"""Requests that are refused before the application sees them, in raw bytes where clients would correct them."""
 
 import json
 import re
@@ -14,7 +14,7 @@ URL = "/v1/collections/nci"
 
 
 def exchange(client: httpx.Client, request: bytes) -> tuple[int, dict[str, Any]]:
-    """Status and JSON of the reply to these very bytes."""
+    """Return status and JSON of the reply to exactly these bytes."""
     with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=30) as connection:
         connection.sendall(request)
         reply = b""
@@ -35,7 +35,7 @@ def post(body: bytes, *headers: str) -> bytes:
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "localhost:8000", "LOCALHOST:1", "[::1]:80"])
-def test_loopback_is_answered(client: httpx.Client, host: str) -> None:
+def test_loopback_hosts_are_accepted(client: httpx.Client, host: str) -> None:
     assert client.get("/livez", headers={"Host": host}).status_code == 200
 
 
@@ -55,25 +55,25 @@ def test_two_hosts_are_refused(client: httpx.Client) -> None:
     assert exchange(client, b"GET /livez HTTP/1.0\r\n\r\n")[0] == 400
 
 
-def test_a_body_of_a_hundred_megabytes(client: httpx.Client) -> None:
+def test_body_of_a_hundred_megabytes_is_refused(client: httpx.Client) -> None:
     reply = client.post(f"{URL}/search", content=b"x" * 100_000_000, headers={"Content-Type": "application/json"})
     assert (reply.status_code, reply.headers["content-type"]) == (413, "application/problem+json")
     assert reply.json()["expected"] == "at most 2097152 bytes"
     assert client.get("/livez").status_code == 200
 
 
-def test_a_body_of_a_hundred_megabytes_that_does_not_say_how_long_it_is(client: httpx.Client) -> None:
+def test_chunked_body_of_a_hundred_megabytes_is_refused(client: httpx.Client) -> None:
     pieces = (b"x" * 1_000_000 for _ in range(100))
     reply = client.post(f"{URL}/search", content=pieces, headers={"Content-Type": "application/json"})
     assert (reply.status_code, reply.headers["content-type"]) == (413, "application/problem+json")
 
 
-def test_no_body_is_read_where_there_is_no_route(client: httpx.Client) -> None:
+def test_unknown_route_does_not_read_the_body(client: httpx.Client) -> None:
     assert client.post(f"{URL}/nowhere", content=iter([b" " * (2 * 2**20 + 1)])).status_code == 404
 
 
 @pytest.mark.parametrize("route", ["search", "positives/batch", "export"])
-def test_the_limit_is_two_mebibytes_to_the_byte(client: httpx.Client, route: str) -> None:
+def test_body_limit_is_exactly_two_mebibytes(client: httpx.Client, route: str) -> None:
     headers = {"Content-Type": "application/json"}
     for size, refused in ((2 * 2**20, False), (2 * 2**20 + 1, True)):
         for content in (b" " * size, iter([b" " * size])):
@@ -81,14 +81,14 @@ def test_the_limit_is_two_mebibytes_to_the_byte(client: httpx.Client, route: str
             assert (reply.status_code == 413) is refused
 
 
-def test_a_body_longer_than_it_says_ends_where_it_says(client: httpx.Client) -> None:
+def test_body_ends_at_its_content_length(client: httpx.Client) -> None:
     body = b'{"smiles": "CCO"}'
     next_request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
     status, reply = exchange(client, post(body + next_request, f"Content-Length: {len(body)}"))
     assert (status, reply["query"]["smiles"]) == (200, "CCO")
 
 
-def test_a_body_shorter_than_it_says_does_no_harm(client: httpx.Client) -> None:
+def test_short_body_does_not_harm_the_server(client: httpx.Client) -> None:
     with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=30) as connection:
         connection.sendall(post(b'{"smiles"', "Content-Length: 500"))
         connection.shutdown(socket.SHUT_WR)
@@ -98,25 +98,25 @@ def test_a_body_shorter_than_it_says_does_no_harm(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("route", ["search", "positives/batch", "export"])
 @pytest.mark.parametrize("headers", ["Content-Length: 500", "Transfer-Encoding: chunked"])
-def test_who_hangs_up_while_sending_is_no_error_of_ours(
+def test_client_that_disconnects_while_sending_is_no_server_error(
     client: httpx.Client, caplog: pytest.LogCaptureFixture, route: str, headers: str
 ) -> None:
-    def refused() -> int:
-        counted = re.findall(r'graphkin_http_requests_total\{.*status="400"\} (\S+)', client.get("/metrics").text)
-        return int(sum(map(float, counted)))
+    def bad_requests() -> int:
+        counts = re.findall(r'graphkin_http_requests_total\{.*status="400"\} (\S+)', client.get("/metrics").text)
+        return int(sum(map(float, counts)))
 
-    before = refused()
+    before = bad_requests()
     with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=30) as connection:
         connection.sendall(post(b'8\r\n{"smiles', headers).replace(b"/search", f"/{route}".encode()))
-    until(lambda: refused() > before)
+    until(lambda: bad_requests() > before)
     assert not caplog.records
 
 
-def test_a_body_that_says_it_is_huge_is_refused_before_it_comes(client: httpx.Client) -> None:
+def test_huge_content_length_is_refused_before_the_body(client: httpx.Client) -> None:
     assert exchange(client, post(b"{", "Content-Length: 100000000"))[0] == 413
 
 
-def test_chunks_are_counted(client: httpx.Client) -> None:
+def test_chunked_body_counts_against_the_limit(client: httpx.Client) -> None:
     chunk = b"100000\r\n" + b" " * 2**20 + b"\r\n"
     assert exchange(client, post(chunk * 3 + b"0\r\n\r\n", "Transfer-Encoding: chunked"))[0] == 413
     small = b'11\r\n{"smiles": "CCO"}\r\n0\r\n\r\n'

@@ -10,14 +10,14 @@ from tests.until import once_ready
 URL = "/v1/collections/nci"
 
 
-def test_alive_and_ready(client: httpx.Client) -> None:
+def test_server_is_alive_and_becomes_ready(client: httpx.Client) -> None:
     assert client.get("/livez").json() == {"status": "alive"}
-    while (reply := client.get("/readyz")).status_code == 503:  # the kernels are still being compiled
+    while (reply := client.get("/readyz")).status_code == 503:  # The kernels are still being compiled.
         assert int(reply.headers["Retry-After"]) > 0
     assert reply.json() == {"status": "ready"}
 
 
-def test_a_store_that_went_away_makes_the_server_unready_and_not_dead(own_folder: Path, serve: Callable) -> None:
+def test_missing_store_makes_the_server_unready_but_alive(own_folder: Path, serve: Callable) -> None:
     with serve(own_folder) as client:
         once_ready(lambda: client.get("/readyz"))
         own_folder.rename(own_folder.with_name("elsewhere"))
@@ -27,22 +27,22 @@ def test_a_store_that_went_away_makes_the_server_unready_and_not_dead(own_folder
         assert client.get("/livez").status_code == 200
 
 
-def counted(client: httpx.Client) -> dict[tuple[str, str, str], float]:
-    """(method, route, status) -> requests."""
+def request_counts(client: httpx.Client) -> dict[tuple[str, str, str], float]:
+    """Return the number of requests by (method, route, status)."""
     pattern = r'graphkin_http_requests_total\{method="(.*)",route="(.*)",status="(.*)"\} (.*)'
     lines = (re.fullmatch(pattern, line) for line in client.get("/metrics").text.splitlines())
     return {(line[1], line[2], line[3]): float(line[4]) for line in lines if line}
 
 
-def test_requests_are_counted_by_route_and_never_by_what_clients_make_up(client: httpx.Client) -> None:
-    before = counted(client)
+def test_request_metrics_have_only_known_routes_and_methods(client: httpx.Client) -> None:
+    before = request_counts(client)
     for id, method in enumerate(("COPY", "LOCK", "MKCOL", "MOVE", "PROPFIND")):
         client.get(f"{URL}/items/{id}")
         client.get(f"/made/up/{id}")
         client.request(method, f"{URL}/items/{id}")
     client.get(f"{URL}/items/5", headers={"Host": "example.org"})
     client.get(f"{URL}/items/abc")
-    after = counted(client)
+    after = request_counts(client)
     grown = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key)}
     route = "/v1/collections/{c}/items/{id}"
     assert grown.pop(("GET", "/metrics", "200")) == 1
@@ -54,7 +54,7 @@ def test_requests_are_counted_by_route_and_never_by_what_clients_make_up(client:
     assert {method for method, _, _ in grown} == {"other"}
 
 
-def test_latencies_are_counted_too(client: httpx.Client) -> None:
+def test_request_metrics_have_latencies(client: httpx.Client) -> None:
     client.get(f"{URL}/items/5/neighbors")
     text = client.get("/metrics").text
     route = "/v1/collections/{c}/items/{id}/neighbors"
@@ -62,7 +62,7 @@ def test_latencies_are_counted_too(client: httpx.Client) -> None:
     assert client.get("/metrics", headers={"Accept": "application/openmetrics-text"}).text.endswith("# EOF\n")
 
 
-def test_a_hundred_threads_are_answered(client: httpx.Client) -> None:
+def test_a_hundred_concurrent_requests_succeed(client: httpx.Client) -> None:
     expected = client.get(f"{URL}/items/5/neighbors").content
     replies: list[bytes] = []
     threads = [

@@ -9,7 +9,7 @@ URL = "/v1/collections/nci"
 
 @pytest.fixture(scope="module")
 def graph(client: httpx.Client) -> nx.Graph:
-    """The hierarchy, put together from neighbour replies."""
+    """Return the similarity graph, built from the neighbor lists."""
     graph = nx.Graph()
     for item in client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]:
         id = item["id"]
@@ -25,16 +25,16 @@ def above(graph: nx.Graph, threshold: float) -> nx.Graph:
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
 @pytest.mark.parametrize("threshold", [0.4, 0.6])
-def test_an_uncut_subgraph_is_the_neighbourhood(
+def test_untruncated_subgraph_equals_the_ego_graph(
     client: httpx.Client, graph: nx.Graph, hops: int, threshold: float
 ) -> None:
-    kept = above(graph, threshold)
-    centres = [id for id in sorted(kept) if len(nx.ego_graph(kept, id, hops)) < 60][::9]
-    assert len(centres) > 5
-    for id in centres:
+    strong = above(graph, threshold)
+    centers = [id for id in sorted(strong) if len(nx.ego_graph(strong, id, hops)) < 60][::9]
+    assert len(centers) > 5
+    for id in centers:
         query = {"hops": hops, "min_similarity": threshold, "max_items": 1000}
         reply = client.get(f"{URL}/items/{id}/subgraph", params=query).json()
-        ego = nx.ego_graph(kept, id, hops)
+        ego = nx.ego_graph(strong, id, hops)
         assert {node["item"]["id"]: node["hop"] for node in reply["nodes"]} == nx.single_source_shortest_path_length(
             ego, id
         )
@@ -43,13 +43,13 @@ def test_an_uncut_subgraph_is_the_neighbourhood(
         similarities = [edge["similarity"] for edge in reply["edges"]]
         assert similarities == sorted(similarities, reverse=True)
         assert all(
-            node["hidden"] == kept.degree(node["item"]["id"]) - ego.degree(node["item"]["id"])
+            node["hidden"] == strong.degree(node["item"]["id"]) - ego.degree(node["item"]["id"])
             for node in reply["nodes"]
         )
         assert reply["truncated"] is False
 
 
-def test_a_cut_subgraph_says_so(client: httpx.Client, graph: nx.Graph) -> None:
+def test_truncated_subgraph_is_marked(client: httpx.Client, graph: nx.Graph) -> None:
     id = max(graph, key=graph.degree)
     reply = client.get(f"{URL}/items/{id}/subgraph", params={"max_items": 5}).json()
     near = client.get(f"{URL}/items/{id}/neighbors", params={"limit": 4}).json()["neighbors"]
@@ -60,10 +60,10 @@ def test_a_cut_subgraph_says_so(client: httpx.Client, graph: nx.Graph) -> None:
     assert (reply["edges"], reply["truncated"]) == ([], True)
 
 
-def test_paths_are_the_shortest_and_among_those_the_widest(client: httpx.Client, graph: nx.Graph) -> None:
-    kept, checked = above(graph, 0.45), 0
-    for source in sorted(kept)[::11]:
-        for target, hops in sorted(nx.single_source_shortest_path_length(kept, source).items())[::3]:
+def test_paths_are_shortest_and_then_widest(client: httpx.Client, graph: nx.Graph) -> None:
+    strong, checked = above(graph, 0.45), 0
+    for source in sorted(strong)[::11]:
+        for target, hops in sorted(nx.single_source_shortest_path_length(strong, source).items())[::3]:
             query = {"from": source, "to": target, "max_hops": 8, "min_similarity": 0.45}
             path = client.get(f"{URL}/paths", params=query).json()["path"]
             if hops > 8:
@@ -71,18 +71,18 @@ def test_paths_are_the_shortest_and_among_those_the_widest(client: httpx.Client,
                 continue
             ids = [step["id"] for step in path]
             assert (ids[0], ids[-1], len(ids)) == (source, target, hops + 1)
-            steps = [kept.edges[edge]["similarity"] for edge in itertools.pairwise(ids)]
+            steps = [strong.edges[edge]["similarity"] for edge in itertools.pairwise(ids)]
             assert [step["similarity"] for step in path] == [None, *steps]
             best = max(
-                min((kept.edges[edge]["similarity"] for edge in itertools.pairwise(way)), default=1)
-                for way in nx.all_shortest_paths(kept, source, target)
+                min((strong.edges[edge]["similarity"] for edge in itertools.pairwise(way)), default=1)
+                for way in nx.all_shortest_paths(strong, source, target)
             )
             assert min(steps, default=1) == best
             checked += 1
     assert checked > 30
 
 
-def test_no_path_is_null(client: httpx.Client, graph: nx.Graph) -> None:
+def test_missing_path_is_null(client: httpx.Client, graph: nx.Graph) -> None:
     first, second, *_ = nx.connected_components(graph)
     query = {"from": min(first), "to": min(second)}
     assert client.get(f"{URL}/paths", params=query).json()["path"] is None
@@ -93,7 +93,7 @@ def test_no_path_is_null(client: httpx.Client, graph: nx.Graph) -> None:
     assert len(client.get(f"{URL}/paths", params={"from": source, "to": far, "max_hops": 2}).json()["path"]) == 3
 
 
-def test_items_farther_apart_are_less_similar(client: httpx.Client) -> None:
+def test_similarity_decreases_with_hops(client: httpx.Client) -> None:
     reply = client.get("/v1/collections/nci/hops", params={"targets": 200, "max_hops": 3}).json()
     one, two, three = reply["hops"]
     assert [hop["hop"] for hop in reply["hops"]] == [1, 2, 3]

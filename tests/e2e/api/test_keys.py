@@ -1,4 +1,4 @@
-"""Who is let in: every route, with every kind of key that is not for it."""
+"""Access control: every route with every kind of key that does not permit it."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ from graphkin.store import open_store
 from tests.until import once_ready, until
 
 C = "/v1/collections/{c}"
-NEEDED: dict[str, Access] = {
+REQUIRED_ACCESS: dict[str, Access] = {
     "GET /v1/collections": "read",
     f"GET {C}": "read",
     f"GET {C}/cliffs": "read",
@@ -62,7 +62,7 @@ NEEDED: dict[str, Access] = {
     f"GET {C}/structure.svg": "read",
     "GET /metrics": "admin",
 }
-"""Of every operation that is not for everybody."""
+"""Required access of every operation that is not public."""
 
 PUBLIC = {"GET /livez", "GET /readyz", "GET /", "GET /docs", "GET /assets/{name}", "GET /openapi.json"}
 
@@ -70,7 +70,7 @@ APP = create_app(Settings(store="unused"))
 SCOPES: tuple[Access, ...] = ("read", "sample", "export", "admin")
 
 WRONG = (None, b"Bearer gk_" + b"x" * 43, b"Bearer", b"Basic YTpi", b"Bearer \xe9", b"gk_" + b"x" * 43)
-"""Headers of requests without a key."""
+"""Authorization headers without a valid key."""
 
 Keys = Mapping[str, str]
 
@@ -79,16 +79,16 @@ def bearer(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
-def filled(operation: str, collection: str = "nci") -> tuple[str, str]:
-    """Method and path of a request for what there is."""
+def build_request(operation: str, collection: str = "nci") -> tuple[str, str]:
+    """Return method and path of a request for existing data."""
     method, path = operation.split()
     path = path.replace("{c}", collection).replace("{id}", "0").replace("{e}", "0").replace("{report}", "hops")
     return method, path
 
 
 def make_keys(place: str | Path) -> Keys:
-    """Keys of every kind in a store: their secrets."""
-    given: dict[str, tuple[Sequence[Access], list[str], timedelta | None]] = {
+    """Create keys of every kind in a store and return their secrets."""
+    settings: dict[str, tuple[Sequence[Access], list[str], timedelta | None]] = {
         **{scope: ([scope], [], None) for scope in SCOPES},
         "several": (["read", "export"], [], timedelta(days=1)),
         "elsewhere": (list(SCOPES[:3]), ["keyed"], None),
@@ -97,8 +97,8 @@ def make_keys(place: str | Path) -> Keys:
     }
     secrets = {}
     with open_store(place) as store:
-        for name, (access, collections, lifetime) in given.items():
-            secrets[name], key = create_key(name, access, collections, lifetime)
+        for name, (access, collections, lifetime) in settings.items():
+            secrets[name], key = made(name, access, collections, lifetime)
             store.keys().add(key)
             if name == "revoked":
                 store.keys().revoke(key.id, key.created_at)
@@ -106,24 +106,28 @@ def make_keys(place: str | Path) -> Keys:
 
 
 def require_refused(client: httpx.Client, keys: Keys, operations: Mapping[str, Access]) -> None:
-    """Everything that is not for it is refused to every key."""
-    for operation, needed in operations.items():
-        method, url = filled(operation)
-        for how in (method, "HEAD") if method == "GET" else (method,):
+    """Check that every key is refused every operation that it does not permit."""
+    for operation, required_access in operations.items():
+        method, url = build_request(operation)
+        for used_method in (method, "HEAD") if method == "GET" else (method,):
             for wrong in WRONG:
-                reply = client.request(how, url, headers=[] if wrong is None else [(b"Authorization", wrong)])
+                reply = client.request(used_method, url, headers=[] if wrong is None else [(b"Authorization", wrong)])
                 assert (reply.status_code, reply.headers["WWW-Authenticate"]) == (401, 'Bearer realm="graphkin"'), url
             twice = [("Authorization", f"Bearer {keys['admin']}")] * 2
-            assert client.request(how, url, headers=twice).status_code == 401, url
+            assert client.request(used_method, url, headers=twice).status_code == 401, url
             for over in ("expired", "revoked"):
-                reply = client.request(how, url, headers=bearer(keys[over]))
+                reply = client.request(used_method, url, headers=bearer(keys[over]))
                 assert reply.status_code == 401, url
             for other in SCOPES:
-                reply = client.request(how, url, headers=bearer(keys[other]))
-                assert (reply.status_code == 403) == (other not in (needed, "admin")), (how, url, other)
-                assert reply.status_code != 401, (how, url, other)
+                reply = client.request(used_method, url, headers=bearer(keys[other]))
+                assert (reply.status_code == 403) == (other not in (required_access, "admin")), (
+                    used_method,
+                    url,
+                    other,
+                )
+                assert reply.status_code != 401, (used_method, url, other)
             if "{c}" in operation:
-                assert client.request(how, url, headers=bearer(keys["elsewhere"])).status_code == 403, url
+                assert client.request(used_method, url, headers=bearer(keys["elsewhere"])).status_code == 403, url
 
 
 @pytest.fixture(scope="module")
@@ -142,23 +146,27 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def guarded(folder: Path, keys: Keys, reports_folder: Path, log: Path, serve: Callable) -> Iterator[httpx.Client]:
+def guarded_client(
+    folder: Path, keys: Keys, reports_folder: Path, log: Path, serve: Callable
+) -> Iterator[httpx.Client]:
     with serve(folder, reports=reports_folder, access_log=log) as client:
         yield client
 
 
-def test_every_route_says_what_a_key_must_be_for() -> None:
-    said: dict[str, Access | None] = {}
+def test_every_route_declares_its_access() -> None:
+    declared_access: dict[str, Access | None] = {}
     for route in APP.routes:
         assert isinstance(route, StarletteRoute)
         declared = vars(type(route)) if isinstance(route, Route) else {"required_access": None}
         for method in (route.methods or set()) - {"HEAD"}:
-            said[f"{method} {route.path_format}"] = declared["required_access"]
-    assert {name for name, needed in said.items() if needed is None} == PUBLIC
-    assert {name: needed for name, needed in said.items() if needed is not None} == NEEDED
+            declared_access[f"{method} {route.path_format}"] = declared["required_access"]
+    assert {name for name, required_access in declared_access.items() if required_access is None} == PUBLIC
+    assert {
+        name: required_access for name, required_access in declared_access.items() if required_access is not None
+    } == REQUIRED_ACCESS
 
 
-def test_the_document_says_so_too() -> None:
+def test_openapi_documents_the_access_of_every_route() -> None:
     document = APP.openapi()
     assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
     secured = {
@@ -167,124 +175,133 @@ def test_the_document_says_so_too() -> None:
         for method, operation in methods.items()
         if "security" in operation
     }
-    assert secured == {operation: [{"key": [needed]}, {}] for operation, needed in NEEDED.items()}
-    for operation in NEEDED:
+    assert secured == {
+        operation: [{"key": [required_access]}, {}] for operation, required_access in REQUIRED_ACCESS.items()
+    }
+    for operation in REQUIRED_ACCESS:
         method, path = operation.split()
         assert {"401", "403", "429"} < document["paths"][path][method.lower()]["responses"].keys()
 
 
-def test_nothing_is_read_without_a_key_that_is_for_it(guarded: httpx.Client, keys: Keys) -> None:
-    require_refused(guarded, keys, NEEDED)
+def test_every_operation_refuses_keys_without_its_access(guarded_client: httpx.Client, keys: Keys) -> None:
+    require_refused(guarded_client, keys, REQUIRED_ACCESS)
 
 
-def test_what_a_key_is_for_is_answered(guarded: httpx.Client, keys: Keys) -> None:
-    asked = {"read": "/items/5/neighbors", "sample": "/items/5/positives?policy=first_order", "export": "/export"}
-    for scope, path in asked.items():
+def test_key_with_the_right_scope_is_accepted(guarded_client: httpx.Client, keys: Keys) -> None:
+    paths = {"read": "/items/5/neighbors", "sample": "/items/5/positives?policy=first_order", "export": "/export"}
+    for scope, path in paths.items():
         whole = f"/v1/collections/nci{path}{'?what=items&format=csv' if scope == 'export' else ''}"
         for name in (scope, "admin"):
-            assert guarded.get(whole, headers=bearer(keys[name])).status_code == 200
-    assert guarded.get("/metrics", headers=bearer(keys["admin"])).status_code == 200
+            assert guarded_client.get(whole, headers=bearer(keys[name])).status_code == 200
+    assert guarded_client.get("/metrics", headers=bearer(keys["admin"])).status_code == 200
     assert (
-        guarded.get("/v1/collections/nci", headers={"Authorization": f"bEARER  {keys['several']}"}).status_code == 200
+        guarded_client.get("/v1/collections/nci", headers={"Authorization": f"bEARER  {keys['several']}"}).status_code
+        == 200
     )
 
 
-def test_what_is_for_everybody_needs_no_key(guarded: httpx.Client) -> None:
+def test_public_routes_need_no_key(guarded_client: httpx.Client) -> None:
     for operation in PUBLIC - {"GET /assets/{name}"}:
-        method, url = filled(operation)
-        while (reply := guarded.request(method, url)).status_code == 503:  # /readyz, until kernels are compiled
+        method, url = build_request(operation)
+        # /readyz returns 503 until the kernels are compiled.
+        while (reply := guarded_client.request(method, url)).status_code == 503:
             assert url == "/readyz"
         assert reply.status_code == 200, url
-    assert guarded.get("/nowhere").status_code == 404
+    assert guarded_client.get("/nowhere").status_code == 404
 
 
-def test_key_of_some_collections_knows_of_no_others(guarded: httpx.Client, keys: Keys) -> None:
-    listed = guarded.get("/v1/collections", headers=bearer(keys["elsewhere"]))
-    assert [each["name"] for each in listed.json()["collections"]] == ["keyed"]
-    assert guarded.get("/v1/collections/keyed/items/0", headers=bearer(keys["elsewhere"])).status_code == 200
+def test_key_for_some_collections_hides_the_others(guarded_client: httpx.Client, keys: Keys) -> None:
+    reply_list = guarded_client.get("/v1/collections", headers=bearer(keys["elsewhere"]))
+    assert [each["name"] for each in reply_list.json()["collections"]] == ["keyed"]
+    assert guarded_client.get("/v1/collections/keyed/items/0", headers=bearer(keys["elsewhere"])).status_code == 200
     for other in ("nci", "nowhere", "keye", "keyed%00"):
-        reply = guarded.get(f"/v1/collections/{other}/items/0", headers=bearer(keys["elsewhere"]))
+        reply = guarded_client.get(f"/v1/collections/{other}/items/0", headers=bearer(keys["elsewhere"]))
         assert (reply.status_code, reply.json()["type"]) == (403, "urn:graphkin:problem:key-not-for-this")
-    everything = guarded.get("/v1/collections", headers=bearer(keys["read"])).json()["collections"]
+    everything = guarded_client.get("/v1/collections", headers=bearer(keys["read"])).json()["collections"]
     assert len(everything) == 6
 
 
-def test_log_says_which_key_asked_and_never_a_secret(
-    guarded: httpx.Client, keys: Keys, folder: Path, log: Path, caplog: pytest.LogCaptureFixture
+def test_access_log_has_the_key_id_but_no_secret(
+    guarded_client: httpx.Client, keys: Keys, folder: Path, log: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     names = ["read", "revoked", "elsewhere"]
     for name in names:
-        guarded.get("/v1/collections/nci", headers={**bearer(keys[name]), "X-Request-ID": f"of-{name}"})
-    guarded.get("/v1/collections/nci", headers={**bearer("gk_wrong"), "X-Request-ID": "of-nobody"})
+        guarded_client.get("/v1/collections/nci", headers={**bearer(keys[name]), "X-Request-ID": f"of-{name}"})
+    guarded_client.get("/v1/collections/nci", headers={**bearer("gk_wrong"), "X-Request-ID": "of-nobody"})
     with open_store(folder) as store:
         ids = {key.name: key.id for key in store.keys().all()}
     until(lambda: "of-nobody" in log.read_text())
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    told = [(line["key"], line["status"]) for line in lines if line["id"].startswith("of-")]
-    assert told == [(ids["read"], 200), (ids["revoked"], 401), (ids["elsewhere"], 403), (None, 401)]
+    logged = [(line["key"], line["status"]) for line in lines if line["id"].startswith("of-")]
+    assert logged == [(ids["read"], 200), (ids["revoked"], 401), (ids["elsewhere"], 403), (None, 401)]
     assert not [secret for secret in (*keys.values(), "gk_wrong") if secret in log.read_text() + caplog.text]
 
 
-def answered(client: httpx.Client, secret: str | None, wanted: int) -> float:
-    """When the first request was made that was so answered, by this machine's clock."""
+def wait_for_status(client: httpx.Client, secret: str | None, expected_status: int) -> float:
+    """Return the time at which the first request with the expected status was sent."""
     while True:
-        asked = monotonic()
-        if client.get("/v1/collections", headers={} if secret is None else bearer(secret)).status_code == wanted:
-            return asked
+        sent_at = monotonic()
+        if (
+            client.get("/v1/collections", headers={} if secret is None else bearer(secret)).status_code
+            == expected_status
+        ):
+            return sent_at
 
 
-def test_running_server_obeys_within_a_second(
+def test_running_server_applies_key_changes_within_a_second(
     own_folder: Path, serve: Callable, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A request that begins more than a second after a change goes by it."""
-    where = ["--store", str(own_folder)]
+    """Requests that begin more than a second after a change follow it."""
+    store_options = ["--store", str(own_folder)]
     with serve(own_folder) as client:
         assert client.get("/v1/collections").status_code == 200
-        assert run(["keys", "create", *where, "--name", "a", "--scope", "read", "--json"]) == 0
+        assert run(["keys", "create", *store_options, "--name", "a", "--scope", "read", "--json"]) == 0
         closed, key = monotonic(), json.loads(capsys.readouterr().out)
-        assert answered(client, None, 401) - closed < 1.05
+        assert wait_for_status(client, None, 401) - closed < 1.05
         assert client.get("/v1/collections", headers=bearer(key["key"])).status_code == 200
-        assert run(["keys", "revoke", *where, key["id"]]) == 0
+        assert run(["keys", "revoke", *store_options, key["id"]]) == 0
         revoked = monotonic()
-        while (asked := monotonic()) and client.get("/v1/collections", headers=bearer(key["key"])).status_code == 200:
-            assert asked - revoked < 1
-        (own_folder / "keys.sqlite").unlink()  # by whoever may write there
-        answered(client, key["key"], 503)
+        while (sent_at := monotonic()) and client.get("/v1/collections", headers=bearer(key["key"])).status_code == 200:
+            assert sent_at - revoked < 1
+        (own_folder / "keys.sqlite").unlink()  # Anyone with write access to the folder can delete it.
+        wait_for_status(client, key["key"], 503)
         for _ in range(3):
             assert client.get("/v1/collections").json()["type"] == "urn:graphkin:problem:damaged"
         capsys.readouterr()
-        assert run(["keys", "create", *where, "--name", "b", "--scope", "read", "--json"]) == 0
-        answered(client, json.loads(capsys.readouterr().out)["key"], 200)
+        assert run(["keys", "create", *store_options, "--name", "b", "--scope", "read", "--json"]) == 0
+        wait_for_status(client, json.loads(capsys.readouterr().out)["key"], 200)
     (own_folder / "keys.sqlite").unlink()
     with pytest.raises(StoreDamaged, match="missing"), serve(own_folder):
         pass
 
 
-def test_damaged_keys_open_nothing(own_folder: Path, serve: Callable) -> None:
-    secret, key = create_key("a", ["admin"])
+def test_damaged_key_store_grants_no_access(own_folder: Path, serve: Callable) -> None:
+    secret, key = made("a", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder) as client:
         assert client.get("/v1/collections", headers=bearer(secret)).status_code == 200
         (own_folder / "keys.sqlite").write_bytes(b"")
-        answered(client, secret, 503)
+        wait_for_status(client, secret, 503)
         assert client.get("/v1/collections").json()["type"] == "urn:graphkin:problem:damaged"
         assert client.get("/livez").status_code == 200
     with pytest.raises(StoreDamaged), serve(own_folder):
         pass
 
 
-def test_browser_of_another_origin_may_send_a_key(folder: Path, keys: Keys, serve: Callable) -> None:
+def test_allowed_origin_may_send_a_key(folder: Path, keys: Keys, serve: Callable) -> None:
     origin = "https://lab.example.org"
     with serve(folder, cors_origins=(origin,)) as client:
-        asking = {"Origin": origin, "Access-Control-Request-Method": "GET"}
-        asked = client.options("/v1/collections", headers={**asking, "Access-Control-Request-Headers": "authorization"})
-        assert asked.status_code == 200
+        preflight_headers = {"Origin": origin, "Access-Control-Request-Method": "GET"}
+        preflight_reply = client.options(
+            "/v1/collections", headers={**preflight_headers, "Access-Control-Request-Headers": "authorization"}
+        )
+        assert preflight_reply.status_code == 200
         refused = client.get("/v1/collections", headers={"Origin": origin})
         assert (refused.status_code, refused.headers["Access-Control-Allow-Origin"]) == (401, origin)
 
 
-def test_quotas_hold_over_two_servers(own_folder: Path, serve: Callable, tmp_path: Path) -> None:
+def test_two_servers_share_quotas(own_folder: Path, serve: Callable, tmp_path: Path) -> None:
     secrets = {}
     with open_store(own_folder) as store:
         for name, quota in {
@@ -299,13 +316,13 @@ def test_quotas_hold_over_two_servers(own_folder: Path, serve: Callable, tmp_pat
     nci = "/v1/collections/nci"
     with serve(own_folder, cache_dir=cache) as one, serve(own_folder, cache_dir=cache) as other:
 
-        def asked(name: str, url: str, which: httpx.Client = one) -> httpx.Response:
+        def send(name: str, url: str, which: httpx.Client = one) -> httpx.Response:
             return which.get(url, headers=bearer(secrets[name]))
 
         tries = (name for name in secrets if name.startswith("requests"))
         while True:  # until one is over within a minute of the clock
             minute, name = time() // 60, next(tries)
-            replies = [asked(name, f"{nci}/items/{number}", (one, other)[number % 2]) for number in range(9)]
+            replies = [send(name, f"{nci}/items/{number}", (one, other)[number % 2]) for number in range(9)]
             if minute == time() // 60:
                 break
         codes = [reply.status_code for reply in replies]
@@ -314,27 +331,27 @@ def test_quotas_hold_over_two_servers(own_folder: Path, serve: Callable, tmp_pat
         assert replies[-1].json()["type"] == "urn:graphkin:problem:over-the-quota"
         assert 1 <= int(replies[-1].headers["Retry-After"]) <= 60
         assert replies[-1].headers["RateLimit"].startswith('"requests";r=0;t=')
-        assert "RateLimit" not in asked("free", nci).headers
+        assert "RateLimit" not in send("free", nci).headers
 
-        whole = asked("rows", f"{nci}/export?what=items&format=csv")
+        whole = send("rows", f"{nci}/export?what=items&format=csv")
         assert whole.text.count("\n") == 401
         for url in ("/items?limit=300", "/positives/epochs/0?policy=first_order"):
-            assert once_ready(partial(asked, "rows", f"{nci}{url}", other)).status_code == 200
-        refused = asked("rows", nci)
+            assert once_ready(partial(send, "rows", f"{nci}{url}", other)).status_code == 200
+        refused = send("rows", nci)
         assert refused.status_code == 429
         assert "1000 rows a minute" in refused.json()["expected"]
 
         with open_store(own_folder) as store:
             (heavy,) = [key for key in store.keys().all() if key.name == "heavy"]
         search = f"{nci}/structure?smiles=C"
-        assert asked("heavy", search).status_code == 200
+        assert send("heavy", search).status_code == 200
         with ExitStack() as stack:
-            while True:  # the request that was answered may not have ended yet
+            while True:  # The previous request may not have ended yet.
                 with suppress(TooManyRequests):
                     stack.enter_context(
                         Quotas(cache / "quotas").admit({}, Caller(heavy), heavy=True)
-                    )  # as in another process
+                    )  # As if in another process.
                     break
-            assert asked("heavy", search).status_code == 429
-            assert asked("heavy", f"{nci}/items/5").status_code == 200
-        assert asked("heavy", search, other).status_code == 200
+            assert send("heavy", search).status_code == 429
+            assert send("heavy", f"{nci}/items/5").status_code == 200
+        assert send("heavy", search, other).status_code == 200

@@ -1,4 +1,4 @@
-"""Searches by another measure than the collection's, beside RDKit's own."""
+"""Searches by another measure than the collection's, compared with RDKit."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from graphkin.protocol.measure import Measure
 URL = "/v1/collections/nci/search"
 GENERATOR = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
-NONE_LIKE_IT = "[Og]"
+DISSIMILAR = "[Og]"
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +24,18 @@ def molecules(client: httpx.Client) -> list[Chem.Mol]:
 
 
 def expected(molecules: list[Chem.Mol], smiles: str, measure: dict[str, Any]) -> np.ndarray:
-    """By RDKit alone."""
+    """Return similarities to all molecules, computed by RDKit."""
     query = Chem.MolFromSmiles(smiles)
     if measure["name"] == "counts":
         counts = [GENERATOR.GetSparseCountFingerprint(molecule) for molecule in molecules]
         return np.array(DataStructs.BulkTanimotoSimilarity(GENERATOR.GetSparseCountFingerprint(query), counts))
     bits = [GENERATOR.GetFingerprint(molecule) for molecule in molecules]
-    asked = GENERATOR.GetFingerprint(query)
+    query_bits = GENERATOR.GetFingerprint(query)
     weights = measure["alpha"], measure["beta"]
-    return np.array([DataStructs.TverskySimilarity(asked, each, *weights) for each in bits])
+    return np.array([DataStructs.TverskySimilarity(query_bits, each, *weights) for each in bits])
 
 
-@pytest.mark.parametrize("smiles", [ASPIRIN, "c1ccccc1", NONE_LIKE_IT])
+@pytest.mark.parametrize("smiles", [ASPIRIN, "c1ccccc1", DISSIMILAR])
 @pytest.mark.parametrize(
     "measure",
     [
@@ -47,29 +47,29 @@ def expected(molecules: list[Chem.Mol], smiles: str, measure: dict[str, Any]) ->
         {"name": "counts"},
     ],
 )
-def test_they_are_rdkits_numbers(
+def test_similarities_equal_rdkit(
     client: httpx.Client, molecules: list[Chem.Mol], smiles: str, measure: dict[str, Any]
 ) -> None:
     similarity = expected(molecules, smiles, measure).astype(np.float32)
-    found = client.post(URL, json={"smiles": smiles, "measure": measure, "limit": 1000}).json()
-    assert found["total"] is None
-    assert len(found["hits"]) == len(molecules)
-    told = {hit["item"]["id"]: np.float32(hit["similarity"]) for hit in found["hits"]}
-    assert [told[id] for id in range(len(molecules))] == pytest.approx(similarity.tolist(), rel=2e-7)
-    order = [(-hit["similarity"], hit["item"]["id"]) for hit in found["hits"]]
+    reply = client.post(URL, json={"smiles": smiles, "measure": measure, "limit": 1000}).json()
+    assert reply["total"] is None
+    assert len(reply["hits"]) == len(molecules)
+    similarity_by_id = {hit["item"]["id"]: np.float32(hit["similarity"]) for hit in reply["hits"]}
+    assert [similarity_by_id[id] for id in range(len(molecules))] == pytest.approx(similarity.tolist(), rel=2e-7)
+    order = [(-hit["similarity"], hit["item"]["id"]) for hit in reply["hits"]]
     assert order == sorted(order)
     some = client.post(URL, json={"smiles": smiles, "measure": measure, "min_similarity": 0.33, "limit": 3}).json()
     assert some["total"] == (similarity >= np.float32(0.33)).sum()
-    assert some["hits"] == found["hits"][: min(3, some["total"])]
+    assert some["hits"] == reply["hits"][: min(3, some["total"])]
 
 
-def test_equal_weights_of_one_are_tanimoto(client: httpx.Client) -> None:
+def test_tversky_with_weights_of_one_equals_tanimoto(client: httpx.Client) -> None:
     body = {"smiles": ASPIRIN, "limit": 50}
-    measured = client.post(URL, json={**body, "measure": {"name": "tversky", "alpha": 1, "beta": 1}}).json()
-    assert measured == client.post(URL, json=body).json()
+    tversky = client.post(URL, json={**body, "measure": {"name": "tversky", "alpha": 1, "beta": 1}}).json()
+    assert tversky == client.post(URL, json=body).json()
 
 
-def test_a_fingerprint_is_compared_so_too(client: httpx.Client) -> None:
+def test_fingerprint_search_supports_tversky_but_not_counts(client: httpx.Client) -> None:
     measure = {"name": "tversky", "alpha": 0.2, "beta": 0.7}
     bits = DataStructs.BitVectToFPSText(GENERATOR.GetFingerprint(Chem.MolFromSmiles(ASPIRIN)))
     by_bits = client.post(URL, json={"fingerprint": bits, "measure": measure}).json()
@@ -79,7 +79,7 @@ def test_a_fingerprint_is_compared_so_too(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "said"),
+    ("measure", "detail"),
     [
         ({"name": "tversky", "alpha": 1}, "needs both"),
         ({"name": "counts", "alpha": 1, "beta": 1}, "needs both"),
@@ -89,21 +89,21 @@ def test_a_fingerprint_is_compared_so_too(client: httpx.Client) -> None:
         ({"name": "dice"}, "name"),
     ],
 )
-def test_measures_that_there_are_not(client: httpx.Client, measure: dict[str, Any], said: str) -> None:
+def test_invalid_measures_are_refused(client: httpx.Client, measure: dict[str, Any], detail: str) -> None:
     refused = client.post(URL, json={"smiles": ASPIRIN, "measure": measure})
     assert refused.status_code == 422
-    assert said in refused.json()["detail"]
+    assert detail in refused.json()["detail"]
 
 
 @pytest.mark.parametrize("measure", [{"name": "tversky", "alpha": 1, "beta": 1}, {"name": "counts"}])
-def test_graphs_are_not_compared_so(client: httpx.Client, measure: dict[str, Any]) -> None:
+def test_graph_search_refuses_fingerprint_measures(client: httpx.Client, measure: dict[str, Any]) -> None:
     body = {"graph": {"edges": [[0, 1]]}, "measure": measure}
     assert client.post("/v1/collections/social/search", json=body).status_code == 409
 
 
-def test_the_client_asks_so(client: httpx.Client, molecules: list[Chem.Mol]) -> None:
+def test_client_search_accepts_a_measure(client: httpx.Client, molecules: list[Chem.Mol]) -> None:
     measure = {"name": "tversky", "alpha": 0.9, "beta": 0.1}
     with Graphkin(str(client.base_url)) as server:
-        found = server.collection("nci").search(smiles=ASPIRIN, measure=Measure(**measure), limit=5)
+        search_reply = server.collection("nci").search(smiles=ASPIRIN, measure=Measure(**measure), limit=5)
     best = np.sort(expected(molecules, ASPIRIN, measure))[::-1][:5]
-    assert [hit.similarity for hit in found.hits] == pytest.approx(best.tolist(), rel=2e-7)
+    assert [hit.similarity for hit in search_reply.hits] == pytest.approx(best.tolist(), rel=2e-7)

@@ -21,7 +21,7 @@ def test_batches_are_distinct_connected_and_replayable(client: httpx.Client) -> 
     assert json.loads(alone) == rows[2]
 
 
-def test_arrow_carries_schema_and_provenance(client: httpx.Client) -> None:
+def test_arrow_has_schema_and_provenance(client: httpx.Client) -> None:
     query = {"seed": 3, "epoch": 1, "batches": 2, "count": 5}
     reply = client.get(f"{URL}/negatives", params=query, headers=ARROW)
     table = pa.ipc.open_stream(io.BytesIO(reply.content)).read_all()
@@ -33,8 +33,8 @@ def test_arrow_carries_schema_and_provenance(client: httpx.Client) -> None:
     assert provenance == {"generation": reply.headers["Graphkin-Generation"], "seed": "3", "epoch": "1"}
 
 
-def test_a_large_reply_is_the_small_ones_put_together(client: httpx.Client) -> None:
-    """More than one block of ids."""
+def test_large_reply_equals_single_batches(client: httpx.Client) -> None:
+    """The reply has more than one block of ids."""
     query = {"count": 250, "batches": 5000}
     reply = client.get(f"{URL}/negatives", params=query, headers=ARROW)
     table = pa.ipc.open_stream(io.BytesIO(reply.content)).read_all()
@@ -43,20 +43,20 @@ def test_a_large_reply_is_the_small_ones_put_together(client: httpx.Client) -> N
     assert table.slice(4999).to_pylist() == [last]
 
 
-def test_by_default_one_batch_of_255(client: httpx.Client) -> None:
+def test_default_is_one_batch_of_255(client: httpx.Client) -> None:
     row = client.get(f"{URL}/negatives").json()
     assert (row["batch"], len(row["ids"])) == (0, 255)
 
 
 @pytest.mark.parametrize(
-    ("query", "named"),
+    ("query", "expected_text"),
     [
         ({"count": 400}, "at most"),
         ({"count": 4096, "batches": 4097}, "16777216"),
         ({"first": 2**31 - 1, "batches": 2}, "2147483647"),
     ],
 )
-def test_more_than_there_is_is_refused(client: httpx.Client, query: dict[str, int], named: str) -> None:
+def test_excessive_counts_are_refused(client: httpx.Client, query: dict[str, int], expected_text: str) -> None:
     reply = client.get(f"{URL}/negatives", params=query)
     assert reply.status_code == 422
-    assert named in reply.json()["expected"]
+    assert expected_text in reply.json()["expected"]

@@ -1,6 +1,6 @@
-"""The API over Neo4j: byte for byte what it replies over the folder whose collections the server holds.
+"""The API over Neo4j replies byte for byte as over the folder with the same collections.
 
-What is published meanwhile is in test_publication.py, servers that are away or struck in tests/faults/neo4j.
+Concurrent publication is tested in test_publication.py, unreachable servers in tests/faults/neo4j.
 """
 
 import json
@@ -27,7 +27,7 @@ GRAPHS = "/v1/collections/graphs"
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 ROWS = ("application/x-ndjson", "application/vnd.apache.arrow.stream")
-DRAWS: tuple[dict[str, Any], ...] = (
+SAMPLES: tuple[dict[str, Any], ...] = (
     {"policy": "first_order", "seed": 7},
     {"policy": "random_walk", "k": 9, "length": 4, "rank": "top", "p": 0.5, "q": 2, "p_end": 0.2},
     {"policy": "second_order", "epoch": 1},
@@ -47,21 +47,21 @@ ODD = (
 )
 
 
-OWN = re.compile(rb',?"(published_at":"[^"]*"|fragments":\[(\{.*?\}\})?\])')
-"""When a store published a generation, and in which files it is."""
+STORE_SPECIFIC = re.compile(rb',?"(published_at":"[^"]*"|fragments":\[(\{.*?\}\})?\])')
+"""Manifest fields that differ between stores: the time of publication, and the files."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """With a body it is a POST."""
+    """A request: POST if it has a body, else GET."""
 
     path: str
     query: dict[str, Any] | None = None
     body: dict[str, Any] | None = None
     accept: str = "*/*"
 
-    def answered(self, client: httpx.Client) -> httpx.Response:
-        """The reply, once what it is about was drawn or compiled."""
+    def send(self, client: httpx.Client) -> httpx.Response:
+        """Send the request until the work behind it is done, and return the reply."""
         method = "GET" if self.body is None else "POST"
         while True:
             reply = client.request(
@@ -72,15 +72,15 @@ class Request:
             assert int(reply.headers["Retry-After"]) > 0
             time.sleep(0.02)
 
-    def following(self, cursor: str) -> "Request":
-        """The request for the next page."""
+    def for_next_page(self, cursor: str) -> "Request":
+        """Return the request for the next page."""
         if self.body is None:
             return replace(self, query={**(self.query or {}), "cursor": cursor})
         return replace(self, body={**self.body, "cursor": cursor})
 
 
-def each(path: str, *queries: dict[str, Any]) -> list[Request]:
-    """The same with each query."""
+def with_queries(path: str, *queries: dict[str, Any]) -> list[Request]:
+    """Return one request per query."""
     return [Request(path, query) for query in queries]
 
 
@@ -88,12 +88,16 @@ OPERATIONS: dict[str, list[Request]] = {
     "GET /v1/collections": [Request("/v1/collections")],
     "GET /v1/collections/{c}": [Request(url) for url in (NCI, KEYED, SOCIAL, GRAPHS, KARATE)],
     "GET /v1/collections/{c}/items": [
-        *each(f"{NCI}/items", {"limit": 1000}, {"limit": 150}, {"smiles": "OC(=O)c1ccccc1"}, {"smiles": "CCCCCCCCCCC"}),
-        *each(f"{NCI}/items", *({"name": name} for name in ("1", *ODD))),
-        *each(f"{KEYED}/items", {}, {"inchikey": "VTWDKFNVVLAELH-UHFFFAOYSA-N"}, *({"inchikey": odd} for odd in ODD)),
-        *each(f"{SOCIAL}/items", {"limit": 7}, *({"name": name} for name in ODD)),
-        *each(f"{GRAPHS}/items", {}, {"name": "b"}),
-        *each(f"{KARATE}/items", {}, {"name": "m7"}),
+        *with_queries(
+            f"{NCI}/items", {"limit": 1000}, {"limit": 150}, {"smiles": "OC(=O)c1ccccc1"}, {"smiles": "CCCCCCCCCCC"}
+        ),
+        *with_queries(f"{NCI}/items", *({"name": name} for name in ("1", *ODD))),
+        *with_queries(
+            f"{KEYED}/items", {}, {"inchikey": "VTWDKFNVVLAELH-UHFFFAOYSA-N"}, *({"inchikey": odd} for odd in ODD)
+        ),
+        *with_queries(f"{SOCIAL}/items", {"limit": 7}, *({"name": name} for name in ODD)),
+        *with_queries(f"{GRAPHS}/items", {}, {"name": "b"}),
+        *with_queries(f"{KARATE}/items", {}, {"name": "m7"}),
     ],
     "GET /v1/collections/{c}/items/{id}": [Request(f"{url}/items/{id}") for url in (NCI, SOCIAL) for id in range(60)],
     "POST /v1/collections/{c}/items/query": [
@@ -109,30 +113,36 @@ OPERATIONS: dict[str, list[Request]] = {
     ],
     "GET /v1/collections/{c}/items/{id}/neighbors": [
         *[Request(f"{url}/items/{id}/neighbors", {"limit": 7}) for url in (NCI, SOCIAL) for id in range(0, 80, 3)],
-        *each(f"{NCI}/items/9/neighbors", {"filters": '[{"property": "names", "contains": "1"}]', "limit": 3}),
-        *each(f"{NCI}/items/9/neighbors", {"substructure": '{"smiles": "CO"}'}),
-        *each(f"{NCI}/items/9/neighbors", {"min_similarity": 0.5}, {"min_similarity": 0.45}, {"min_similarity": 1}),
+        *with_queries(f"{NCI}/items/9/neighbors", {"filters": '[{"property": "names", "contains": "1"}]', "limit": 3}),
+        *with_queries(f"{NCI}/items/9/neighbors", {"substructure": '{"smiles": "CO"}'}),
+        *with_queries(
+            f"{NCI}/items/9/neighbors", {"min_similarity": 0.5}, {"min_similarity": 0.45}, {"min_similarity": 1}
+        ),
     ],
     "GET /v1/collections/{c}/items/{id}/subgraph": [
         *[Request(f"{NCI}/items/{id}/subgraph", {"hops": 2}) for id in range(0, 80, 7)],
-        *each(f"{NCI}/items/5/subgraph", {"hops": 4, "max_items": 1000}, {"max_items": 5}, {"max_edges": 3}),
+        *with_queries(f"{NCI}/items/5/subgraph", {"hops": 4, "max_items": 1000}, {"max_items": 5}, {"max_edges": 3}),
         Request(f"{SOCIAL}/items/3/subgraph", {"min_similarity": 0.9}),
     ],
     "GET /v1/collections/{c}/clusters": [
-        *each(f"{NCI}/clusters", {"threshold": 0.3, "property": "molwt"}, {"method": "single"}, {"method": "scaffold"}),
-        *each(f"{SOCIAL}/clusters", {"property": "nodes"}),
+        *with_queries(
+            f"{NCI}/clusters", {"threshold": 0.3, "property": "molwt"}, {"method": "single"}, {"method": "scaffold"}
+        ),
+        *with_queries(f"{SOCIAL}/clusters", {"property": "nodes"}),
     ],
-    "GET /v1/collections/{c}/clusters/{id}": each(f"{NCI}/clusters/2", {"threshold": 0.3}, {"method": "scaffold"}),
+    "GET /v1/collections/{c}/clusters/{id}": with_queries(
+        f"{NCI}/clusters/2", {"threshold": 0.3}, {"method": "scaffold"}
+    ),
     "GET /v1/collections/{c}/map": [
-        *each(f"{NCI}/map", {}, {"property": "molwt"}, {"method": "butina", "threshold": 0.3}),
+        *with_queries(f"{NCI}/map", {}, {"property": "molwt"}, {"method": "butina", "threshold": 0.3}),
         Request(f"{SOCIAL}/map"),
     ],
-    "GET /v1/collections/{c}/clusters/{id}/mcs": each(f"{NCI}/clusters/2/mcs", {"threshold": 0.3}),
-    "GET /v1/collections/{c}/clusters/{id}/mcs.svg": each(f"{NCI}/clusters/2/mcs.svg", {"threshold": 0.3}),
-    "GET /v1/collections/{c}/items/{id}/cluster": each(f"{NCI}/items/9/cluster", {"threshold": 0.3}),
+    "GET /v1/collections/{c}/clusters/{id}/core": with_queries(f"{NCI}/clusters/2/core", {"threshold": 0.3}),
+    "GET /v1/collections/{c}/clusters/{id}/core.svg": with_queries(f"{NCI}/clusters/2/core.svg", {"threshold": 0.3}),
+    "GET /v1/collections/{c}/items/{id}/cluster": with_queries(f"{NCI}/items/9/cluster", {"threshold": 0.3}),
     "GET /v1/collections/{c}/cliffs": [
-        *each(f"{NCI}/cliffs", {"property": "molwt", "limit": 40}, {"property": "rings", "by": "difference"}),
-        *each(f"{NCI}/cliffs", {"property": "molwt", "filters": '[{"property": "rings", "min": 2}]'}),
+        *with_queries(f"{NCI}/cliffs", {"property": "molwt", "limit": 40}, {"property": "rings", "by": "difference"}),
+        *with_queries(f"{NCI}/cliffs", {"property": "molwt", "filters": '[{"property": "rings", "min": 2}]'}),
         Request(f"{SOCIAL}/cliffs", {"property": "nodes"}),
     ],
     "POST /v1/collections/{c}/pick": [
@@ -144,21 +154,26 @@ OPERATIONS: dict[str, list[Request]] = {
         Request(f"{NCI}/paths", {"from": source, "to": source * 7 % 400, "max_hops": 8}) for source in range(30)
     ],
     "GET /v1/collections/{c}/components": [
-        *each(f"{NCI}/components", {}, {"min_similarity": 0.6, "limit": 7}, {"min_size": 1, "limit": 150}),
+        *with_queries(f"{NCI}/components", {}, {"min_similarity": 0.6, "limit": 7}, {"min_size": 1, "limit": 150}),
         Request(f"{SOCIAL}/components"),
     ],
     "GET /v1/collections/{c}/components/{id}": [
-        *each(f"{NCI}/components/0", {}, {"min_similarity": 0.4, "limit": 7}),
+        *with_queries(f"{NCI}/components/0", {}, {"min_similarity": 0.4, "limit": 7}),
         Request(f"{SOCIAL}/components/0"),
     ],
-    "GET /v1/collections/{c}/hops": [*each(f"{NCI}/hops", {}, {"targets": 20, "min_similarity": 0.5, "seed": 3})],
+    "GET /v1/collections/{c}/hops": [
+        *with_queries(f"{NCI}/hops", {}, {"targets": 20, "min_similarity": 0.5, "seed": 3})
+    ],
     "GET /v1/collections/{c}/items/{id}/positives": [
-        Request(f"{url}/items/{id}/positives", draw) for url in (NCI, SOCIAL) for id in (0, 5, 33) for draw in DRAWS
+        Request(f"{url}/items/{id}/positives", sample)
+        for url in (NCI, SOCIAL)
+        for id in (0, 5, 33)
+        for sample in SAMPLES
     ],
     "POST /v1/collections/{c}/positives/batch": [
-        Request(f"{url}/positives/batch", body={"ids": [4, 3, 4, *range(70)], **draw}, accept=rows)
+        Request(f"{url}/positives/batch", body={"ids": [4, 3, 4, *range(70)], **sample}, accept=rows)
         for url in (NCI, SOCIAL)
-        for draw in DRAWS
+        for sample in SAMPLES
         for rows in ROWS
     ],
     "GET /v1/collections/{c}/positives/epochs/{e}": [
@@ -182,10 +197,14 @@ OPERATIONS: dict[str, list[Request]] = {
         Request(f"{NCI}/search/batch", body={"structures": [ASPIRIN, "C1CC", {"name": "1"}, {"name": "none"}]}),
         Request(f"{KARATE}/search/batch", body={"structures": [{"name": "m7"}], "min_similarity": 0.5}),
     ],
-    "GET /v1/collections/{c}/structure": each(f"{NCI}/structure", {"smiles": "OC(=O)c1ccccc1"}, {"smiles": ASPIRIN}),
-    "GET /v1/collections/{c}/structure.svg": each(f"{NCI}/structure.svg", {"smiles": ASPIRIN}),
+    "GET /v1/collections/{c}/structure": with_queries(
+        f"{NCI}/structure", {"smiles": "OC(=O)c1ccccc1"}, {"smiles": ASPIRIN}
+    ),
+    "GET /v1/collections/{c}/structure.svg": with_queries(f"{NCI}/structure.svg", {"smiles": ASPIRIN}),
     "GET /v1/collections/{c}/items/{id}/depiction.svg": [
-        *each(f"{NCI}/items/5/depiction.svg", {}, {"highlight": 6}, {"highlight_smiles": ASPIRIN, "width": 400}),
+        *with_queries(
+            f"{NCI}/items/5/depiction.svg", {}, {"highlight": 6}, {"highlight_smiles": ASPIRIN, "width": 400}
+        ),
         Request(f"{SOCIAL}/items/3/depiction.svg"),
         Request(f"{KARATE}/items/3/depiction.svg"),
     ],
@@ -207,11 +226,11 @@ OPERATIONS: dict[str, list[Request]] = {
         ),
         Request(f"{KARATE}/export", body={"ids": [*range(20)], "what": "links", "format": "csv"}),
     ],
-    "GET /v1/collections/{c}/rejections": each(f"{KEYED}/rejections", {}, {"limit": 1}),
+    "GET /v1/collections/{c}/rejections": with_queries(f"{KEYED}/rejections", {}, {"limit": 1}),
     "GET /v1/collections/{c}/reports": [Request(f"{NCI}/reports")],
     "GET /v1/collections/{c}/reports/{report}.svg": [Request(f"{NCI}/reports/hops.svg")],
 }
-"""Every operation that reads a store, and what is asked of it."""
+"""Requests for every operation that reads a store."""
 
 REFUSED: dict[int, list[Request]] = {
     400: [Request(f"{NCI}/items", {"cursor": "AAAA"})],
@@ -239,61 +258,67 @@ REFUSED: dict[int, list[Request]] = {
 
 
 @pytest.fixture(scope="module")
-def server(loaded: Callable[[], str]) -> str:
-    """The address of a server that nobody writes to meanwhile."""
-    return loaded()
+def server(load_neo4j: Callable[[], str]) -> str:
+    """Return the URL of a Neo4j server whose data do not change."""
+    return load_neo4j()
 
 
 @pytest.fixture(scope="module")
-def over_neo4j(server: str, reports_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
+def neo4j_client(server: str, reports_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
     with serve(server, reports=reports_folder) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def over_gds(server: str, serve: Callable) -> Iterator[httpx.Client]:
-    """The server draws positives itself."""
+def gds_client(server: str, serve: Callable) -> Iterator[httpx.Client]:
+    """Yield a client of an API whose positives are sampled by GDS."""
     with serve(server, sampler="gds") as client:
         yield client
 
 
 def require_same(one: httpx.Client, other: httpx.Client, requests: Sequence[Request], status: int) -> None:
-    """Both reply the same, down to the headers, also page by page; `OWN` each says for itself."""
-    asked = list(requests)
-    for request in asked:
-        replies = [request.answered(client) for client in (one, other)]
+    """Check that both APIs reply the same with the same headers, page by page, except for `STORE_SPECIFIC` fields."""
+    queue = list(requests)
+    for request in queue:
+        replies = [request.send(client) for client in (one, other)]
         assert [reply.status_code for reply in replies] == [status, status], request
-        told, others = (OWN.sub(b"", reply.content) for reply in replies)
-        assert told == others, request
-        own = {"date", "x-request-id", *(("etag", "content-length") if told != replies[0].content else ())}
-        headers = [{name: value for name, value in reply.headers.items() if name not in own} for reply in replies]
+        own_content, other_content = (STORE_SPECIFIC.sub(b"", reply.content) for reply in replies)
+        assert own_content == other_content, request
+        varying_headers = {
+            "date",
+            "x-request-id",
+            *(("etag", "content-length") if own_content != replies[0].content else ()),
+        }
+        headers = [
+            {name: value for name, value in reply.headers.items() if name not in varying_headers} for reply in replies
+        ]
         assert headers[0] == headers[1], request
         if cursor := replies[0].headers["content-type"] == "application/json" and replies[0].json().get("next_cursor"):
-            asked.append(request.following(cursor))
+            queue.append(request.for_next_page(cursor))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_reply_is_that_over_a_folder(client: httpx.Client, over_neo4j: httpx.Client, operation: str) -> None:
-    require_same(client, over_neo4j, OPERATIONS[operation], 200)
+def test_replies_equal_those_over_a_folder(client: httpx.Client, neo4j_client: httpx.Client, operation: str) -> None:
+    require_same(client, neo4j_client, OPERATIONS[operation], 200)
 
 
-def test_no_operation_is_left_out(client: httpx.Client) -> None:
+def test_every_operation_is_compared(client: httpx.Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     assert served - set(OPERATIONS) == {"GET /livez", "GET /readyz", "GET /metrics"}
 
 
 @pytest.mark.parametrize("status", REFUSED)
-def test_so_is_a_refusal(client: httpx.Client, over_neo4j: httpx.Client, status: int) -> None:
-    require_same(client, over_neo4j, REFUSED[status], status)
+def test_refusals_equal_those_over_a_folder(client: httpx.Client, neo4j_client: httpx.Client, status: int) -> None:
+    require_same(client, neo4j_client, REFUSED[status], status)
 
 
-def test_a_hundred_threads_are_answered(client: httpx.Client, over_neo4j: httpx.Client) -> None:
-    """More than there are connections to the server."""
+def test_a_hundred_concurrent_requests_succeed(client: httpx.Client, neo4j_client: httpx.Client) -> None:
+    """The requests outnumber the connections to the server."""
     paths = [f"{NCI}/items/{id}/neighbors" for id in range(100)]
     replies: dict[str, bytes] = {}
     threads = [
-        threading.Thread(target=lambda path=path: replies.update({path: over_neo4j.get(path).content}))
+        threading.Thread(target=lambda path=path: replies.update({path: neo4j_client.get(path).content}))
         for path in paths
     ]
     for thread in threads:
@@ -303,37 +328,37 @@ def test_a_hundred_threads_are_answered(client: httpx.Client, over_neo4j: httpx.
     assert replies == {path: client.get(path).content for path in paths}
 
 
-def rows_of(reply: httpx.Response) -> list[dict[str, Any]]:
+def parse_rows(reply: httpx.Response) -> list[dict[str, Any]]:
     assert reply.status_code == 200, reply.text
     return [json.loads(line) for line in reply.text.splitlines()]
 
 
-@pytest.mark.parametrize("draw", DRAWS[:2], ids=lambda draw: draw["policy"])
-def test_what_the_server_draws_is_the_same_one_by_one_together_and_for_an_epoch(
-    client: httpx.Client, over_gds: httpx.Client, draw: dict[str, Any]
+@pytest.mark.parametrize("draw", SAMPLES[:2], ids=lambda sample: sample["policy"])
+def test_gds_samples_agree_between_item_batch_and_epoch(
+    client: httpx.Client, gds_client: httpx.Client, sample: dict[str, Any]
 ) -> None:
-    """And it is drawn from the neighbourhood of each, of whom the folder tells."""
+    """The samples lie in each anchor's neighborhood, as the API over the folder reports it."""
     ids = list(range(400))
-    together = rows_of(Request(f"{NCI}/positives/batch", body={"ids": ids, **draw}).answered(over_gds))
-    assert rows_of(Request(f"{NCI}/positives/epochs/0", draw).answered(over_gds)) == [
-        *together,
+    batch_rows = parse_rows(Request(f"{NCI}/positives/batch", body={"ids": ids, **sample}).send(gds_client))
+    assert parse_rows(Request(f"{NCI}/positives/epochs/0", sample).send(gds_client)) == [
+        *batch_rows,
         {"complete": True, "rows": 400},
     ]
-    for row in together[::50]:
-        alone = Request(f"{NCI}/items/{row['anchor']}/positives", draw).answered(over_gds).json()
+    for row in batch_rows[::50]:
+        alone = Request(f"{NCI}/items/{row['anchor']}/positives", sample).send(gds_client).json()
         assert [positive["item"]["id"] for positive in alone["positives"]] == row["positives"][: row["count"]]
-        around = Request(f"{NCI}/items/{row['anchor']}/subgraph", {"hops": draw.get("length", 1), "max_items": 1000})
-        near = {node["item"]["id"] for node in around.answered(client).json()["nodes"]}
+        around = Request(f"{NCI}/items/{row['anchor']}/subgraph", {"hops": sample.get("length", 1), "max_items": 1000})
+        near = {node["item"]["id"] for node in around.send(client).json()["nodes"]}
         assert {*row["positives"][: row["count"]]} <= near - {row["anchor"]}
         assert row["isolated"] == (len(near) == 1)
 
 
-def test_negatives_are_the_same_whoever_draws_positives(client: httpx.Client, over_gds: httpx.Client) -> None:
-    require_same(client, over_gds, OPERATIONS["GET /v1/collections/{c}/negatives"], 200)
+def test_negatives_do_not_depend_on_the_sampler(client: httpx.Client, gds_client: httpx.Client) -> None:
+    require_same(client, gds_client, OPERATIONS["GET /v1/collections/{c}/negatives"], 200)
 
 
 @pytest.mark.long
-def test_a_signal_ends_the_command_when_its_replies_have_ended(server: str, tmp_path: Path) -> None:
+def test_signal_ends_the_command_after_its_replies(server: str, tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("graphkin")), "serve", "--store", server, "--port", "0"]
     environment = {**os.environ, "GRAPHKIN_CACHE_DIR": str(tmp_path)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -348,14 +373,14 @@ def test_a_signal_ends_the_command_when_its_replies_have_ended(server: str, tmp_
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize(("path", "settled"), [("positives?policy=first_order&", False), ("neighbors?", True)])
-def test_only_what_the_server_draws_itself_is_asked_for_again(
-    client: httpx.Client, over_gds: httpx.Client, path: str, settled: bool
+@pytest.mark.parametrize(("path", "is_immutable"), [("positives?policy=first_order&", False), ("neighbors?", True)])
+def test_only_gds_samples_are_revalidated(
+    client: httpx.Client, gds_client: httpx.Client, path: str, is_immutable: bool
 ) -> None:
-    """It may draw otherwise once it has projected anew."""
+    """GDS may sample differently after another projection."""
     generation = client.get("/v1/collections/nci").json()["generation"]
     url = f"/v1/collections/nci/items/5/{path}generation={generation}"
     assert "immutable" in client.get(url).headers["Cache-Control"]
-    told = over_gds.get(url).headers["Cache-Control"]
-    assert ("immutable" in told) is settled
-    assert (told == "no-cache") is not settled
+    cache_control = gds_client.get(url).headers["Cache-Control"]
+    assert ("immutable" in cache_control) is is_immutable
+    assert (cache_control == "no-cache") is not is_immutable

@@ -1,4 +1,4 @@
-"""A collection of nodes of one big graph, served."""
+"""Requests to a collection of nodes of one large graph."""
 
 import io
 import json
@@ -16,7 +16,7 @@ URL = "/v1/collections/karate"
 SVG = "{http://www.w3.org/2000/svg}"
 CLUB = nx.karate_club_graph()
 ORDER = [*dict.fromkeys(end for edge in CLUB.edges for end in edge)]
-"""The members in the order in which the edge list names them, which is that of the ids."""
+"""Members in the order of their first mention in the edge list, which is the order of the ids."""
 
 
 @pytest.fixture(scope="module")
@@ -25,22 +25,25 @@ def structures(client: httpx.Client) -> list[dict[str, Any]]:
     return [json.loads(text) for text in pa.ipc.open_stream(reply.content).read_all()["structure"].to_pylist()]
 
 
-def test_a_node_is_found_by_its_name(client: httpx.Client) -> None:
+def test_node_lookup_by_name(client: httpx.Client) -> None:
     for member in (0, 16, 33):
         (item,) = client.get(f"{URL}/items", params={"name": f"m{member}"}).json()["items"]
         assert (ORDER[item["id"]], item["smiles"], item["names"]) == (member, None, [f"m{member}"])
-        told = item["properties"]
-        assert (told["degree"], told["label"]) == (CLUB.degree(member), CLUB.nodes[member]["club"].replace(" ", "_"))
-        assert len(told["graph"]) == 16
+        properties = item["properties"]
+        assert (properties["degree"], properties["label"]) == (
+            CLUB.degree(member),
+            CLUB.nodes[member]["club"].replace(" ", "_"),
+        )
+        assert len(properties["graph"]) == 16
 
 
-def test_whom_nobody_knows_is_a_rejection(client: httpx.Client) -> None:
-    (rejected,) = client.get(f"{URL}/rejections").json()["rejections"]
-    assert (rejected["line"], rejected["input"]) == (36, "hermit")
-    assert "no edge names" in rejected["reason"]
+def test_node_without_edges_is_rejected(client: httpx.Client) -> None:
+    (rejection,) = client.get(f"{URL}/rejections").json()["rejections"]
+    assert (rejection["line"], rejection["input"]) == (36, "hermit")
+    assert "no edge names" in rejection["reason"]
 
 
-def test_neighbours_are_as_similar_as_grakel_says(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
+def test_neighbor_similarities_equal_grakel(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
     graphs = []
     for structure in structures:
         graph = nx.empty_graph(structure["num_nodes"])
@@ -52,18 +55,16 @@ def test_neighbours_are_as_similar_as_grakel_says(client: httpx.Client, structur
             assert near["similarity"] == pytest.approx(exact[id, near["item"]["id"]], abs=1e-6)
 
 
-def test_a_posted_graph_with_a_centre_is_compared_with_all(
-    client: httpx.Client, structures: list[dict[str, Any]]
-) -> None:
-    found = client.post(f"{URL}/search", json={"graph": structures[9], "limit": 5}).json()
-    assert found["hits"][0]["similarity"] == 1
-    assert structures[found["query"]["id"]] == structures[9]
-    without = client.post(f"{URL}/search", json={"graph": {"edges": [[0, 1]]}})
-    assert (without.status_code, "centre" in without.json()["expected"]) == (422, True)
+def test_search_compares_a_posted_graph_with_a_center(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
+    hits_reply = client.post(f"{URL}/search", json={"graph": structures[9], "limit": 5}).json()
+    assert hits_reply["hits"][0]["similarity"] == 1
+    assert structures[hits_reply["query"]["id"]] == structures[9]
+    reply_without_center = client.post(f"{URL}/search", json={"graph": {"edges": [[0, 1]]}})
+    assert (reply_without_center.status_code, "centre" in reply_without_center.json()["expected"]) == (422, True)
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
-def test_the_big_graph_is_streamed(client: httpx.Client, format: str) -> None:
+def test_links_of_the_large_graph_are_exported(client: httpx.Client, format: str) -> None:
     reply = client.get(f"{URL}/export", params={"what": "links", "format": format})
     assert reply.status_code == 200, reply.text
     rows: list[list[int]]
@@ -79,7 +80,7 @@ def test_the_big_graph_is_streamed(client: httpx.Client, format: str) -> None:
     assert rows == sorted(sorted((ORDER.index(u), ORDER.index(v))) for u, v in CLUB.edges)
 
 
-def test_so_is_a_part_of_it(client: httpx.Client) -> None:
+def test_export_of_links_selects_a_range_or_ids(client: httpx.Client) -> None:
     rows = sorted(sorted((ORDER.index(u), ORDER.index(v))) for u, v in CLUB.edges)
     query: dict[str, str | int] = {"what": "links", "format": "csv", "start": 5, "stop": 20}
     (_, *lines) = client.get(f"{URL}/export", params=query).text.splitlines()
@@ -100,29 +101,31 @@ def test_so_is_a_part_of_it(client: httpx.Client) -> None:
         ("karate/items/0/depiction.svg?highlight=1", 409),
     ],
 )
-def test_what_is_refused(client: httpx.Client, path: str, status: int) -> None:
+def test_unsupported_requests_are_refused(client: httpx.Client, path: str, status: int) -> None:
     reply = client.get(f"/v1/collections/{path}")
     assert reply.status_code == status, reply.text
     assert reply.json()["expected"] or status == 422
 
 
-def test_a_picture_shows_which_node_is_meant(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
+def test_depiction_marks_the_center(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
     reply = client.get(f"{URL}/items/3/depiction.svg")
     assert (reply.status_code, reply.headers["content-type"]) == (200, "image/svg+xml")
-    picture = ElementTree.fromstring(reply.content)
-    points, (centre,) = picture.findall(f"{SVG}g/{SVG}circle"), picture.findall(f"{SVG}circle")
+    svg = ElementTree.fromstring(reply.content)
+    points, (center,) = svg.findall(f"{SVG}g/{SVG}circle"), svg.findall(f"{SVG}circle")
     assert len(points) == structures[3]["num_nodes"]
     place, radius = (points[structures[3]["centre"]].get(name) for name in ("cx", "cy")), float(points[0].get("r", 0))
-    assert [*place] == [centre.get("cx"), centre.get("cy")]
-    assert float(centre.get("r", 0)) > radius
-    assert centre.get("fill") != picture.findall(f"{SVG}g")[-1].get("fill")
+    assert [*place] == [center.get("cx"), center.get("cy")]
+    assert float(center.get("r", 0)) > radius
+    assert center.get("fill") != svg.findall(f"{SVG}g")[-1].get("fill")
 
 
-def test_positives_are_drawn_as_of_any_kind(client: httpx.Client) -> None:
+def test_positives_of_nodes_are_sampled(client: httpx.Client) -> None:
     for policy in ("first_order", "random_walk", "second_order"):
-        drawn = client.get(f"{URL}/items/5/positives", params={"policy": policy}).json()
+        positives_reply = client.get(f"{URL}/items/5/positives", params={"policy": policy}).json()
         near = client.get(f"{URL}/items/5/neighbors", params={"limit": 1000}).json()["neighbors"]
-        assert not drawn["isolated"]
+        assert not positives_reply["isolated"]
         if policy == "first_order":
-            assert {each["item"]["id"] for each in drawn["positives"]} <= {each["item"]["id"] for each in near}
-        assert all(each["path"][0] == 5 for each in drawn["positives"])
+            assert {each["item"]["id"] for each in positives_reply["positives"]} <= {
+                each["item"]["id"] for each in near
+            }
+        assert all(each["path"][0] == 5 for each in positives_reply["positives"])

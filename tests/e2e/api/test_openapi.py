@@ -1,4 +1,4 @@
-"""The OpenAPI is true: its examples are answered, its errors are documented, and replies are what it says."""
+"""The OpenAPI document is correct: its examples work, its errors are documented, and replies match its schemas."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ OPERATIONS = [
 operations = pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
 
 
-def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+def resolve(schema: dict[str, Any]) -> dict[str, Any]:
     name = schema.get("$ref", "").removeprefix("#/components/schemas/")
     return DOCUMENT["components"]["schemas"][name] if name else schema
 
 
 def example_request(method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
-    """For `httpx.Client.request`, put together from the examples in the document."""
+    """Return arguments for `httpx.Client.request` from the examples in the document."""
     query = {}
     for parameter in operation.get("parameters", ()):
         examples = parameter["schema"].get("examples")
@@ -34,25 +34,25 @@ def example_request(method: str, path: str, operation: dict[str, Any]) -> dict[s
             query[parameter["name"]] = examples[0]
     request: dict[str, Any] = {"method": method, "url": path, "params": query}
     if "requestBody" in operation:
-        schema = resolved(operation["requestBody"]["content"]["application/json"]["schema"])
+        schema = resolve(operation["requestBody"]["content"]["application/json"]["schema"])
         request["json"] = {
             name: each["examples"][0] for name, each in schema["properties"].items() if "examples" in each
         }
     return request
 
 
-def answered(client: httpx.Client, request: dict[str, Any]) -> httpx.Response:
-    """The reply, once there is one."""
+def send(client: httpx.Client, request: dict[str, Any]) -> httpx.Response:
+    """Send the request until it is no longer answered with 503."""
     while (reply := client.request(**request)).status_code == 503:
         assert int(reply.headers["Retry-After"]) > 0
     return reply
 
 
 @operations
-def test_the_example_is_answered_as_documented(
+def test_example_is_answered_as_documented(
     client: httpx.Client, method: str, path: str, operation: dict[str, Any]
 ) -> None:
-    reply = answered(client, example_request(method, path, operation))
+    reply = send(client, example_request(method, path, operation))
     assert reply.status_code == 200, reply.text
     content = operation["responses"]["200"]["content"]
     media_type = reply.headers["content-type"]
@@ -63,29 +63,29 @@ def test_the_example_is_answered_as_documented(
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), [each for each in OPERATIONS if each.values[0] == "get"])
-def test_head_is_answered_as_get_is_without_the_body(
+def test_head_returns_the_headers_of_get(
     client: httpx.Client, method: str, path: str, operation: dict[str, Any]
 ) -> None:
     request = {**example_request(method, path, operation), "headers": {"Accept-Encoding": "identity"}}
-    got, head = answered(client, request), answered(client, {**request, "method": "HEAD"})
+    get_reply, head = send(client, request), send(client, {**request, "method": "HEAD"})
     assert (head.status_code, head.content) == (200, b"")
-    of_this_exchange = {"date", "transfer-encoding", "x-request-id"} | (
+    varying_headers = {"date", "transfer-encoding", "x-request-id"} | (
         {"content-length"} if path == "/metrics" else set()
     )
-    assert _lasting(head, of_this_exchange) == _lasting(got, of_this_exchange)
+    assert _stable_headers(head, varying_headers) == _stable_headers(get_reply, varying_headers)
 
 
-def _lasting(reply: httpx.Response, but: set[str]) -> dict[str, str]:
-    return {name: text for name, text in reply.headers.items() if name not in but}
+def _stable_headers(reply: httpx.Response, excluded: set[str]) -> dict[str, str]:
+    return {name: text for name, text in reply.headers.items() if name not in excluded}
 
 
 @operations
-def test_every_parameter_that_is_needed_has_an_example(method: str, path: str, operation: dict[str, Any]) -> None:
-    needed = [parameter for parameter in operation.get("parameters", ()) if parameter["required"]]
-    assert all(parameter["schema"]["examples"] for parameter in needed)
-    assert path.count("{") == sum(parameter["in"] == "path" for parameter in needed)
+def test_every_required_parameter_has_an_example(method: str, path: str, operation: dict[str, Any]) -> None:
+    required = [parameter for parameter in operation.get("parameters", ()) if parameter["required"]]
+    assert all(parameter["schema"]["examples"] for parameter in required)
+    assert path.count("{") == sum(parameter["in"] == "path" for parameter in required)
     if "requestBody" in operation:
-        schema = resolved(operation["requestBody"]["content"]["application/json"]["schema"])
+        schema = resolve(operation["requestBody"]["content"]["application/json"]["schema"])
         assert all(schema["properties"][name]["examples"] for name in schema.get("required", ()))
 
 
@@ -103,12 +103,12 @@ def test_every_operation_documents_its_errors(method: str, path: str, operation:
         assert {"413", "415"} <= set(errors)
 
 
-def test_the_problem_schema_is_that_of_problems(client: httpx.Client) -> None:
+def test_problem_replies_match_the_problem_schema(client: httpx.Client) -> None:
     problem = replies.Problem.model_validate_json(client.get("/nowhere").content, strict=True)
     assert set(problem.model_dump()) == set(DOCUMENT["components"]["schemas"]["Problem"]["properties"])
 
 
-def test_rows_are_what_their_schema_says(client: httpx.Client) -> None:
+def test_rows_match_their_schema(client: httpx.Client) -> None:
     url = "/v1/collections/nci"
     body = {"ids": [0, 1, 2], "policy": "random_walk"}
     for line in client.post(f"{url}/positives/batch", json=body).text.splitlines():
@@ -119,6 +119,6 @@ def test_rows_are_what_their_schema_says(client: httpx.Client) -> None:
         replies.NegativesRow.model_validate_json(line, strict=True)
 
 
-def test_the_documentation_is_served(client: httpx.Client) -> None:
+def test_documentation_is_served(client: httpx.Client) -> None:
     assert client.get("/openapi.json").json() == DOCUMENT
     assert "text/html" in client.get("/docs").headers["content-type"]

@@ -1,4 +1,4 @@
-"""The page as it is served. What it does is tested in tests/e2e/page."""
+"""Delivery of the web page. Its behavior is tested in tests/e2e/page."""
 
 import gzip
 import re
@@ -14,8 +14,8 @@ MAIN = b"console.log('page');" * 50
 
 
 @pytest.fixture
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where the page is looked for; it holds one that was built, and something beside it."""
+def built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder of a built page, with another file next to it."""
     dist = tmp_path / "dist"
     (dist / "assets").mkdir(parents=True)
     for name in ("index.html", "docs.html"):
@@ -31,15 +31,15 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def browser(store_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
-    """Talks to a server in this very process; to one alone, for the store does not matter here."""
+def page_client(store_folder: Path, serve: Callable) -> Iterator[httpx.Client]:
+    """Yield a client of a server in this process, because the tests replace the page's folder."""
     with serve(store_folder) as client:
         yield client
 
 
-def test_the_page_may_do_nothing_but_ask_this_server(built: Path, browser: httpx.Client) -> None:
+def test_page_may_only_contact_this_server(built_page: Path, page_client: httpx.Client) -> None:
     for path in ("/", "/docs", "/assets/main-0a1b2c.js"):
-        headers = browser.get(path).headers
+        headers = page_client.get(path).headers
         policy = dict(each.split(" ", 1) for each in headers["Content-Security-Policy"].split("; "))
         assert policy["default-src"] == "'none'"
         assert {policy[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
@@ -48,7 +48,7 @@ def test_the_page_may_do_nothing_but_ask_this_server(built: Path, browser: httpx
 
 
 @pytest.mark.parametrize(
-    ("path", "media_type", "caching"),
+    ("path", "media_type", "cache_control"),
     [
         ("/", "text/html", "no-cache"),
         ("/docs", "text/html", "no-cache"),
@@ -56,19 +56,21 @@ def test_the_page_may_do_nothing_but_ask_this_server(built: Path, browser: httpx
         ("/assets/page-0a1b2c.css", "text/css", "max-age=31536000, immutable"),
     ],
 )
-def test_types_and_caching(built: Path, browser: httpx.Client, path: str, media_type: str, caching: str) -> None:
-    reply = browser.get(path)
+def test_page_has_media_types_and_cache_headers(
+    built_page: Path, page_client: httpx.Client, path: str, media_type: str, cache_control: str
+) -> None:
+    reply = page_client.get(path)
     assert reply.headers["Content-Type"].partition(";")[0] == media_type
-    assert reply.headers["Cache-Control"] == caching
-    again = browser.get(path, headers={"If-None-Match": reply.headers["ETag"]})
+    assert reply.headers["Cache-Control"] == cache_control
+    again = page_client.get(path, headers={"If-None-Match": reply.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["Content-Security-Policy"]
 
 
-def test_who_takes_gzip_gets_it(built: Path, browser: httpx.Client) -> None:
+def test_page_is_compressed_with_gzip(built_page: Path, page_client: httpx.Client) -> None:
     path = "/assets/main-0a1b2c.js"
-    plain = browser.get(path, headers={"Accept-Encoding": "identity"})
-    with browser.stream("GET", path, headers={"Accept-Encoding": "gzip, br"}) as compressed:
+    plain = page_client.get(path, headers={"Accept-Encoding": "identity"})
+    with page_client.stream("GET", path, headers={"Accept-Encoding": "gzip, br"}) as compressed:
         body = b"".join(compressed.iter_raw())
     assert (plain.content, gzip.decompress(body)) == (MAIN, MAIN)
     assert len(body) < len(MAIN) / 5
@@ -81,30 +83,30 @@ def test_who_takes_gzip_gets_it(built: Path, browser: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "name", ["gone.js", "sources.sha256", "%2e%2e%2findex.html", "..%2f..%2fsecret.js", "%2e%2e", "", "x%00.js"]
 )
-def test_nothing_else_is_served(built: Path, browser: httpx.Client, name: str) -> None:
-    reply = browser.get(f"/assets/{name}")
+def test_other_files_are_not_served(built_page: Path, page_client: httpx.Client, name: str) -> None:
+    reply = page_client.get(f"/assets/{name}")
     assert reply.status_code == 404
     assert reply.headers["Content-Type"] == "application/problem+json"
 
 
-def test_a_page_that_was_not_built_says_so(built: Path, browser: httpx.Client) -> None:
+def test_missing_page_is_explained(built_page: Path, page_client: httpx.Client) -> None:
     for name in ("index.html", "docs.html"):
-        (built / name).unlink()
+        (built_page / name).unlink()
     for path in ("/", "/docs"):
-        reply = browser.get(path)
+        reply = page_client.get(path)
         assert reply.status_code == 200
         assert "The page was not built" in reply.text
         assert "no-store" in reply.headers["Cache-Control"]
 
 
 @pytest.mark.parametrize("path", ["/", "/docs"])
-def test_the_real_page_is_whole(browser: httpx.Client, path: str) -> None:
-    reply = browser.get(path)
+def test_real_page_has_all_its_assets(page_client: httpx.Client, path: str) -> None:
+    reply = page_client.get(path)
     assert reply.status_code == 200
     assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
     for asset in re.findall(r'"(/assets/[^"]+)"', reply.text):
-        assert browser.get(asset).status_code == 200
+        assert page_client.get(asset).status_code == 200
 
 
-def test_the_documentation_of_the_api_does_not_name_it(browser: httpx.Client) -> None:
-    assert not {"/", "/docs", "/assets/{name}"} & set(browser.get("/openapi.json").json()["paths"])
+def test_openapi_does_not_mention_the_page(page_client: httpx.Client) -> None:
+    assert not {"/", "/docs", "/assets/{name}"} & set(page_client.get("/openapi.json").json()["paths"])

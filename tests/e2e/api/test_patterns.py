@@ -1,4 +1,4 @@
-"""What items have a substructure, learned in the background: how far it is, and what becomes of what nobody awaits."""
+"""Background substructure searches: their progress, and their end when no client waits."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,30 +31,30 @@ def molecules(client: httpx.Client) -> list[Chem.Mol]:
     return [Chem.MolFromSmiles(item["smiles"]) for item in items]
 
 
-def with_(pattern: str, stored: list[Chem.Mol]) -> list[int]:
-    wanted = Chem.MolFromSmarts(pattern)
-    return [id for id, molecule in enumerate(stored) if molecule.HasSubstructMatch(wanted)]
+def matching_ids(pattern: str, stored: list[Chem.Mol]) -> list[int]:
+    pattern_query = Chem.MolFromSmarts(pattern)
+    return [id for id, molecule in enumerate(stored) if molecule.HasSubstructMatch(pattern_query)]
 
 
-def test_how_far_it_is_is_told_until_it_is_known(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_until_the_search_is_done(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PatternMatches, "patience", 0)
     pattern, stored = "[#6]!@[#8]", molecules(client)
 
-    def asked(**query: Any) -> Callable[[], httpx.Response]:
+    def send_query(**query: Any) -> Callable[[], httpx.Response]:
         body = {"substructure": pattern, "limit": 1000, **query}
         return lambda: client.post(f"{URL}/items/query", json=body)
 
-    for ask, told in ((asked(ids=[*range(150)]), "0 of 150"), (asked(), "150 of 400")):
+    for ask, progress in ((send_query(ids=[*range(150)]), "0 of 150"), (send_query(), "150 of 400")):
         reply = ask()
         assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
         problem = reply.json()
         assert problem["type"] == "urn:graphkin:problem:not-available-now"
-        assert problem["detail"] == f"computing matches of this substructure: {told}"
+        assert problem["detail"] == f"computing matches of this substructure: {progress}"
         assert once_ready(ask).status_code == 200
-    expected = with_(pattern, stored)
+    expected = matching_ids(pattern, stored)
     assert 0 < len(expected) < 400
     assert [item["id"] for item in ask().json()["items"]] == expected
-    for reply in (  # it is known to all that ask for it
+    for reply in (  # Any request with this pattern now has the result.
         client.post(f"{URL}/search", json={"smiles": "CCO", "substructure": pattern}),
         client.get(f"{URL}/items/5/neighbors", params={"substructure": pattern}),
         client.get(f"{URL}/cliffs", params={"property": "molwt", "substructure": pattern}),
@@ -64,22 +64,22 @@ def test_how_far_it_is_is_told_until_it_is_known(client: httpx.Client, monkeypat
         assert reply.status_code == 200, reply.text
 
 
-def test_clients_ask_until_it_is_known(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_waits_for_the_search(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PatternMatches, "patience", 0)
     pattern = "[#6]!@[#7]"
     with connect(str(client.base_url)) as server:
-        found = server.collection("nci").query(substructure=pattern)
-    assert found["id"].to_pylist() == with_(pattern, molecules(client))
+        items = server.collection("nci").query(substructure=pattern)
+    assert items["id"].to_pylist() == matching_ids(pattern, molecules(client))
 
 
-def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
+def test_abandoned_search_stops_and_keeps_its_results(
     fork_server: ForkServer, store_folder: Path, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(substructure_matches, "_PART", 16)
     monkeypatch.setattr(PatternMatches, "patience", 0)
     pattern, ids = "[#6]!@[#6]", np.arange(400, dtype=np.int32)
 
-    async def once_known(
+    async def wait_for_matches(
         patterns: PatternMatches, generation: Generation, selector: Selector
     ) -> substructure_matches.SubstructureMatches:
         while True:
@@ -88,7 +88,7 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
             except StoreBusy:
                 await asyncio.sleep(0.01)
 
-    async def story(generation: Generation) -> list[int]:
+    async def run_scenario(generation: Generation) -> list[int]:
         selector = Selector(generation)
         async with (
             Pool(fork_server, 1) as pool,
@@ -99,22 +99,22 @@ def test_what_nobody_awaits_is_given_up_and_what_was_learned_stays_known(
             (job,) = patterns._jobs.values()
             record = substructure_matches.SubstructureMatches.record
 
-            def record_once(self: substructure_matches.SubstructureMatches, *matches: Any) -> None:
-                record(self, *matches)
+            def match_once(self: substructure_matches.SubstructureMatches, *arguments: Any) -> None:
+                known(self, *arguments)
                 job.abandoned_after = -1
 
             with monkeypatch.context() as until_then:
-                until_then.setattr(substructure_matches.SubstructureMatches, "record", record_once)
+                until_then.setattr(substructure_matches.SubstructureMatches, "learn", match_once)
                 with pytest.raises(StoreBusy, match="given up"):
                     await asyncio.wrap_future(job.future)
             with pytest.raises(StoreBusy, match="16 of 400"):
                 await patterns.get(generation, selector, pattern, "smarts", ids)
-            found = np.flatnonzero((await once_known(patterns, generation, selector)).mask(ids)).tolist()
+            ids_with_match = np.flatnonzero((await wait_for_matches(patterns, generation, selector)).mask(ids)).tolist()
             with pytest.raises(StoreBusy, match="0 of 400"):
                 await patterns.get(generation, selector, "[#8]!@[#7]", "smarts", ids)
             (job,) = patterns._jobs.values()
         assert job.future.cancelled()
-        return found
+        return ids_with_match
 
     with open_store(store_folder) as store, store.open("nci") as generation:
-        assert asyncio.run(story(generation)) == with_(pattern, molecules(client))
+        assert asyncio.run(run_scenario(generation)) == matching_ids(pattern, molecules(client))

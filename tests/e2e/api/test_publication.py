@@ -1,4 +1,4 @@
-"""What a server shows of what is published and deleted meanwhile, over either store."""
+"""Publications and deletions while a server runs, over both kinds of store."""
 
 import time
 from collections.abc import Callable
@@ -16,16 +16,16 @@ URL = "/v1/collections/nci"
 
 @pytest.fixture(params=["embedded", "neo4j"])
 def place(request: pytest.FixtureRequest) -> str:
-    """A store to publish to and delete from."""
+    """Return a store that a test may change."""
     if request.param == "embedded":
         return str(request.getfixturevalue("own_folder"))
-    loaded: Callable[[], str] = request.getfixturevalue("loaded")
-    return loaded()
+    load_neo4j: Callable[[], str] = request.getfixturevalue("load_neo4j")
+    return load_neo4j()
 
 
 @pytest.fixture(params=["embedded", pytest.param("neo4j", marks=pytest.mark.long)])
 def empty_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """One that holds nothing."""
+    """Return an empty store."""
     if request.param == "embedded":
         place = str(tmp_path / "empty")
     else:
@@ -36,10 +36,8 @@ def empty_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return place
 
 
-def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
-    place: str, serve: Callable, publish: Publish
-) -> None:
-    def seen_after(change: Callable[[], object], expected: Callable[[], bool]) -> float:
+def test_running_server_shows_changes_within_a_second(place: str, serve: Callable, publish: Publish) -> None:
+    def seconds_until(change: Callable[[], object], expected: Callable[[], bool]) -> float:
         change()
         begin = time.monotonic()
         while not expected():
@@ -54,7 +52,7 @@ def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
         def current() -> str:
             return client.get(f"{url}/items/0/neighbors").json()["generation"]
 
-        assert seen_after(lambda: publish(place, "nci", ["CCO", "CCCO"]), lambda: current() != old) < 1
+        assert seconds_until(lambda: publish(place, "nci", ["CCO", "CCCO"]), lambda: current() != old) < 1
         new = current()
         assert client.get(url).json()["generations"] == [old, new]
         assert client.get(f"{url}/items/0", params={"generation": old}).json()["generation"] == old
@@ -73,15 +71,15 @@ def test_what_is_published_or_deleted_while_serving_is_seen_within_a_second(
         def generations() -> list[str]:
             return client.get(url).json()["generations"]
 
-        assert seen_after(lambda: delete("nci", old), lambda: generations() == [new]) < 1
+        assert seconds_until(lambda: delete("nci", old), lambda: generations() == [new]) < 1
         assert status() == 410
-        assert seen_after(lambda: delete("nci", new), lambda: client.get(f"{url}/items/0").status_code == 404) < 1
+        assert seconds_until(lambda: delete("nci", new), lambda: client.get(f"{url}/items/0").status_code == 404) < 1
         assert status() == 410
         names = [each["name"] for each in client.get("/v1/collections").json()["collections"]]
         assert names == ["fresh", "graphs", "hard", "karate", "keyed", "social"]
 
 
-def test_more_generations_than_stay_open_can_be_read_at_once(
+def test_concurrent_reads_of_more_generations_than_stay_open(
     empty_place: str, serve: Callable, publish: Publish
 ) -> None:
     generations = [publish(empty_place, "grown", ["C" * (n + 1), "O"]) for n in range(12)]
@@ -114,7 +112,7 @@ def test_cursors_stay_with_their_generation(place: str, serve: Callable, publish
         assert reply.status_code == 400
 
 
-def test_a_publish_changes_the_tag_of_what_it_changes(place: str, serve: Callable, publish: Callable) -> None:
+def test_publication_changes_the_etags_of_its_collection(place: str, serve: Callable, publish: Callable) -> None:
     with serve(place) as client:
         reads = ["/v1/collections", URL, f"{URL}/items/0"]
         before = [client.get(read).headers["ETag"] for read in reads]

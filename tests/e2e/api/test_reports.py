@@ -1,4 +1,4 @@
-"""Reports that `python -m studies.report` made, shown by a server that is told where they lie."""
+"""Reports from `python -m studies.report`, served from a configured folder."""
 
 import json
 from collections.abc import Callable
@@ -13,18 +13,18 @@ from studies.report import main as make_report
 URL = "/v1/collections/nci/reports"
 
 
-def test_those_of_the_generation_are_listed(client: httpx.Client, reports_folder: Path) -> None:
+def test_reports_of_the_generation_are_listed(client: httpx.Client, reports_folder: Path) -> None:
     reply = client.get(URL).json()
-    written = json.loads((reports_folder / "nci" / "hops.json").read_text())
-    assert reply["generation"] == written["generation"] == client.get("/v1/collections/nci").json()["generation"]
-    (listed,) = reply["reports"]
-    assert listed.pop("name") == "hops"
-    assert listed == {name: written[name] for name in ("title", "command", "seeds", "notes")}
+    report_file = json.loads((reports_folder / "nci" / "hops.json").read_text())
+    assert reply["generation"] == report_file["generation"] == client.get("/v1/collections/nci").json()["generation"]
+    (entry,) = reply["reports"]
+    assert entry.pop("name") == "hops"
+    assert entry == {name: report_file[name] for name in ("title", "command", "seeds", "notes")}
     assert len(client.get("/v1/collections/social/reports").json()["reports"]) == 1
     assert client.get("/v1/collections/hard/reports").json()["reports"] == []
 
 
-def test_its_charts_are_those_of_the_file(client: httpx.Client, reports_folder: Path) -> None:
+def test_chart_equals_the_file(client: httpx.Client, reports_folder: Path) -> None:
     reply = client.get(f"{URL}/hops.svg")
     assert reply.headers["content-type"] == "image/svg+xml"
     assert reply.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'"
@@ -33,19 +33,19 @@ def test_its_charts_are_those_of_the_file(client: httpx.Client, reports_folder: 
 
 
 @pytest.mark.parametrize("name", ["orders", "..", "%2e%2e%2fnci%2fhops", "list", "broken"])
-def test_there_is_no_other(client: httpx.Client, name: str) -> None:
+def test_unknown_report_returns_404(client: httpx.Client, name: str) -> None:
     reply = client.get(f"{URL}/{name}.svg")
     assert reply.status_code == 404
     if name == "orders":
         assert (reply.json()["given"], reply.json()["expected"]) == ("orders", "hops")
 
 
-def test_what_is_made_meanwhile_is_found(
+def test_new_report_is_listed_while_the_server_runs(
     store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]], tmp_path: Path
 ) -> None:
     def make(seed: int) -> None:
-        of = ["--store", str(store_folder), "--collection", "nci", "--targets", "10", "--seed", str(seed)]
-        assert make_report(["hops", *of, "--output", str(tmp_path)]) == 0
+        options = ["--store", str(store_folder), "--collection", "nci", "--targets", "10", "--seed", str(seed)]
+        assert make_report(["hops", *options, "--output", str(tmp_path)]) == 0
 
     with serve(store_folder, reports=tmp_path) as client:
         assert client.get(URL).json()["reports"] == []

@@ -10,12 +10,12 @@ ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 
 @pytest.fixture(scope="module")
 def brute_force(client: httpx.Client) -> list[tuple[int, float]]:
-    """(id, similarity to aspirin) of every item by RDKit alone, most similar first, then id."""
+    """Return (id, similarity to aspirin) of every item, computed by RDKit, most similar first, then by id."""
     items = client.get(f"{URL}/items", params={"limit": 1000}).json()["items"]
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
     prints = [generator.GetFingerprint(Chem.MolFromSmiles(item["smiles"])) for item in items]
-    found = DataStructs.BulkTanimotoSimilarity(generator.GetFingerprint(Chem.MolFromSmiles(ASPIRIN)), prints)
-    return sorted(enumerate(found), key=lambda pair: (-np.float32(pair[1]), pair[0]))
+    similarities = DataStructs.BulkTanimotoSimilarity(generator.GetFingerprint(Chem.MolFromSmiles(ASPIRIN)), prints)
+    return sorted(enumerate(similarities), key=lambda pair: (-np.float32(pair[1]), pair[0]))
 
 
 STRUCTURES = [
@@ -27,7 +27,7 @@ STRUCTURES = [
 
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=["canonical", "kekulised", "inchi", "molblock"])
-def test_hits_are_those_of_brute_force(
+def test_hits_equal_brute_force(
     client: httpx.Client, brute_force: list[tuple[int, float]], structure: dict[str, str]
 ) -> None:
     reply = client.post(f"{URL}/search", json={**structure, "limit": 1000}).json()
@@ -37,15 +37,13 @@ def test_hits_are_those_of_brute_force(
     assert reply["query"]["smiles"] == Chem.CanonSmiles(ASPIRIN)
 
 
-def test_a_threshold_may_lie_below_the_stored_one_and_is_counted(
-    client: httpx.Client, brute_force: list[tuple[int, float]]
-) -> None:
+def test_threshold_below_the_stored_one_is_accepted(client: httpx.Client, brute_force: list[tuple[int, float]]) -> None:
     reply = client.post(f"{URL}/search", json={"smiles": ASPIRIN, "min_similarity": 0.2, "limit": 3}).json()
     assert reply["total"] == sum(similarity >= 0.2 for _, similarity in brute_force) > 3
     assert [hit["item"]["id"] for hit in reply["hits"]] == [id for id, _ in brute_force[:3]]
 
 
-def test_a_stored_structure_finds_itself_first(client: httpx.Client) -> None:
+def test_stored_structure_is_its_own_first_hit(client: httpx.Client) -> None:
     item = client.get(f"{URL}/items/42").json()
     reply = client.post(f"{URL}/search", json={"smiles": item["smiles"], "limit": 1}).json()
     assert reply["query"] == {"smiles": item["smiles"], "id": 42}
@@ -53,7 +51,7 @@ def test_a_stored_structure_finds_itself_first(client: httpx.Client) -> None:
     assert (hit["item"]["id"], hit["similarity"]) == (42, 1.0)
 
 
-def test_a_generation_can_be_named(client: httpx.Client) -> None:
+def test_search_accepts_a_generation(client: httpx.Client) -> None:
     generation = client.get(URL).json()["generation"]
     reply = client.post(f"{URL}/search", params={"generation": generation}, json={"smiles": "C"})
     assert reply.json()["generation"] == generation

@@ -1,4 +1,4 @@
-"""Many structures at once: each is answered as a single search answers it, or says why it cannot be."""
+"""Batch searches: each row equals a single search, or has an error."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ from tests.fused import fused
 URL = "/v1/collections/nci"
 ARROW = "application/vnd.apache.arrow.stream"
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
-READABLE: list[Any] = [
+VALID: list[Any] = [
     ASPIRIN,
     {"smiles": "OC(=O)c1ccccc1"},
     {"inchi": "InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3"},
@@ -25,90 +25,92 @@ READABLE: list[Any] = [
 ]
 
 
-def rows_of(reply: httpx.Response) -> list[dict[str, Any]]:
+def parse_rows(reply: httpx.Response) -> list[dict[str, Any]]:
     assert reply.status_code == 200, reply.text
     return [json.loads(line) for line in reply.text.splitlines()]
 
 
-@pytest.mark.parametrize("told", [{}, {"limit": 100}, {"min_similarity": 0.2, "limit": 3}, {"min_similarity": 1.0}])
-def test_rows_are_those_of_single_searches(client: httpx.Client, told: dict[str, Any]) -> None:
-    rows = rows_of(client.post(f"{URL}/search/batch", json={"structures": READABLE, **told}))
-    assert [row["index"] for row in rows] == [*range(len(READABLE))]
-    for structure, row in zip(READABLE, rows, strict=True):
-        written = {"structure": structure} if isinstance(structure, str) else structure
-        alone = client.post(f"{URL}/search", json={**written, **told}).json()
-        hits = [{"id": hit["item"]["id"], "similarity": hit["similarity"]} for hit in alone["hits"]]
-        assert row == {"index": row["index"], "id": alone["query"]["id"], "error": None, "hits": hits}
+@pytest.mark.parametrize("options", [{}, {"limit": 100}, {"min_similarity": 0.2, "limit": 3}, {"min_similarity": 1.0}])
+def test_rows_equal_single_searches(client: httpx.Client, options: dict[str, Any]) -> None:
+    rows = parse_rows(client.post(f"{URL}/search/batch", json={"structures": VALID, **options}))
+    assert [row["index"] for row in rows] == [*range(len(VALID))]
+    for structure, row in zip(VALID, rows, strict=True):
+        query = {"structure": structure} if isinstance(structure, str) else structure
+        single = client.post(f"{URL}/search", json={**query, **options}).json()
+        hits = [{"id": hit["item"]["id"], "similarity": hit["similarity"]} for hit in single["hits"]]
+        assert row == {"index": row["index"], "id": single["query"]["id"], "error": None, "hits": hits}
 
 
 def test_arrow_has_the_same_rows(client: httpx.Client) -> None:
-    body = {"structures": [*READABLE, "C1CC"]}
+    body = {"structures": [*VALID, "C1CC"]}
     reply = client.post(f"{URL}/search/batch", json=body, headers={"Accept": ARROW})
     table = pa.ipc.open_stream(reply.content).read_all()
     hits = pa.list_(pa.struct([("id", pa.int32()), ("similarity", pa.float32())]))
     types = {"index": pa.int32(), "id": pa.int32(), "error": pa.string(), "hits": hits}
     assert dict(zip(table.schema.names, table.schema.types, strict=True)) == types
     assert table.schema.metadata[b"generation"].decode() == reply.headers["graphkin-generation"]
-    lines = rows_of(client.post(f"{URL}/search/batch", json=body))
+    lines = parse_rows(client.post(f"{URL}/search/batch", json=body))
     as_float32 = pa.Table.from_pylist(lines, schema=table.schema)
     assert table.equals(as_float32)
 
 
-def test_what_cannot_be_read_is_a_row_and_costs_no_other(client: httpx.Client) -> None:
+def test_invalid_structure_gets_an_error_row(client: httpx.Client) -> None:
     structures = ["CCO", "C1CC", {"name": "no such name"}, {"smiles": "C" * 10_001}, {"graph": {"edges": []}}, "CCO"]
-    first, *wrong, last = rows_of(client.post(f"{URL}/search/batch", json={"structures": structures}))
+    first, *wrong, last = parse_rows(client.post(f"{URL}/search/batch", json={"structures": structures}))
     assert first["hits"]
     assert last == {**first, "index": 5}
-    for row, said in zip(wrong, ("unclosed ring", "no such item", "more than 10000", "have no such"), strict=True):
-        assert said in row["error"]
+    for row, error_text in zip(
+        wrong, ("unclosed ring", "no such item", "more than 10000", "have no such"), strict=True
+    ):
+        assert error_text in row["error"]
         assert "\n" not in row["error"]
         assert (row["id"], row["hits"]) == (None, [])
 
 
-def test_nothing_may_be_readable(client: httpx.Client) -> None:
-    rows = rows_of(client.post(f"{URL}/search/batch", json={"structures": [{"name": ""}, "C1CC"]}))
+def test_batch_of_invalid_structures_succeeds(client: httpx.Client) -> None:
+    rows = parse_rows(client.post(f"{URL}/search/batch", json={"structures": [{"name": ""}, "C1CC"]}))
     assert [row["hits"] for row in rows] == [[], []]
     assert all(row["error"] for row in rows)
 
 
-def test_a_name_is_its_item(client: httpx.Client) -> None:
+def test_structure_by_name_equals_its_smiles(client: httpx.Client) -> None:
     item = client.get(f"{URL}/items/42").json()
     body = {"structures": [{"name": item["names"][0]}, item["smiles"]]}
-    named, written = rows_of(client.post(f"{URL}/search/batch", json=body))
-    assert named["id"] == 42
-    assert {**named, "index": 1} == written
+    row_by_name, row_by_smiles = parse_rows(client.post(f"{URL}/search/batch", json=body))
+    assert row_by_name["id"] == 42
+    assert {**row_by_name, "index": 1} == row_by_smiles
 
 
-def test_graphs_and_nodes_are_asked_for_as_they_are_written(client: httpx.Client) -> None:
+def test_graphs_and_nodes_are_accepted_as_objects_and_text(client: httpx.Client) -> None:
     triangle = {"edges": [[0, 1], [1, 2], [2, 0]]}
     for collection, graph in (("social", triangle), ("karate", {**triangle, "centre": 1})):
         url = f"/v1/collections/{collection}"
-        alone = client.post(f"{url}/search", json={"graph": graph}).json()
-        written = rows_of(
+        single = client.post(f"{url}/search", json={"graph": graph}).json()
+        rows = parse_rows(
             client.post(f"{url}/search/batch", json={"structures": [{"graph": graph}, json.dumps(graph)]})
         )
-        assert [row["id"] for row in written] == [alone["query"]["id"]] * 2
-        for row in written:
-            assert [hit["id"] for hit in row["hits"]] == [hit["item"]["id"] for hit in alone["hits"]]
-        (refused,) = rows_of(client.post(f"{url}/search/batch", json={"structures": [{"smiles": "C"}]}))
+        assert [row["id"] for row in rows] == [single["query"]["id"]] * 2
+        for row in rows:
+            assert [hit["id"] for hit in row["hits"]] == [hit["item"]["id"] for hit in single["hits"]]
+        (refused,) = parse_rows(client.post(f"{url}/search/batch", json={"structures": [{"smiles": "C"}]}))
         assert "have no such structures" in refused["error"]
 
 
-def test_what_takes_too_long_to_read_is_a_row(client: httpx.Client) -> None:
-    """And who searches for one structure meanwhile is answered."""
+def test_slow_structure_gets_an_error_row(client: httpx.Client) -> None:
+    """Single searches are answered meanwhile."""
     replies: list[httpx.Response] = []
     body = {"structures": ["CCO", fused(998), "CCO"]}
-    asking = threading.Thread(target=lambda: replies.append(client.post(f"{URL}/search/batch", json=body)))
-    asking.start()
-    answered = 0
-    while asking.is_alive():
+    batch_thread = threading.Thread(target=lambda: replies.append(client.post(f"{URL}/search/batch", json=body)))
+    batch_thread.start()
+    served = 0
+    while batch_thread.is_alive():
         begin = time.monotonic()
         assert client.post(f"{URL}/search", json={"smiles": ASPIRIN}).status_code == 200
         assert time.monotonic() - begin < 5
-        answered += 1
-        asking.join(0.05)
-    assert answered > 1
-    first, slow, last = rows_of(replies[0])
+        served += 1
+        batch_thread.join(0.05)
+    assert served > 1
+    first, slow, last = parse_rows(replies[0])
     assert "cannot be read: reading it takes " in slow["error"]
     assert first["hits"] == last["hits"] != []
 
@@ -131,12 +133,12 @@ def test_what_takes_too_long_to_read_is_a_row(client: httpx.Client) -> None:
         {"structures": ["C"], "measure": {"name": "counts"}},
     ],
 )
-def test_what_is_refused(client: httpx.Client, body: dict[str, Any]) -> None:
+def test_invalid_batches_are_refused(client: httpx.Client, body: dict[str, Any]) -> None:
     require_problem(client.post(f"{URL}/search/batch", json=body), 422)
 
 
-def test_ten_thousand_are_answered(client: httpx.Client) -> None:
+def test_batch_of_ten_thousand(client: httpx.Client) -> None:
     structures = [f"C{'C' * (number % 7)}" for number in range(10_000)]
-    rows = rows_of(client.post(f"{URL}/search/batch", json={"structures": structures, "limit": 1}, timeout=120))
+    rows = parse_rows(client.post(f"{URL}/search/batch", json={"structures": structures, "limit": 1}, timeout=120))
     assert [row["index"] for row in rows] == [*range(10_000)]
     assert [row["hits"] for row in rows[7:]] == [row["hits"] for row in rows[:-7]]

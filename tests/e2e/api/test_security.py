@@ -1,4 +1,4 @@
-"""What browsers are told not to do with replies. The page's own policy is tested in test_page.py."""
+"""Security headers of replies. The page's own policy is tested in test_page.py."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 URL = "/v1/collections/nci"
-EVERY = {
+EXPECTED = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -16,9 +16,9 @@ EVERY = {
 }
 
 
-def told(reply: httpx.Response) -> dict[str, str]:
-    """Each of these headers of a reply; one that came twice has both values."""
-    return {name: ", ".join(reply.headers.get_list(name)) for name in EVERY}
+def security_headers(reply: httpx.Response) -> dict[str, str]:
+    """Return the security headers of a reply. A repeated header has all its values."""
+    return {name: ", ".join(reply.headers.get_list(name)) for name in EXPECTED}
 
 
 @pytest.mark.parametrize(
@@ -35,30 +35,33 @@ def told(reply: httpx.Response) -> dict[str, str]:
         ("/assets/nowhere.js", 404),
     ],
 )
-def test_what_every_reply_tells_browsers(client: httpx.Client, path: str, status: int) -> None:
+def test_every_reply_has_the_security_headers(client: httpx.Client, path: str, status: int) -> None:
     reply = client.get(path)
     assert reply.status_code == status
-    assert told(reply) == EVERY
+    assert security_headers(reply) == EXPECTED
 
 
-def test_pages_that_may_read_replies_may_show_them(store_folder: Path, serve: Callable) -> None:
+def test_allowed_origins_may_embed_replies(store_folder: Path, serve: Callable) -> None:
     with serve(store_folder, cors_origins="https://lab.example.org") as open_client:
-        assert told(open_client.get("/livez")) == {**EVERY, "Cross-Origin-Resource-Policy": "cross-origin"}
+        assert security_headers(open_client.get("/livez")) == {
+            **EXPECTED,
+            "Cross-Origin-Resource-Policy": "cross-origin",
+        }
 
 
-def test_so_does_what_a_client_has_or_a_refusal_by_host(client: httpx.Client) -> None:
+def test_304_and_refused_host_have_the_security_headers(client: httpx.Client) -> None:
     tag = client.get(URL).headers["ETag"]
     for status, headers in ((304, {"If-None-Match": tag}), (400, {"Host": "example.org"})):
         reply = client.get(URL, headers=headers)
         assert reply.status_code == status
-        assert told(reply) == EVERY
+        assert security_headers(reply) == EXPECTED
 
 
 @pytest.mark.parametrize(
     "path",
     [f"{URL}/items/5/depiction.svg", f"{URL}/structure.svg?smiles=CCO", "/v1/collections/social/items/0/depiction.svg"],
 )
-def test_a_drawing_opened_alone_may_do_nothing_but_be_styled(client: httpx.Client, path: str) -> None:
+def test_depiction_may_only_use_inline_styles(client: httpx.Client, path: str) -> None:
     reply = client.get(path)
     again = client.get(path, headers={"If-None-Match": reply.headers["ETag"]})
     assert (reply.status_code, again.status_code) == (200, 304)

@@ -22,28 +22,28 @@ PROGRAM = (
     "server.run()\n"
     "print('ended', flush=True)\n"
 )
-"""Serves what the environment says."""
+"""Serves with the settings of the environment."""
 
 
 def settings(store: Path, cache: Path, **more: object) -> Settings:
     return Settings(store=store, cache_dir=cache, **{"port": 0, **more})
 
 
-def test_a_port_that_is_taken_is_said_clearly(store_folder: Path, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+def test_used_port_is_refused(store_folder: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         with pytest.raises(InvalidInput) as failure:
             Server(settings(store_folder, tmp_path, port=port))
     assert failure.value.given == f"127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize("host", ["256.256.256.256", "192.0.2.1"])
-def test_an_address_that_is_not_ours_is_said_clearly(store_folder: Path, tmp_path: Path, host: str) -> None:
+def test_foreign_address_is_refused(store_folder: Path, tmp_path: Path, host: str) -> None:
     with pytest.raises(InvalidInput):
         Server(settings(store_folder, tmp_path, host=host))
 
 
-def test_a_store_that_cannot_be_opened_is_said_clearly(store_folder: Path, tmp_path: Path) -> None:
+def test_missing_or_foreign_store_is_refused(store_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         Server(settings(tmp_path / "nowhere", tmp_path))
     (tmp_path / "foreign").mkdir()
@@ -62,28 +62,26 @@ def test_ipv6_is_served(store_folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL])
-def test_its_workers_end_with_the_server(store_folder: Path, tmp_path: Path, number: signal.Signals) -> None:
-    given = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
+def test_workers_end_with_the_server(store_folder: Path, tmp_path: Path, number: signal.Signals) -> None:
+    variables = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", PROGRAM]
-    with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         for path in ("structure?smiles=OCC", "items/0/depiction.svg", "export?what=items&format=csv"):
             assert httpx.get(f"{url}/v1/collections/nci/{path}", timeout=60).status_code == 200
         workers = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
-    assert len(workers) >= 4  # the fork server, and one for each kind of work
+    assert len(workers) >= 4  # The fork server, and a worker for each kind of work.
     _, alive = psutil.wait_procs(workers, timeout=60)
     assert not alive
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
-def test_a_signal_ends_the_server_when_its_replies_have_ended(
-    store_folder: Path, tmp_path: Path, number: signal.Signals
-) -> None:
-    given = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
+def test_signal_ends_the_server_after_its_replies(store_folder: Path, tmp_path: Path, number: signal.Signals) -> None:
+    variables = {"GRAPHKIN_STORE": str(store_folder), "GRAPHKIN_PORT": "0", "GRAPHKIN_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", PROGRAM]
-    with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         with httpx.stream("GET", f"{url}/v1/collections/nci/negatives?batches=16384", timeout=60) as reply:
@@ -96,7 +94,7 @@ def test_a_signal_ends_the_server_when_its_replies_have_ended(
     assert process.returncode == 0
 
 
-def test_as_many_files_may_be_open_as_the_process_is_let() -> None:
+def test_limit_of_open_files_is_raised_to_the_maximum() -> None:
     program = (
         "import resource\n"
         "from graphkin.api.serve import configure_process\n"
@@ -104,21 +102,26 @@ def test_as_many_files_may_be_open_as_the_process_is_let() -> None:
         "print(*resource.getrlimit(resource.RLIMIT_NOFILE))\n"
     )
     command = f"ulimit -Sn 300; ulimit -Hn 2000; exec {shlex.quote(sys.executable)} -c {shlex.quote(program)}"
-    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
-    assert told.split() == ["2000", "2000"]
+    limits = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+    assert limits.split() == ["2000", "2000"]
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GRAPHKIN_STORE", str(tmp_path))
     monkeypatch.setenv("GRAPHKIN_ALLOWED_HOSTS", "localhost, Graphkin.example.org")
     monkeypatch.setenv("GRAPHKIN_CACHE_BYTES", "1000")
-    found = Settings()
-    assert (found.store, found.cache_bytes, found.host, found.port) == (str(tmp_path), 1000, "127.0.0.1", 8000)
-    assert found.allowed_hosts == ("localhost", "graphkin.example.org")
+    from_environment = Settings()
+    assert (from_environment.store, from_environment.cache_bytes, from_environment.host, from_environment.port) == (
+        str(tmp_path),
+        1000,
+        "127.0.0.1",
+        8000,
+    )
+    assert from_environment.allowed_hosts == ("localhost", "graphkin.example.org")
 
 
 @pytest.mark.parametrize(("name", "text"), [("CACHE_BYTES", "much"), ("CACHE_BYTES", "0"), ("PORT", "65536")])
-def test_a_setting_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+def test_error_names_the_invalid_setting(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     monkeypatch.setenv("GRAPHKIN_STORE", "somewhere")
     monkeypatch.setenv(f"GRAPHKIN_{name}", text)
     with pytest.raises(InvalidInput) as failure:
@@ -128,13 +131,13 @@ def test_a_setting_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch, name:
     assert f"GRAPHKIN_{name}" in failure.value.hint
 
 
-def test_a_store_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_setting_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GRAPHKIN_STORE", raising=False)
     with pytest.raises(InvalidInput, match="store"):
         Settings()
 
 
-def test_other_hosts_are_answered_where_they_are_allowed(store_folder: Path, tmp_path: Path) -> None:
+def test_allowed_hosts_are_accepted(store_folder: Path, tmp_path: Path) -> None:
     for allowed, host, status in (
         (("graphkin.example.org",), "graphkin.example.org:80", 200),
         (("graphkin.example.org",), "localhost", 400),

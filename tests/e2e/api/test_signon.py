@@ -1,4 +1,4 @@
-"""Users whom a reverse proxy has let in: a real one, before the real API."""
+"""Single sign-on: users that a real reverse proxy has authenticated, in front of the real API."""
 
 import json
 import shutil
@@ -25,7 +25,18 @@ REQUESTS = 6
 
 @dataclass
 class Lab:
-    """The API, the proxy before it, and the keys of the proxy and of somebody without it."""
+    """An API behind a proxy.
+
+    Attributes:
+        direct: Client of the API that bypasses the proxy.
+        proxy: URL of the proxy.
+        cache: Cache folder of the API.
+        log: Access log of the API.
+        key: Key of the proxy.
+        secret: Secret of the proxy's key.
+        other: Secret of a key that is for no proxy.
+        replies: Replies to the clients of `login`.
+    """
 
     direct: httpx.Client
     proxy: str
@@ -37,7 +48,7 @@ class Lab:
     replies: list[httpx.Response] = field(default_factory=list)
 
     def login(self, user: str) -> httpx.Client:
-        """A browser, say, that says of itself what it likes."""
+        """Return a client of the proxy with the cookie of this user, and with forged headers."""
         forged = {"Authorization": f"Bearer {self.other}", "X-Forwarded-User": "root"}
         session = httpx.get(f"{self.proxy}/login?{urlencode({'user': user})}").cookies
         hooks = {"response": [self._keep]}
@@ -48,13 +59,13 @@ class Lab:
         self.replies.append(reply)
 
     def lines(self, id: str) -> list[tuple[str, str | None, int]]:
-        """(key, user, status) of requests with an id, once there is a line."""
+        """Return (key, user, status) of the log lines with a request id, once there are any."""
 
-        def told() -> list[tuple[str, str | None, int]]:
+        def entries() -> list[tuple[str, str | None, int]]:
             lines = map(json.loads, self.log.read_text().splitlines())
             return [(line["key"], line["user"], line["status"]) for line in lines if line["id"] == id]
 
-        return until(told)
+        return until(entries)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +86,7 @@ def lab(store_folder: Path, tmp_path_factory: pytest.TempPathFactory, serve: Cal
         yield Lab(direct, proxy, cache, log, key, secret, other)
 
 
-def test_who_was_let_in_asks_without_a_key_and_is_named_in_the_log(lab: Lab, client: httpx.Client) -> None:
+def test_authenticated_user_needs_no_key_and_is_logged(lab: Lab, client: httpx.Client) -> None:
     paths = [f"{NCI}/items/5/neighbors", f"{NCI}/export?what=items&format=csv", f"{NCI}/export?what=edges&format=csv"]
     users = ["ann@lab.example", "Özil, Bo"]
     for user in users:
@@ -87,12 +98,12 @@ def test_who_was_let_in_asks_without_a_key_and_is_named_in_the_log(lab: Lab, cli
             assert "<title>" in browser.get("/").text
             assert browser.get("/v1/collections/keyed").status_code == 403
     assert httpx.get(lab.proxy + paths[0]).status_code == 403
-    told = str([(reply.text, reply.headers) for reply in lab.replies])
-    assert len(told) > 10_000
-    assert not [user for user in (*users, "root") if user in told]
+    received = str([(reply.text, reply.headers) for reply in lab.replies])
+    assert len(received) > 10_000
+    assert not [user for user in (*users, "root") if user in received]
 
 
-def test_user_is_believed_to_a_proxy_alone(lab: Lab) -> None:
+def test_user_header_is_ignored_without_a_proxy_key(lab: Lab) -> None:
     forged = {"Authorization": f"Bearer {lab.other}", "X-Forwarded-User": "ann@lab.example", "X-Request-ID": "forged"}
     reply = lab.direct.get(f"{NCI}/items/5", headers=forged)
     assert reply.status_code == 200
@@ -110,23 +121,26 @@ def test_user_is_believed_to_a_proxy_alone(lab: Lab) -> None:
     assert lab.lines("unnamed") == [(lab.key.id, None, 401)]
 
 
-def test_users_of_one_key_have_quotas_of_their_own(lab: Lab) -> None:
+def test_users_of_one_key_have_separate_quotas(lab: Lab) -> None:
     number = 0
-    while True:  # until one is over within a minute of the clock
+    while True:  # Repeat until an attempt fits into one minute of the clock.
         number, minute = number + 1, time() // 60
         with lab.login(f"ann{number}") as ann, lab.login(f"bob{number}") as bob:
             codes = [ann.get(f"{NCI}/items/{id}").status_code for id in range(REQUESTS + 1)]
-            asked = bob.get(f"{NCI}/items/5", headers={"X-Request-ID": f"bob{number}"})
+            first_reply = bob.get(f"{NCI}/items/5", headers={"X-Request-ID": f"bob{number}"})
         if minute == time() // 60:
             break
     assert codes == [200] * REQUESTS + [429]
-    assert (asked.status_code, asked.headers["RateLimit"].split(";t=")[0]) == (200, f'"requests";r={REQUESTS - 1}')
+    assert (first_reply.status_code, first_reply.headers["RateLimit"].split(";t=")[0]) == (
+        200,
+        f'"requests";r={REQUESTS - 1}',
+    )
     assert lab.lines(f"bob{number}") == [(lab.key.id, f"bob{number}", 200)]
     search = f"{NCI}/structure?smiles=C"
     with (
         lab.login("carl") as carl,
         lab.login("dora") as dora,
-        closing(Quotas(lab.cache / "quotas")) as elsewhere,  # of another process
-        elsewhere.admit({}, Caller(lab.key, "carl"), heavy=True),
+        closing(Quotas(lab.cache / "quotas")) as other_quotas,  # As if in another process.
+        other_quotas.admit({}, Caller(lab.key, "carl"), heavy=True),
     ):
         assert [each.get(search).status_code for each in (carl, dora)] == [429, 200]

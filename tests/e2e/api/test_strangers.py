@@ -1,4 +1,4 @@
-"""One request never holds up all: what strangers write is read elsewhere, and not for ever."""
+"""A single request never blocks the server: untrusted structures are parsed in other processes, with a time limit."""
 
 import re
 import threading
@@ -11,30 +11,31 @@ from tests.fused import fused
 from tests.until import once_ready
 
 URL = "/v1/collections/nci"
-TRIES = 3  # the claim is about the server: a neighbour on the same processors may spoil some
+TRIES = 3  # The test is about the server, but other processes on this machine may delay a try.
 
 
 def slow_pulses(client: httpx.Client) -> float:
-    """How often the event loop was more than a quarter of a second late so far, once it was ready."""
+    """Return how many times the event loop was more than 0.25 s late, and wait until the server is ready first."""
     while client.get("/readyz").status_code != 200:
         time.sleep(0.05)
-    told = client.get("/metrics").text
-    within, all = (
-        float(re.search(rf"^graphkin_event_loop_lag_seconds_{name} (\S+)$", told, re.MULTILINE)[1])  # type: ignore[index]
+    metrics = client.get("/metrics").text
+    on_time, total = (
+        float(re.search(rf"^graphkin_event_loop_lag_seconds_{name} (\S+)$", metrics, re.MULTILINE)[1])  # type: ignore[index]
         for name in (r'bucket\{le="0.25"\}', "count")
     )
-    return all - within
+    return total - on_time
 
 
 @pytest.mark.parametrize("place", ["search", "structure", "items", "structure.svg", "highlight", "export"])
 @pytest.mark.parametrize("atoms", [pytest.param(200, marks=pytest.mark.long), 998])
-def test_fused_rings_hold_up_nobody(client: httpx.Client, place: str, atoms: int) -> None:
-    tails = ("C" * (len(place) + 20 * again) for again in range(TRIES))  # what was read once is remembered
-    assert any(not held_up(client, place, atoms, fused(atoms) + tail) for tail in tails)
+def test_slow_fused_rings_do_not_block_the_server(client: httpx.Client, place: str, atoms: int) -> None:
+    # Structures that were parsed before are cached.
+    tails = ("C" * (len(place) + 20 * attempt) for attempt in range(TRIES))
+    assert any(not is_blocked(client, place, atoms, fused(atoms) + tail) for tail in tails)
 
 
-def held_up(client: httpx.Client, place: str, atoms: int, smiles: str) -> bool:
-    """Whether the server's own loop was, while it was asked about this structure and answered others."""
+def is_blocked(client: httpx.Client, place: str, atoms: int, smiles: str) -> bool:
+    """Return whether the event loop was late while the structure was parsed and other requests were answered."""
     replies: list[httpx.Response] = []
 
     def ask() -> None:
@@ -52,13 +53,13 @@ def held_up(client: httpx.Client, place: str, atoms: int, smiles: str) -> bool:
     before, begin = slow_pulses(client), time.monotonic()
     asking = threading.Thread(target=ask)
     asking.start()
-    asked = 0
+    other_requests = 0
     while asking.is_alive():
         assert client.get(f"{URL}/items/5/neighbors").status_code == 200
-        asked += 1
+        other_requests += 1
         asking.join(0.01)
-    assert time.monotonic() - begin < 5 + 2 * (place == "highlight")  # which may be looked for 2 s
-    assert asked > 1
+    assert time.monotonic() - begin < 5 + 2 * (place == "highlight")  # The search for a highlight may take 2 s.
+    assert other_requests > 1
     pulses = slow_pulses(client)
     (reply,) = replies
     assert reply.status_code in ((200, 422) if atoms == 200 else (422,))
@@ -68,23 +69,23 @@ def held_up(client: httpx.Client, place: str, atoms: int, smiles: str) -> bool:
     return pulses > before
 
 
-# Where RDKit looks for eight carbons everywhere, before it looks for the ninth atom; and one in another, 10 kB of them.
+# RDKit matches eight carbons everywhere before the ninth atom. The second pattern nests another one, and has 10 kB.
 HOSTILE = (
     ".".join("C" * 8) + ".[$([#6]([#7])([#7])([#7])[#8])]",
     "[$(" * 1900 + "C.C.C.C.C.C.C.C.[#8;R]" + ")]" * 1900,
 )
 
 
-def test_hostile_patterns_hold_up_nobody(client: httpx.Client) -> None:
-    assert any(longest_wait(client, again) < 0.5 for again in range(TRIES))
+def test_hostile_patterns_do_not_block_the_server(client: httpx.Client) -> None:
+    assert any(longest_wait(client, attempt) < 0.5 for attempt in range(TRIES))
 
 
-def longest_wait(client: httpx.Client, again: int) -> float:
-    """How long the longest of others waited, while more were asked for hostile patterns than are worked on at once."""
+def longest_wait(client: httpx.Client, attempt: int) -> float:
+    """Return the longest wait of other requests during more hostile patterns than are matched concurrently."""
     replies: list[httpx.Response] = []
 
     def ask(number: int) -> None:
-        body = {"substructure": HOSTILE[number % 2], "filters": [{"property": "molwt", "min": again + number / 10}]}
+        body = {"substructure": HOSTILE[number % 2], "filters": [{"property": "molwt", "min": attempt + number / 10}]}
         replies.append(once_ready(lambda: client.post(f"{URL}/items/query", json=body)))
 
     asking = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
@@ -93,7 +94,7 @@ def longest_wait(client: httpx.Client, again: int) -> float:
     waits = [0.0]
     while any(each.is_alive() for each in asking):
         for path, body in (
-            ("items/query", {"filters": [{"property": "molwt", "min": again + len(waits) / 100}]}),
+            ("items/query", {"filters": [{"property": "molwt", "min": attempt + len(waits) / 100}]}),
             ("search", {"smiles": "C" * (len(waits) % 90 + 1)}),
             ("items/5/neighbors", None),
         ):
@@ -108,19 +109,19 @@ def longest_wait(client: httpx.Client, again: int) -> float:
     return max(waits)
 
 
-def test_what_everything_has_is_found(client: httpx.Client) -> None:
+def test_pattern_that_matches_every_item(client: httpx.Client) -> None:
     body = {"substructure": f"[{','.join('*' * 4_999)}]", "limit": 1}
     assert once_ready(lambda: client.post(f"{URL}/items/query", json=body)).json()["total"] == 400
 
 
-def test_a_large_graph_holds_up_nobody(client: httpx.Client) -> None:
+def test_large_graph_does_not_block_the_server(client: httpx.Client) -> None:
     nodes = 95_000
 
-    def held_up(step: int) -> bool:
+    def is_blocked(step: int) -> bool:
         edges = [[node, (node * step + 1) % nodes] for node in range(nodes)]
         before = slow_pulses(client)
         reply = client.post("/v1/collections/social/search", json={"graph": {"edges": edges}})
         assert reply.status_code in (200, 422)
         return slow_pulses(client) > before
 
-    assert any(not held_up(7919 + again) for again in range(TRIES))
+    assert any(not is_blocked(7919 + attempt) for attempt in range(TRIES))

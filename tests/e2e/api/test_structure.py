@@ -11,10 +11,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize(
-    "given", [{"smiles": "OC(=O)C1=C(C=CC=C1)OC(C)=O"}, {"inchi": INCHI}], ids=["kekulised", "inchi"]
+    "structure", [{"smiles": "OC(=O)C1=C(C=CC=C1)OC(C)=O"}, {"inchi": INCHI}], ids=["kekulised", "inchi"]
 )
-def test_a_structure_is_read_as_the_recipe_says(client: httpx.Client, given: dict[str, str]) -> None:
-    reply = client.get(f"{URL}/structure", params=given)
+def test_structure_is_standardized_by_the_recipe(client: httpx.Client, structure: dict[str, str]) -> None:
+    reply = client.get(f"{URL}/structure", params=structure)
     assert reply.json() == {
         "generation": reply.headers["Graphkin-Generation"],
         "smiles": Chem.CanonSmiles(ASPIRIN),
@@ -22,30 +22,30 @@ def test_a_structure_is_read_as_the_recipe_says(client: httpx.Client, given: dic
     }
 
 
-def test_a_stored_structure_has_its_id(client: httpx.Client) -> None:
+def test_stored_structure_has_its_id(client: httpx.Client) -> None:
     for item in client.get(f"{URL}/items", params={"limit": 50}).json()["items"]:
         backwards = Chem.MolToSmiles(Chem.MolFromSmiles(item["smiles"]), canonical=False, rootedAtAtom=0)
-        found = client.get(f"{URL}/structure", params={"smiles": backwards}).json()
-        assert (found["smiles"], found["id"]) == (item["smiles"], item["id"])
+        structure_reply = client.get(f"{URL}/structure", params={"smiles": backwards}).json()
+        assert (structure_reply["smiles"], structure_reply["id"]) == (item["smiles"], item["id"])
 
 
-@pytest.mark.parametrize("given", [{"smiles": ASPIRIN}, {"inchi": INCHI}], ids=["smiles", "inchi"])
-def test_any_structure_is_drawn(client: httpx.Client, given: dict[str, str]) -> None:
-    reply = client.get(f"{URL}/structure.svg", params={**given, "width": 300, "height": 100})
+@pytest.mark.parametrize("structure", [{"smiles": ASPIRIN}, {"inchi": INCHI}], ids=["smiles", "inchi"])
+def test_any_structure_has_a_depiction(client: httpx.Client, structure: dict[str, str]) -> None:
+    reply = client.get(f"{URL}/structure.svg", params={**structure, "width": 300, "height": 100})
     assert reply.headers["content-type"] == "image/svg+xml"
     svg = ElementTree.fromstring(reply.content)
     assert (svg.get("width"), svg.get("height")) == ("300px", "100px")
     assert svg.findtext(f"{SVG}title") == Chem.CanonSmiles(ASPIRIN)
 
 
-def test_a_bare_plus_is_read_as_one(client: httpx.Client) -> None:
+def test_unescaped_plus_is_kept(client: httpx.Client) -> None:
     assert client.get(f"{URL}/structure?smiles=C[N+](C)(C)C").json()["smiles"] == "C[N+](C)(C)C"
     assert client.get(f"{URL}/structure.svg?smiles=C[N+](C)(C)C").status_code == 200
 
 
 @pytest.mark.parametrize("escaped", ["%20%7C%261:1,6%7C", "+%7C%261:1,6%7C"])
-def test_the_space_before_an_extension_stays_one(client: httpx.Client, escaped: str) -> None:
-    """Unescaped pluses before it are still read as such."""
+def test_space_before_a_cxsmiles_extension_is_kept(client: httpx.Client, escaped: str) -> None:
+    """Unescaped pluses before the extension are still pluses."""
     racemate = f"{URL}/{{}}?smiles=C[C@H](O)C[N+](C)([C@H](F)C)C{escaped}"
     text = client.get(racemate.format("structure")).json()["smiles"]
     assert text.endswith("|")
@@ -70,10 +70,10 @@ def test_the_space_before_an_extension_stays_one(client: httpx.Client, escaped: 
         (f"smiles=C&generation={'0' * 64}", 404),
     ],
 )
-def test_what_is_refused(client: httpx.Client, route: str, query: str, status: int) -> None:
+def test_invalid_structures_are_refused(client: httpx.Client, route: str, query: str, status: int) -> None:
     assert client.get(f"{URL}/{route}?{query}").status_code == status
 
 
 @pytest.mark.parametrize("route", ["structure", "structure.svg"])
-def test_graphs_have_no_structure(client: httpx.Client, route: str) -> None:
+def test_structure_of_a_graph_collection_returns_409(client: httpx.Client, route: str) -> None:
     assert client.get(f"/v1/collections/graphs/{route}?smiles=C").status_code == 409

@@ -1,4 +1,4 @@
-"""HTTPS, asked by a client that believes one certificate alone."""
+"""HTTPS, tested by a client that trusts a single certificate."""
 
 import socket
 import ssl
@@ -22,9 +22,9 @@ from graphkin.protocol.errors import InvalidInput
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A certificate of 127.0.0.1, its key, both in one file, the key with a password, and the key of another."""
+    """Return a certificate for 127.0.0.1, its key, both in one file, the key with a password, and another key."""
     folder = tmp_path_factory.mktemp("tls")
-    key, other = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    key, other_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "graphkin")])
     now = datetime.now(UTC)
     certificate = (
@@ -49,36 +49,38 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "key": pem(key, plain),
         "both": certificate + pem(key, plain),
         "locked": pem(key, serialization.BestAvailableEncryption(b"secret")),
-        "other": pem(other, plain),
+        "other": pem(other_key, plain),
     }
     for each, content in contents.items():
         (folder / each).write_bytes(content)
     return {each: folder / each for each in contents}
 
 
-@pytest.mark.parametrize("given", [{"tls_cert": "cert", "tls_key": "key"}, {"tls_cert": "both"}])
-def test_https_is_served(store_folder: Path, tmp_path: Path, files: dict[str, Path], given: dict[str, str]) -> None:
-    named = {setting: files[name] for setting, name in given.items()}
-    with Server(Settings(store=store_folder, cache_dir=tmp_path, port=0, **named)).running() as url:
+@pytest.mark.parametrize("settings_files", [{"tls_cert": "cert", "tls_key": "key"}, {"tls_cert": "both"}])
+def test_server_speaks_https(
+    store_folder: Path, tmp_path: Path, files: dict[str, Path], settings_files: dict[str, str]
+) -> None:
+    file_settings = {setting: files[name] for setting, name in settings_files.items()}
+    with Server(Settings(store=store_folder, cache_dir=tmp_path, port=0, **file_settings)).running() as url:
         assert url.startswith("https://127.0.0.1:")
-        believing = ssl.create_default_context(cafile=files["cert"])
-        assert httpx.get(f"{url}/v1/collections/nci", verify=believing, timeout=60).status_code == 200
+        trusting_context = ssl.create_default_context(cafile=files["cert"])
+        assert httpx.get(f"{url}/v1/collections/nci", verify=trusting_context, timeout=60).status_code == 200
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
             httpx.get(f"{url}/livez", timeout=60)
         with pytest.raises(httpx.HTTPError):
             httpx.get(f"http{url.removeprefix('https')}/livez", timeout=60)
 
 
-def test_a_handshake_that_does_not_go_on_is_ended(store_folder: Path, tmp_path: Path, files: dict[str, Path]) -> None:
+def test_stalled_handshake_is_ended(store_folder: Path, tmp_path: Path, files: dict[str, Path]) -> None:
     settings = Settings(store=store_folder, cache_dir=tmp_path, port=0, tls_cert=files["both"], head_seconds=0.5)
     with Server(settings).running() as url, socket.create_connection(("127.0.0.1", urlsplit(url).port)) as connection:
-        connection.settimeout(55)  # asyncio's own limit is 60 s
+        connection.settimeout(55)  # The limit of asyncio itself is 60 s.
         with suppress(ConnectionResetError):
             assert connection.recv(1) == b""
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings_files",
     [
         {"tls_key": "key"},
         {"tls_cert": "cert"},
@@ -87,10 +89,10 @@ def test_a_handshake_that_does_not_go_on_is_ended(store_folder: Path, tmp_path: 
         {"tls_cert": "key", "tls_key": "key"},
     ],
 )
-def test_what_is_no_certificate_with_its_key_is_said(
-    store_folder: Path, tmp_path: Path, files: dict[str, Path], given: dict[str, str]
+def test_invalid_certificate_or_key_is_refused(
+    store_folder: Path, tmp_path: Path, files: dict[str, Path], settings_files: dict[str, str]
 ) -> None:
-    named = {setting: files[name] for setting, name in given.items()}
+    file_settings = {setting: files[name] for setting, name in settings_files.items()}
     with pytest.raises(InvalidInput, match="certificate") as error:
-        Server(Settings(store=store_folder, cache_dir=tmp_path, port=0, **named))
+        Server(Settings(store=store_folder, cache_dir=tmp_path, port=0, **file_settings))
     assert "GRAPHKIN_TLS_CERT" in str(error.value.expected)

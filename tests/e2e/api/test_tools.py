@@ -1,4 +1,4 @@
-"""What others make of the OpenAPI: tools by an MCP bridge, a client by a generator. Both go by its operationIds."""
+"""Tools from the OpenAPI document: an MCP bridge and a generated client. Both use its operation ids."""
 
 import asyncio
 import builtins
@@ -59,83 +59,83 @@ NAMES = {
     "post /v1/collections/{c}/search": "search",
     "post /v1/collections/{c}/search/batch": "search_batch",
 }
-"""What these operations have been called since they are called so."""
+"""Operation ids, which must not change."""
 
 
 @pytest.fixture(scope="module")
 def document(client: httpx.Client) -> dict[str, Any]:
-    found: dict[str, Any] = client.get("/openapi.json").json()
-    return found
+    openapi: dict[str, Any] = client.get("/openapi.json").json()
+    return openapi
 
 
-def test_names_are_short_and_stay_what_they_are(document: dict[str, Any]) -> None:
-    found = {
+def test_operation_ids_are_stable(document: dict[str, Any]) -> None:
+    operation_ids = {
         f"{verb} {path}": each["operationId"]
         for path, verbs in document["paths"].items()
         for verb, each in verbs.items()
     }
-    assert len(set(found.values())) == len(found)
-    assert max(map(len, found.values())) <= 40
-    assert {place: found.get(place) for place in NAMES} == NAMES
+    assert len(set(operation_ids.values())) == len(operation_ids)
+    assert max(map(len, operation_ids.values())) <= 40
+    assert {place: operation_ids.get(place) for place in NAMES} == NAMES
 
 
 @pytest.fixture(scope="module")
 def fastmcp() -> ModuleType:
-    """The bridge, which takes a second to import: not while every process collects tests."""
+    """Return the bridge, whose import takes a second that processes need not spend while they collect tests."""
     importlib.import_module("fastmcp.exceptions")
     return importlib.import_module("fastmcp")
 
 
 @pytest.fixture
-def through_the_bridge(
+def call_bridge(
     fastmcp: ModuleType, client: httpx.Client, document: dict[str, Any]
 ) -> Callable[[Callable[["Client"], Awaitable[T]]], T]:
-    """Asks a client of tools that the bridge has made of the document."""
+    """Return a function that calls a client of the tools that the bridge creates from the document."""
 
-    def asked(ask: Callable[["Client"], Awaitable[T]]) -> T:
-        async def bridged() -> T:
+    def call(use_tools: Callable[["Client"], Awaitable[T]]) -> T:
+        async def run_in_bridge() -> T:
             async with (
                 httpx2.AsyncClient(base_url=str(client.base_url), timeout=60) as http,
                 fastmcp.Client(fastmcp.FastMCP.from_openapi(document, http)) as tools,
             ):
-                return await ask(tools)
+                return await use_tools(tools)
 
-        return asyncio.run(bridged())
+        return asyncio.run(run_in_bridge())
 
-    return asked
+    return call
 
 
-def test_tools_are_called_as_operations(through_the_bridge: Callable[..., Any]) -> None:
-    tools = through_the_bridge(lambda tools: tools.list_tools())
+def test_tools_have_the_names_of_operations(call_bridge: Callable[..., Any]) -> None:
+    tools = call_bridge(lambda tools: tools.list_tools())
     assert {tool.name for tool in tools} >= set(NAMES.values())
     (search,) = (tool for tool in tools if tool.name == "search")
     assert "whole collection" in search.description
 
 
 @pytest.mark.parametrize(
-    ("tool", "said", "request_"),
+    ("tool", "arguments", "http_request"),
     [
         ("search", {"c": "nci", "smiles": "CCO", "limit": 3}, ("POST", f"{URL}/search", {"smiles": "CCO", "limit": 3})),
         ("neighbors", {"c": "nci", "id": 5, "limit": 2}, ("GET", f"{URL}/items/5/neighbors?limit=2", None)),
         ("collections", {}, ("GET", "/v1/collections", None)),
     ],
 )
-def test_a_tool_answers_as_http_does(
-    client: httpx.Client, through_the_bridge: Callable[..., Any], tool: str, said: dict[str, Any], request_: Any
+def test_tool_result_equals_http_reply(
+    client: httpx.Client, call_bridge: Callable[..., Any], tool: str, arguments: dict[str, Any], http_request: Any
 ) -> None:
-    method, url, body = request_
+    method, url, body = http_request
     expected = client.request(method, url, json=body).json()
-    assert through_the_bridge(lambda tools: tools.call_tool(tool, said)).structured_content == expected
+    assert call_bridge(lambda tools: tools.call_tool(tool, arguments)).structured_content == expected
 
 
-def test_a_tool_says_what_was_wrong(fastmcp: ModuleType, through_the_bridge: Callable[..., Any]) -> None:
+def test_tool_error_explains_the_problem(fastmcp: ModuleType, call_bridge: Callable[..., Any]) -> None:
     with pytest.raises(fastmcp.exceptions.ToolError, match="no item 100000"):
-        through_the_bridge(lambda tools: tools.call_tool("item", {"c": "nci", "id": 100000}))
+        call_bridge(lambda tools: tools.call_tool("item", {"c": "nci", "id": 100000}))
 
 
 @pytest.fixture(scope="module")
-def generated(document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The client that openapi-python-client writes."""
+def generated_client(document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """Yield the client that openapi-python-client generates."""
     folder = tmp_path_factory.mktemp("generated")
     (folder / "openapi.json").write_text(json.dumps(document))
     (folder / "config.yml").write_text("package_name_override: generated\npost_hooks: []\n")
@@ -147,14 +147,14 @@ def generated(document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
         yield importlib.import_module("generated")
 
 
-def test_a_generated_client_reads_replies(client: httpx.Client, generated: ModuleType) -> None:
-    modules = {path.stem for path in Path(next(iter(generated.__path__))).glob("api/*/*.py")}
+def test_generated_client_parses_replies(client: httpx.Client, generated_client: ModuleType) -> None:
+    modules = {path.stem for path in Path(next(iter(generated_client.__path__))).glob("api/*/*.py")}
     assert modules - {"__init__"} == {f"{name}_" * hasattr(builtins, name) or name for name in NAMES.values()}
     search = importlib.import_module("generated.api.search.search")
     models = importlib.import_module("generated.models")
-    with generated.Client(base_url=str(client.base_url)) as asking:
-        found = search.sync(client=asking, c="nci", body=models.SearchBody(smiles="CCO", limit=3))
+    with generated_client.Client(base_url=str(client.base_url)) as server:
+        operation_ids = search.sync(client=server, c="nci", body=models.SearchBody(smiles="CCO", limit=3))
     expected = client.post(f"{URL}/search", json={"smiles": "CCO", "limit": 3}).json()
-    assert [(hit.item.id, hit.similarity) for hit in found.hits] == [
+    assert [(hit.item.id, hit.similarity) for hit in operation_ids.hits] == [
         (hit["item"]["id"], hit["similarity"]) for hit in expected["hits"]
     ]

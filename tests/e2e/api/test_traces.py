@@ -1,4 +1,4 @@
-"""Spans as a collector gets them: by OpenTelemetry's own messages."""
+"""Spans as a collector receives them, read with OpenTelemetry's own message types."""
 
 import sys
 import threading
@@ -21,8 +21,8 @@ TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
 @pytest.fixture
-def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
-    """What is sent to a collector, which the environment names."""
+def collected_bodies(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """Yield the bodies of requests to a collector, whose address is in the environment."""
     bodies: list[bytes] = []
 
     class Collector(BaseHTTPRequestHandler):
@@ -31,8 +31,8 @@ def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, format: str, *given: object) -> None:
-            """Nothing."""
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Suppress the log."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -46,14 +46,14 @@ def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
             thread.join()
 
 
-def test_every_request_is_a_span(store_folder: Path, tmp_path: Path, collected: list[bytes]) -> None:
+def test_every_request_is_a_span(store_folder: Path, tmp_path: Path, collected_bodies: list[bytes]) -> None:
     settings = Settings(store=store_folder, cache_dir=tmp_path, port=0, telemetry=True)
     with Server(settings).running() as url, httpx.Client(base_url=url, timeout=60) as client:
         client.get(f"{URL}/items/5", headers={"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"})
         client.get(f"{URL}/structure", params={"smiles": "CCCCCCBr"})
         client.get("/nowhere")
     spans: dict[str, Any] = {}
-    for body in collected:
+    for body in collected_bodies:
         (resource,) = ExportTraceServiceRequest.FromString(body).resource_spans
         assert ("service.name", "graphkin") in {
             (each.key, each.value.string_value) for each in resource.resource.attributes
@@ -61,29 +61,29 @@ def test_every_request_is_a_span(store_folder: Path, tmp_path: Path, collected: 
         spans |= {span.name: span for scope in resource.scope_spans for span in scope.spans}
     route = "/v1/collections/{c}"
     assert set(spans) == {f"GET {route}/items/{{id}}", f"GET {route}/structure", "GET"}
-    told = {
+    span_attributes = {
         name: {each.key: each.value.string_value or each.value.int_value for each in span.attributes}
         for name, span in spans.items()
     }
     assert spans[f"GET {route}/items/{{id}}"].trace_id.hex() == TRACE
-    assert told[f"GET {route}/items/{{id}}"]["http.response.status_code"] == 200
-    assert told["GET"]["http.response.status_code"] == 404
-    assert told[f"GET {route}/structure"]["url.query"] == "REDACTED"
-    assert not [body for body in collected if b"Br" in body]
+    assert span_attributes[f"GET {route}/items/{{id}}"]["http.response.status_code"] == 200
+    assert span_attributes["GET"]["http.response.status_code"] == 404
+    assert span_attributes[f"GET {route}/structure"]["url.query"] == "REDACTED"
+    assert not [body for body in collected_bodies if b"Br" in body]
 
 
-def test_nothing_else_tells_of_requests(
-    store_folder: Path, tmp_path: Path, collected: list[bytes], monkeypatch: pytest.MonkeyPatch
+def test_requests_are_not_traced_without_telemetry(
+    store_folder: Path, tmp_path: Path, collected_bodies: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FastAPI would, queries and all, where the environment asks it to."""
+    """FastAPI itself would send spans, with queries, if the environment requests them."""
     monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
     settings = Settings(store=store_folder, cache_dir=tmp_path, port=0)
     with Server(settings).running() as url, httpx.Client(base_url=url, timeout=60) as client:
         client.get(f"{URL}/structure", params={"smiles": "CCCCCCBr"})
-    assert collected == []
+    assert collected_bodies == []
 
 
-def test_without_the_extra_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_telemetry_extra_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(InvalidInput, match=r"graphkin\[telemetry\]"):
         create_app(Settings(store="unused", telemetry=True))

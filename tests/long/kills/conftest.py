@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from graphkin.protocol.errors import NotFound
-from tests.faults.conftest import State, forks, graphkin, molecule_files, read_back, saboteur
+from tests.faults.conftest import State, baseline, forks, graphkin, molecule_files, read_back, saboteur
 from tests.integration.conftest import serve_apart
 
 __all__ = ["baseline", "forks", "graphkin", "molecule_files", "read_back", "saboteur", "serve_apart"]
