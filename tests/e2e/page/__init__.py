@@ -1,1 +1,1 @@
-"""A package, so that a fixture can live as long as its tests: the browser does."""
+"""A package, so that package-scoped fixtures such as the browser span all its tests."""

@@ -1,4 +1,4 @@
-"""The page in a real Chromium, talking to the real API over collections that were really ingested."""
+"""The page in a real Chromium, with the real API over collections from real ingests."""
 
 import json
 import os
@@ -27,22 +27,22 @@ ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 ARTEFACTS = Path(os.environ.get("GRAPHKIN_ARTEFACTS", ROOT / ".artifacts")) / "page"
 
-PICTURES_SHOWN = """() => [...document.images].every((image) => {
+PICTURES_LOADED = """() => [...document.images].every((image) => {
     const { top, bottom } = image.getBoundingClientRect();
     return (image.complete && image.ariaBusy !== "true") || top > innerHeight || bottom <= 0;
 }) && document.querySelector(".canvas[aria-busy=true]") === null"""
 
-COLOURS = ["color-contrast", "link-in-text-block"]  # axe's rules of what alone differs between light and dark
+COLOR_RULES = ["color-contrast", "link-in-text-block"]  # The axe rules whose result depends on the color scheme.
 AXE_OPTIONS: dict[str, dict[str, Any]] = {
     "light": {"resultTypes": ["violations"]},
-    "dark": {"resultTypes": ["violations"], "runOnly": COLOURS},
+    "dark": {"resultTypes": ["violations"], "runOnly": COLOR_RULES},
 }
 
 CHEMBL = Path(__file__).with_name("chembl_samples.csv")
-THRESHOLD = 0.3  # they are diverse: at the default four of five would be alone
+THRESHOLD = 0.3  # The molecules are diverse: at the default threshold, four of five would be isolated.
 RECORDS = 2000
 BROKEN = [f"c1ccc({'C' * length} broken" for length in range(25)]
-LARGE = "CCN(CC)CCOC(=O)C" * 19  # 300 heavy atoms and more
+LARGE = "CCN(CC)CCOC(=O)C" * 19  # At least 300 heavy atoms.
 
 
 POTENCY = [
@@ -51,7 +51,7 @@ POTENCY = [
     *("CCCCCCCO,m7,>10000", "CC(C)O,m8,n/a", "OCC,again,90.0", "CCO,twice,2.50"),
 ]
 
-PAIRS = [  # each is slow to compare, differs by one atom, or is too hard to compare
+PAIRS = [  # Each pair is slow to compare, differs by one atom, or is too hard to compare.
     "N#Cc1cccc(C(=O)NC[C@@H](O)CN2CCC(Oc3ccc(Cl)c(Cl)c3)CC2)c1 benzamide",
     "O=C(NC[C@@H](O)CN1CCC(Oc2ccc(Cl)c(Cl)c2)CC1)c1c[nH]c(=O)c2ccccc12 isoquinolone",
     "OC(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl diclofenac",
@@ -71,7 +71,7 @@ def ingest(store: Store, collection: str, file: Path, **recipe: Any) -> None:
     pipeline.ingest(store, collection, [str(file)], resolve(**recipe), IngestOptions(workers=1))
 
 
-def written(folder: Path, collection: str, lines: list[str], ending: str = "smi") -> Path:
+def write_lines(folder: Path, collection: str, lines: list[str], ending: str = "smi") -> Path:
     file = folder / f"{collection}.{ending}"
     file.write_text("\n".join(lines) + "\n")
     return file
@@ -84,47 +84,50 @@ def chembl_smiles() -> list[str]:
 
 @pytest.fixture(scope="session")
 def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Collections chembl (2,000 molecules, which have no names), nci (the first 2,000 records, which have, and 25
-    broken ones), large (one molecule), pairs (six molecules to compare), truncated (20, of which each keeps 3
-    neighbors), graphs (three, two of one name), shapes (20 rings and 20 stars, all similarities above 0 kept), potency
-    (alcohols with censored, missing and repeated values) and karate (34 nodes of a big graph)."""
+    """Return a store with the collections of these tests.
+
+    The collections are chembl (2,000 molecules without names), nci (2,000 records with names, and 25 broken ones),
+    large (one molecule), pairs (six molecules to compare), truncated (20 molecules with 3 neighbors each), graphs
+    (three, two with the same name), shapes (20 rings and 20 stars with all similarities above 0), potency (alcohols
+    with censored, missing and repeated values) and karate (34 nodes of a large graph).
+    """
     folder = tmp_path_factory.mktemp("page")
     with open_store(folder / "store", create=True) as store:
         ingest(store, "chembl", CHEMBL, threshold=THRESHOLD)
-        ingest(store, "nci", written(folder, "nci", [*nci_file.read_text().splitlines()[:RECORDS], *BROKEN]))
-        ingest(store, "large", written(folder, "large", [f"{LARGE} large"]))
-        ingest(store, "pairs", written(folder, "pairs", PAIRS), threshold=THRESHOLD)
+        ingest(store, "nci", write_lines(folder, "nci", [*nci_file.read_text().splitlines()[:RECORDS], *BROKEN]))
+        ingest(store, "large", write_lines(folder, "large", [f"{LARGE} large"]))
+        ingest(store, "pairs", write_lines(folder, "pairs", PAIRS), threshold=THRESHOLD)
         alcohols = [f"{'C' * length}O alcohol{length}" for length in range(4, 24)]
-        ingest(store, "truncated", written(folder, "truncated", alcohols), top_k=3)
+        ingest(store, "truncated", write_lines(folder, "truncated", alcohols), top_k=3)
         graphs.publish(store, "graphs")
         (folder / "shapes.jsonl").write_text("\n".join(map(json.dumps, SHAPES)))
         shapes = [str(folder / "shapes.jsonl")]
         pipeline.ingest(store, "shapes", shapes, resolve_graphs(), IngestOptions(workers=1))
-        ingest(store, "potency", written(folder, "potency", POTENCY, "csv"))
+        ingest(store, "potency", write_lines(folder, "potency", POTENCY, "csv"))
         publish_karate(store, folder)
     return folder / "store"
 
 
 @pytest.fixture
 def own_folder(store_folder: Path, tmp_path: Path) -> Path:
-    """A copy of the store, to publish to and delete from."""
+    """Return a copy of the store that a test may change."""
     return Path(shutil.copytree(store_folder, tmp_path / "store"))
 
 
 @pytest.fixture
 def publish(tmp_path: Path) -> Callable[[Path, str, list[str]], None]:
-    """Ingest SMILES lines into a collection of a store."""
+    """Return a function that ingests SMILES lines into a collection of a store."""
 
-    def published(folder: Path, collection: str, lines: list[str]) -> None:
+    def ingest_lines(folder: Path, collection: str, lines: list[str]) -> None:
         with open_store(folder) as store:
-            ingest(store, collection, written(tmp_path, collection, lines), threshold=THRESHOLD)
+            ingest(store, collection, write_lines(tmp_path, collection, lines), threshold=THRESHOLD)
 
-    return published
+    return ingest_lines
 
 
 @pytest.fixture(scope="session")
 def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
-    """Talks to the server that the page talks to, once it has compiled what it needs."""
+    """Yield a client of the page's server, once the server has compiled its kernels."""
     with serve(store_folder) as client:
         once_ready(lambda: client.get("/readyz"))
         yield client
@@ -132,7 +135,9 @@ def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Cl
 
 @pytest.fixture(scope="package")
 def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
-    """Not for the whole session: while Playwright runs, no other test of this process can run an event loop."""
+    """Yield a browser for this package. In a whole session, Playwright would prevent other tests from running an event
+    loop.
+    """
     executable = shutil.which("chromium-headless-shell")
     if executable is None:
         require_tools("chromium")
@@ -147,56 +152,58 @@ def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, api: httpx.Client) -> Iterator[Page]:
-    """An empty tab, whose addresses are the shared server's. What the console complains of fails the test."""
-    complaints: list[str] = []
+    """Yield an empty tab at the shared server. Errors and warnings in the console fail the test."""
+    console_messages: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
-        refused = message.text.startswith("Failed to load resource")  # a refusal of the API, which the page explains
-        if message.type in ("error", "warning") and not refused:
-            complaints.append(message.text)
+        is_api_error = message.text.startswith("Failed to load resource")  # The page itself explains errors of the API.
+        if message.type in ("error", "warning") and not is_api_error:
+            console_messages.append(message.text)
 
     context = browser.new_context(base_url=str(api.base_url), viewport={"width": 1280, "height": 860})
     context.set_default_timeout(20_000)
     tab = context.new_page()
     tab.on("console", listen)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("pageerror", lambda error: console_messages.append(str(error)))
     yield tab
     context.close()
-    assert complaints == []
+    assert console_messages == []
 
 
 @pytest.fixture
 def look(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """`look(page, "state")`: keep pictures of a state, light and dark, in which axe finds nothing wrong.
+    """Return `look(page, "state")`, which saves light and dark screenshots of a state and checks it with axe.
 
-    Both are looked at for their colours; for all else the light one, because nothing else differs.
-
-    `waiting`: a state in which the page's own pictures have not come.
+    Colors are checked in both schemes, everything else in the light one only. `waiting` is for states in which the
+    page's own pictures have not loaded.
     """
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
 
-    def looked(page: Page, state: str, waiting: bool = False) -> None:
+    def check(page: Page, state: str, waiting: bool = False) -> None:
         if page.evaluate("typeof axe === 'undefined'"):
             page.evaluate(f"{AXE.read_text()}; 0")
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             if not waiting:
-                page.wait_for_function(PICTURES_SHOWN, polling=50)  # else it draws every frame to look again
+                # Without polling, the page would be checked, and so redrawn, in every frame.
+                page.wait_for_function(PICTURES_LOADED, polling=50)
             page.screenshot(path=ARTEFACTS / f"{state.replace(' ', '-')}-{scheme}.png")
-            found = page.evaluate("options => axe.run(options)", AXE_OPTIONS[scheme])["violations"]
-            told = [(each["id"], each["impact"], [node["html"] for node in each["nodes"]][:3]) for each in found]
-            assert told == [], f"{state}, {scheme}"
+            violations = page.evaluate("options => axe.run(options)", AXE_OPTIONS[scheme])["violations"]
+            problems = [
+                (each["id"], each["impact"], [node["html"] for node in each["nodes"]][:3]) for each in violations
+            ]
+            assert problems == [], f"{state}, {scheme}"
         page.emulate_media(color_scheme="light")
 
-    return looked
+    return check
 
 
 @pytest.fixture(scope="session")
-def shown() -> Callable[[Locator], str]:
-    """`shown(picture)`: the SVG that a picture is of, once it has come."""
+def picture_svg() -> Callable[[Locator], str]:
+    """Return `picture_svg(picture)`, which waits for a picture and returns its SVG."""
 
     def svg(picture: Locator) -> str:
-        expect(picture).to_have_attribute("aria-busy", "false", timeout=20_000)  # comparing takes seconds
+        expect(picture).to_have_attribute("aria-busy", "false", timeout=20_000)  # A comparison takes seconds.
         return unquote((picture.get_attribute("src") or "").partition(",")[2])
 
     return svg

@@ -1,4 +1,4 @@
-"""Activity cliffs as a chemist meets them."""
+"""The view of activity cliffs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,48 +12,50 @@ URL = "/v1/collections/nci"
 Look = Callable[[Page, str], None]
 
 
-def _answer(api: httpx.Client, **query: Any) -> dict[str, Any]:
+def _fetch(api: httpx.Client, **query: Any) -> dict[str, Any]:
     reply = api.get(f"{URL}/cliffs", params={"property": "molwt", "limit": 20, **query})
     assert reply.status_code == 200, reply.text
-    answer: dict[str, Any] = reply.json()
-    return answer
+    cliffs: dict[str, Any] = reply.json()
+    return cliffs
 
 
 def _names(region: Locator) -> list[str]:
     return region.locator("ul").first.locator("figcaption a").all_inner_texts()
 
 
-def _expected(answer: dict[str, Any]) -> list[str]:
-    names = {item["id"]: item["names"][0] for item in answer["items"]}
-    return [names[pair[end]] for pair in answer["pairs"] for end in "ab"]
+def _expected(cliffs: dict[str, Any]) -> list[str]:
+    names = {item["id"]: item["names"][0] for item in cliffs["items"]}
+    return [names[pair[end]] for pair in cliffs["pairs"] for end in "ab"]
 
 
-def test_identical_fingerprints_are_shown_apart(page: Page, api: httpx.Client, look: Look) -> None:
-    expected, same = _answer(api), _answer(api, min_similarity=1, exclude_identical=False)
+def test_identical_fingerprints_are_shown_separately(page: Page, api: httpx.Client, look: Look) -> None:
+    reply, identical_reply = _fetch(api), _fetch(api, min_similarity=1, exclude_identical=False)
     page.goto("/?collection=nci&part=cliffs&property=molwt")
-    page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in molwt, the largest difference").wait_for()
+    page.get_by_text(f"{reply['total']:,} pairs of neighbors differ in molwt, the largest difference").wait_for()
     cliffs = page.get_by_role("region", name="Cliffs")
-    apart = page.get_by_role("region", name="Same fingerprint")
-    expect(apart.locator("figcaption a").nth(1)).to_be_visible()
-    assert _names(cliffs) == _expected(expected)
-    assert _names(apart) == _expected(same)
-    assert same["identical"] == same["total"] > 3
-    expect(apart).to_contain_text(f"{same['identical']:,} pairs differ in molwt and have identical fingerprints")
+    identical = page.get_by_role("region", name="Same fingerprint")
+    expect(identical.locator("figcaption a").nth(1)).to_be_visible()
+    assert _names(cliffs) == _expected(reply)
+    assert _names(identical) == _expected(identical_reply)
+    assert identical_reply["identical"] == identical_reply["total"] > 3
+    expect(identical).to_contain_text(
+        f"{identical_reply['identical']:,} pairs differ in molwt and have identical fingerprints"
+    )
     expect(cliffs.locator("ul").first).not_to_contain_text("1.000")
     look(page, "cliffs with the same fingerprint")
 
 
-def test_largest_similarity_is_part_of_the_address(page: Page, api: httpx.Client) -> None:
-    expected = _answer(api, max_similarity=0.8)
+def test_maximum_similarity_is_part_of_the_url(page: Page, api: httpx.Client) -> None:
+    reply = _fetch(api, max_similarity=0.8)
     page.goto("/?collection=nci&part=cliffs&property=molwt")
     page.get_by_label("Similarity ≤").fill("0.8")
     page.get_by_label("Similarity ≤").press("Enter")
-    page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in molwt").wait_for()
+    page.get_by_text(f"{reply['total']:,} pairs of neighbors differ in molwt").wait_for()
     assert "max_similarity=0.8" in page.url
-    assert _names(page.get_by_role("region", name="Cliffs")) == _expected(expected)
+    assert _names(page.get_by_role("region", name="Cliffs")) == _expected(reply)
 
 
-def test_a_column_with_censored_values_stays_a_number(page: Page, look: Look) -> None:
+def test_column_with_censored_values_is_numeric(page: Page, look: Look) -> None:
     page.goto("/?collection=potency&part=cliffs&property=activity&min_similarity=0.4")
     first = page.get_by_role("region", name="Cliffs").locator("ul li").first
     expect(first).to_contain_text(">10000.0")
@@ -67,10 +69,10 @@ def test_a_column_with_censored_values_stays_a_number(page: Page, look: Look) ->
     expect(row).to_contain_text("10,000")
 
 
-def test_values_that_were_not_kept_are_listed(page: Page, look: Look) -> None:
+def test_discarded_values_are_listed(page: Page, look: Look) -> None:
     page.goto("/?collection=potency&part=collection")
-    odd = page.locator("section", has=page.get_by_role("heading", name="Values that are not plain numbers"))
-    expect(odd).to_contain_text("1 missing, 1 censored (sign in activity_qualifier), of 8 values")
+    special_values = page.locator("section", has=page.get_by_role("heading", name="Values that are not plain numbers"))
+    expect(special_values).to_contain_text("1 missing, 1 censored (sign in activity_qualifier), of 8 values")
     table = page.get_by_role("region", name="Values of repeated items that were not kept")
     expect(table.get_by_role("row")).to_have_count(2)
     assert table.get_by_role("cell").all_inner_texts() == ["CCO", "activity", "2.5", "90.0"]

@@ -1,4 +1,4 @@
-"""Collect: a list is looked up; a basket is filled from anywhere, compared, drawn, sent and taken home."""
+"""Lists and baskets: a list is looked up, and a basket is filled, compared, shown as a graph, sent and downloaded."""
 
 import csv
 import re
@@ -22,21 +22,23 @@ URL = "/v1/collections/chembl"
 
 @pytest.fixture(scope="module")
 def items(api: httpx.Client) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.get(f"{URL}/items", params={"limit": 300}).json()["items"]
-    return found
+    stored_items: list[dict[str, Any]] = api.get(f"{URL}/items", params={"limit": 300}).json()["items"]
+    return stored_items
 
 
-def test_a_list_is_looked_up(page: Page, api: httpx.Client, items: list[dict[str, Any]], look: Look) -> None:
+def test_list_of_structures_is_looked_up(
+    page: Page, api: httpx.Client, items: list[dict[str, Any]], look: Look
+) -> None:
     stored = [item["smiles"] for item in items[:20]]
     (nearest,) = api.post(f"{URL}/search", json={"smiles": NEW, "limit": 1}).json()["hits"]
-    listed = [f"{stored[0]} called so", *stored[1:], NEW, "c1ccc(", "no such name"]
+    lines = [f"{stored[0]} called so", *stored[1:], NEW, "c1ccc(", "no such name"]
     page.goto("/?collection=chembl")
     page.get_by_role("link", name="Look up a list").click()
-    page.get_by_label("Paste SMILES").fill("\n".join(listed))
+    page.get_by_label("Paste SMILES").fill("\n".join(lines))
     page.get_by_role("button", name="Look up").click()
     page.get_by_text("20 found, 1 not found, 1 name not found, 1 unreadable").wait_for()
     rows = page.get_by_role("region", name="What became of the list").locator("tbody tr")
-    expect(rows).to_have_count(len(listed))
+    expect(rows).to_have_count(len(lines))
     expect(rows.nth(3)).to_contain_text("Found")
     expect(rows.nth(3).get_by_role("link")).to_have_text(stored[3])
     expect(rows.nth(20)).to_contain_text("Not found")
@@ -52,7 +54,7 @@ def test_a_list_is_looked_up(page: Page, api: httpx.Client, items: list[dict[str
         page.get_by_role("button", name="CSV").click()
     with Path(download.value.path()).open() as file:
         saved = [*csv.DictReader(file)]
-    assert [row["given"] for row in saved] == listed
+    assert [row["given"] for row in saved] == lines
     assert [row["id"] for row in saved] == [
         *(str(item["id"]) for item in items[:20]),
         str(nearest["item"]["id"]),
@@ -65,7 +67,7 @@ def test_a_list_is_looked_up(page: Page, api: httpx.Client, items: list[dict[str
 
 
 @pytest.mark.parametrize("format", ["sdf", "csv"])
-def test_a_file_is_dropped(page: Page, items: list[dict[str, Any]], format: str, tmp_path: Path) -> None:
+def test_dropped_file_is_looked_up(page: Page, items: list[dict[str, Any]], format: str, tmp_path: Path) -> None:
     file = tmp_path / f"list.{format}"
     if format == "sdf":
         with Chem.SDWriter(str(file)) as writer:
@@ -78,7 +80,7 @@ def test_a_file_is_dropped(page: Page, items: list[dict[str, Any]], format: str,
     page.get_by_text("5 found, 0 not found, 0 name not found, 0 unreadable").wait_for()
 
 
-def test_names_are_looked_up_and_lines_pasted_into_the_box(page: Page, api: httpx.Client) -> None:
+def test_names_and_lines_pasted_into_the_box_are_looked_up(page: Page, api: httpx.Client) -> None:
     names = [item["names"][0] for item in api.get("/v1/collections/nci/items", params={"limit": 20}).json()["items"]]
     page.goto("/?collection=nci")
     box = page.locator("#box")
@@ -94,7 +96,7 @@ def test_names_are_looked_up_and_lines_pasted_into_the_box(page: Page, api: http
 
 
 def test_unknown_names_come_with_suggestions(page: Page, look: Look) -> None:
-    """A word that is a SMILES stays one; other words are names."""
+    """A word that is valid SMILES is a structure, and any other word is a name."""
     page.goto("/?collection=pairs&part=list")
     page.get_by_label("Paste SMILES").fill("aspirin\ndiclofenak\nCCO\nc1ccc(")
     page.get_by_role("button", name="Look up").click()
@@ -113,7 +115,7 @@ def test_unknown_names_come_with_suggestions(page: Page, look: Look) -> None:
     expect(page.get_by_role("main").get_by_role("link", name="diclofenac")).to_be_visible()
 
 
-def test_a_basket_is_filled_compared_drawn_sent_and_taken_home(page: Page, api: httpx.Client, look: Look) -> None:
+def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: httpx.Client, look: Look) -> None:
     page.goto(f"/?collection=chembl&q={QUERY}&min_similarity=0.45")
     ticks = page.locator("tbody input.tick")
     ticks.nth(0).check()
@@ -122,8 +124,8 @@ def test_a_basket_is_filled_compared_drawn_sent_and_taken_home(page: Page, api: 
     page.locator("section li input.tick").nth(2).check()
     expect(page.locator("section li input.tick").nth(0)).to_be_checked()
     page.get_by_role("button", name=re.compile("Put all .* into the basket")).click()
-    (own,) = api.get(f"{URL}/items", params={"smiles": QUERY}).json()["items"]
-    near = api.get(f"{URL}/items/{own['id']}/neighbors", params={"min_similarity": 0.45, "limit": 1000}).json()
+    (query_item,) = api.get(f"{URL}/items", params={"smiles": QUERY}).json()["items"]
+    near = api.get(f"{URL}/items/{query_item['id']}/neighbors", params={"min_similarity": 0.45, "limit": 1000}).json()
     ids = [each["item"]["id"] for each in near["neighbors"]]
     page.get_by_role("link", name=f"Basket ({len(ids)})").click()
     page.reload()
@@ -144,8 +146,8 @@ def test_a_basket_is_filled_compared_drawn_sent_and_taken_home(page: Page, api: 
     page.get_by_text("Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="SDF").click()
-    taken = [Chem.MolToSmiles(molecule) for molecule in Chem.SDMolSupplier(str(download.value.path()))]
-    assert taken == [each["item"]["smiles"] for each in near["neighbors"]]
+    downloaded = [Chem.MolToSmiles(molecule) for molecule in Chem.SDMolSupplier(str(download.value.path()))]
+    assert downloaded == [each["item"]["smiles"] for each in near["neighbors"]]
     page.keyboard.press("Escape")
     address = page.get_by_role("link", name="Link", exact=True).get_attribute("href")
     page.get_by_role("button", name="Empty").click()
@@ -158,7 +160,7 @@ def test_a_basket_is_filled_compared_drawn_sent_and_taken_home(page: Page, api: 
     expect(page.get_by_role("link", name=f"Basket ({len(ids)})")).to_be_visible()
 
 
-def test_a_basket_holds_no_more_than_can_be_asked_about(page: Page, api: httpx.Client) -> None:
+def test_basket_is_limited_to_the_ids_of_one_request(page: Page, api: httpx.Client) -> None:
     generation = api.get(URL).json()["generation"]
     page.add_init_script(
         f"localStorage.setItem('graphkin.basket.chembl', JSON.stringify({{generation: '{generation}', "
@@ -169,22 +171,22 @@ def test_a_basket_holds_no_more_than_can_be_asked_about(page: Page, api: httpx.C
     expect(page.get_by_role("alert")).to_have_text(re.compile("holds 10,000 items, and these would be 10,001"))
 
 
-def test_a_diverse_part_is_picked(page: Page, api: httpx.Client) -> None:
+def test_diverse_items_are_picked_into_the_basket(page: Page, api: httpx.Client) -> None:
     body = {"count": 7, "from": {"filters": [{"property": "rings", "min": 5}]}}
-    picked = api.post(f"{URL}/pick", json=body).json()["ids"]
+    expected_ids = api.post(f"{URL}/pick", json=body).json()["ids"]
     page.goto("/?collection=chembl&part=items&filter=%5B%22rings%22,5,null%5D")
     page.get_by_text(re.compile(r"^\d+ of 2,000 items$")).wait_for()
     page.locator("summary", has_text="Pick").click()
     page.get_by_label("How many").fill("7")
     page.get_by_role("button", name="Pick").click()
     page.get_by_text("7 were picked.").wait_for()
-    kept = page.evaluate("JSON.parse(localStorage.getItem('graphkin.basket.chembl')).ids")
-    assert kept == picked
+    basket_ids = page.evaluate("JSON.parse(localStorage.getItem('graphkin.basket.chembl')).ids")
+    assert basket_ids == expected_ids
 
 
 def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look) -> None:
-    asked: dict[str, Any] = {"property": "molwt", "by": "difference", "min_similarity": 0.5, "limit": 20}
-    expected = api.get(f"{URL}/cliffs", params=asked).json()
+    query: dict[str, Any] = {"property": "molwt", "by": "difference", "min_similarity": 0.5, "limit": 20}
+    expected = api.get(f"{URL}/cliffs", params=query).json()
     page.goto("/?collection=chembl&min_similarity=0.5")
     page.get_by_role("link", name="Cliffs").click()
     page.get_by_role("combobox", name="Property", exact=True).select_option("molwt")
@@ -194,14 +196,14 @@ def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look
     items = {item["id"]: item["smiles"] for item in expected["items"]}
     names = page.get_by_role("region", name="Cliffs").locator("ul").first.locator("figcaption a")
     expect(names.nth(1)).to_have_text(items[expected["pairs"][0]["b"]])
-    shown = [items[pair[end]] for pair in expected["pairs"] for end in "ab"]
-    assert names.all_inner_texts() == shown
+    expected_smiles = [items[pair[end]] for pair in expected["pairs"] for end in "ab"]
+    assert names.all_inner_texts() == expected_smiles
     look(page, "cliffs")
 
 
-def test_clusters_are_opened(page: Page, api: httpx.Client, look: Look) -> None:
-    asked = {"method": "scaffold", "property": "molwt"}
-    scaffolds = once_ready(lambda: api.get(f"{URL}/clusters", params=asked)).json()
+def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Look) -> None:
+    query = {"method": "scaffold", "property": "molwt"}
+    scaffolds = once_ready(lambda: api.get(f"{URL}/clusters", params=query)).json()
     largest = scaffolds["clusters"][0]
     smiles = {item["id"]: item["smiles"] for item in scaffolds["items"]}
     page.goto("/?collection=chembl")
@@ -209,12 +211,12 @@ def test_clusters_are_opened(page: Page, api: httpx.Client, look: Look) -> None:
     page.get_by_role("combobox", name="By", exact=True).select_option("scaffold")
     page.get_by_role("combobox", name="Range of", exact=True).select_option("molwt")
     page.get_by_text(f"{scaffolds['total']:,} clusters, the largest first").wait_for()
-    shown = page.get_by_role("region", name="Clusters").get_by_role("listitem")
-    expect(shown.first).to_contain_text(f"{largest['size']} items")
+    listed_clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
+    expect(listed_clusters.first).to_contain_text(f"{largest['size']} items")
     least, most = largest["range"]["min"], largest["range"]["max"]
-    expect(shown.first).to_contain_text(f"molwt {least:.3f} to {most:.3f}")
+    expect(listed_clusters.first).to_contain_text(f"molwt {least:.3f} to {most:.3f}")
     look(page, "clusters")
-    shown.first.get_by_role("link").click()
+    listed_clusters.first.get_by_role("link").click()
     members = api.get(f"{URL}/clusters/1", params={"method": "scaffold", "limit": 1000}).json()["items"]
     page.get_by_text(f"{len(members)} members", exact=True).wait_for()
     names = page.locator("tbody td.name a")

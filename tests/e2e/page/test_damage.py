@@ -1,4 +1,4 @@
-"""A collection with a damaged file: the page says which, and takes nothing from it for an answer."""
+"""A collection with a damaged file: the page names the file and shows no data from it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ FILE = "similarity.npy"
 
 @pytest.fixture
 def damaged_folder(own_folder: Path, api: httpx.Client) -> Path:
-    """A store of whose collection chembl one bit of one similarity is another."""
+    """Return a store in which one bit of a similarity in the collection chembl is flipped."""
     generation = api.get("/v1/collections/chembl").json()["generation"]
     file = own_folder / "collections" / "chembl" / generation / FILE
     content = bytearray(file.read_bytes())
@@ -25,11 +25,11 @@ def damaged_folder(own_folder: Path, api: httpx.Client) -> Path:
     return own_folder
 
 
-def test_a_damaged_collection_is_told_and_the_others_answer(
+def test_damage_is_reported_and_other_collections_work(
     page: Page, damaged_folder: Path, serve: Callable, look: Look
 ) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/neighbors" in request.url else None)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if "/neighbors" in request.url else None)
     with serve(damaged_folder) as client:
         page.goto(f"{client.base_url}/?collection=chembl&q={QUERY}")
         alert = page.get_by_role("alert").first
@@ -37,7 +37,7 @@ def test_a_damaged_collection_is_told_and_the_others_answer(
         expect(alert).to_contain_text(FILE)
         expect(page.locator("main section tbody tr")).to_have_count(0)
         expect(page.get_by_role("button", name="Try again")).to_have_count(0)
-        assert len(asked) <= 1
+        assert len(requests) <= 1
         look(page, "really damaged")
         page.get_by_role("link", name="About").click()
         expect(page.get_by_role("heading", name="chembl")).to_be_visible()

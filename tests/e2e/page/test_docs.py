@@ -1,4 +1,4 @@
-"""The API's documentation, in a browser that says whom it asks."""
+"""The API documentation in a browser whose requests are recorded."""
 
 from urllib.parse import urlsplit
 
@@ -6,9 +6,9 @@ import httpx
 from playwright.sync_api import Page, expect
 
 
-def test_it_is_this_servers_alone_and_tries_requests_out(page: Page, api: httpx.Client) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+def test_documentation_only_contacts_this_server_and_sends_example_requests(page: Page, api: httpx.Client) -> None:
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     page.goto("/docs")
     operations = page.locator(".opblock")
     count = sum(len(verbs) for verbs in api.get("/openapi.json").json()["paths"].values())
@@ -21,5 +21,5 @@ def test_it_is_this_servers_alone_and_tries_requests_out(page: Page, api: httpx.
     search.get_by_role("button", name="Execute").click()
     expect(search.locator(".live-responses-table .response .response-col_status")).to_contain_text("200")
     expect(search.locator(".live-responses-table")).to_contain_text("hits")
-    hosts = {urlsplit(url).netloc for url in asked if not url.startswith(("data:", "blob:"))}
+    hosts = {urlsplit(url).netloc for url in requests if not url.startswith(("data:", "blob:"))}
     assert hosts == {urlsplit(str(api.base_url)).netloc}

@@ -1,4 +1,4 @@
-"""A collection of items without pictures: fingerprints."""
+"""A collection of items without depictions: fingerprints."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -26,7 +26,7 @@ def url(
         yield str(client.base_url)
 
 
-def test_they_are_found_by_name_and_shown_without_pictures(page: Page, url: str, look: Callable[..., None]) -> None:
+def test_fingerprints_are_found_by_name_and_have_no_pictures(page: Page, url: str, look: Callable[..., None]) -> None:
     page.goto(f"{url}/?collection=bits")
     box = page.get_by_role("combobox", name="Name or id")
     box.fill("print 8")

@@ -1,4 +1,4 @@
-"""The graph around the query: a threshold that moves, items that bring their neighbours, paths; and what it costs."""
+"""The graph around the query: its threshold, expansion by neighbors, paths, and size limits."""
 
 import re
 from collections.abc import Callable
@@ -19,88 +19,88 @@ URL = "/v1/collections/chembl/items"
 
 @pytest.fixture(scope="module")
 def query(api: httpx.Client) -> dict[str, Any]:
-    """The item that it is about."""
+    """Return the item that the tests query."""
     item: dict[str, Any] = api.get(URL, params={"smiles": QUERY}).json()["items"][0]
     return item
 
 
 @pytest.fixture(scope="module")
 def subgraph(api: httpx.Client, query: dict[str, Any]) -> dict[str, Any]:
-    """What the hierarchy says about it: all neighbours, and the edges among them."""
-    found: dict[str, Any] = api.get(f"{URL}/{query['id']}/subgraph", params={"max_items": 1000}).json()
-    return found
+    """Return all neighbors of the query and the edges among them from the API."""
+    reply: dict[str, Any] = api.get(f"{URL}/{query['id']}/subgraph", params={"max_items": 1000}).json()
+    return reply
 
 
-def opened(page: Page, address: str = ADDRESS) -> Locator:
-    """Go there; gives the items of the graph once they are there."""
+def open_graph(page: Page, address: str = ADDRESS) -> Locator:
+    """Open a URL and return the items of the graph once they are loaded."""
     page.goto(address)
     members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
     members.first.wait_for()
     return members
 
 
-def said(page: Page, name: str) -> list[str]:
+def url_values(page: Page, name: str) -> list[str]:
     return parse_qs(urlsplit(page.url).query).get(name, [])
 
 
 def components(nodes: list[int], edges: list[dict[str, Any]], threshold: float) -> list[set[int]]:
-    """Those of two members or more."""
-    found = [{node} for node in nodes]
+    """Return the connected components with at least two members."""
+    groups = [{node} for node in nodes]
     for edge in edges:
         if edge["similarity"] >= threshold:
-            joined = [group for group in found if edge["source"] in group or edge["target"] in group]
-            found = [group for group in found if group not in joined] + [set().union(*joined)]
-    return [group for group in found if len(group) > 1]
+            joined = [group for group in groups if edge["source"] in group or edge["target"] in group]
+            groups = [group for group in groups if group not in joined] + [set().union(*joined)]
+    return [group for group in groups if len(group) > 1]
 
 
-def test_the_graph_is_what_the_hierarchy_says(page: Page, subgraph: dict[str, Any], look: Look) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+def test_graph_equals_the_subgraph_of_the_api(page: Page, subgraph: dict[str, Any], look: Look) -> None:
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(ADDRESS.replace("graph", "table"))
     page.locator("tbody tr").first.wait_for()
-    assert [url for url in asked if "/assets/Graph" in url] == []
+    assert [url for url in requests if "/assets/Graph" in url] == []
     page.get_by_text("Graph", exact=True).click()
     members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
     expect(members).to_have_count(len(subgraph["nodes"]))
-    assert [url for url in asked if "/assets/Graph" in url] != []
+    assert [url for url in requests if "/assets/Graph" in url] != []
     expect(page.get_by_text(f"{len(subgraph['edges'])} edges")).to_be_visible()
     picture = page.get_by_role("img", name=re.compile("^Graph of "))
     expect(picture).to_have_attribute("aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 cluster"))
     look(page, "graph")
 
 
-def test_the_slider_opens_and_closes_the_hierarchy(page: Page, subgraph: dict[str, Any], look: Look) -> None:
-    members = opened(page)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+def test_slider_changes_the_threshold_of_the_graph(page: Page, subgraph: dict[str, Any], look: Look) -> None:
+    members = open_graph(page)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     nodes = [node["item"]["id"] for node in subgraph["nodes"]]
     for threshold in (0.4, 0.5, 0.35):
         page.get_by_role("slider").fill(str(threshold))
-        found = components(nodes, subgraph["edges"], threshold)
-        size = sum(map(len, found))
-        alone = not any(nodes[0] in group for group in found)
+        expected = components(nodes, subgraph["edges"], threshold)
+        size = sum(map(len, expected))
+        alone = not any(nodes[0] in group for group in expected)
         expect(members).to_have_count(size + alone)
-        held = sum(edge["similarity"] >= threshold for edge in subgraph["edges"])
-        expect(page.get_by_text(re.compile(rf"in {len(found)} clusters?, {held} edges?"))).to_be_visible()
+        visible_edges = sum(edge["similarity"] >= threshold for edge in subgraph["edges"])
+        expect(page.get_by_text(re.compile(rf"in {len(expected)} clusters?, {visible_edges} edges?"))).to_be_visible()
         expect(page).to_have_url(re.compile(rf"min_similarity={threshold}\b"))
         if threshold == 0.4:
             look(page, "graph higher")
-    assert [url for url in asked if "/v1/" in url and "depiction" not in url] == []
+    assert [url for url in requests if "/v1/" in url and "depiction" not in url] == []
     page.go_back()
     expect(page.get_by_role("slider")).to_have_value("0.5")
 
 
-def test_an_item_brings_its_neighbours(page: Page, api: httpx.Client, subgraph: dict[str, Any], look: Look) -> None:
-    members = opened(page)
+def test_item_is_expanded_by_its_neighbors(page: Page, api: httpx.Client, subgraph: dict[str, Any], look: Look) -> None:
+    members = open_graph(page)
     before = {node["item"]["id"] for node in subgraph["nodes"]}
     most = max(subgraph["nodes"], key=lambda node: node["hidden"])
     name = most["item"]["smiles"]
     button = members.get_by_role("button", name=f"{name}: {most['hidden']} more neighbours")
     button.click()
-    found = api.get(f"{URL}/{most['item']['id']}/neighbors", params={"limit": 1000}).json()["neighbors"]
-    fresh = [each["item"]["id"] for each in found if each["item"]["id"] not in before]
+    neighbors = api.get(f"{URL}/{most['item']['id']}/neighbors", params={"limit": 1000}).json()["neighbors"]
+    fresh = [each["item"]["id"] for each in neighbors if each["item"]["id"] not in before]
     expect(members).to_have_count(len(before) + min(len(fresh), 100))
-    assert said(page, "expand") == [most["item"]["smiles"]]
+    assert url_values(page, "expand") == [most["item"]["smiles"]]
     look(page, "graph expanded")
     page.reload()
     expect(members).to_have_count(len(before) + min(len(fresh), 100))
@@ -108,19 +108,19 @@ def test_an_item_brings_its_neighbours(page: Page, api: httpx.Client, subgraph: 
     expect(members).to_have_count(len(before))
 
 
-def test_it_is_coloured_by_a_property(page: Page, look: Look) -> None:
-    opened(page)
+def test_graph_is_colored_by_a_property(page: Page, look: Look) -> None:
+    open_graph(page)
     choice = page.get_by_label("Colour by")
     name = choice.locator("option").nth(1).inner_text()
     choice.select_option(name)
     expect(page.locator(".scale")).to_be_visible()
-    assert said(page, "colour") == [name]
+    assert url_values(page, "colour") == [name]
     expect(page.get_by_text("without a value")).to_have_count(0)
     look(page, "graph by property")
 
 
 def test_views_share_one_selection(page: Page, subgraph: dict[str, Any]) -> None:
-    members = opened(page)
+    members = open_graph(page)
     second = subgraph["nodes"][2]["item"]
     members.get_by_role("button", name=second["smiles"]).first.click()
     expect(page.locator("figure.other")).to_contain_text(second["smiles"])
@@ -128,8 +128,8 @@ def test_views_share_one_selection(page: Page, subgraph: dict[str, Any]) -> None
     expect(page.locator("tr.chosen")).to_contain_text(second["smiles"])
 
 
-def test_a_node_is_chosen_by_a_click(page: Page) -> None:
-    members = opened(page)
+def test_node_is_selected_by_a_click(page: Page) -> None:
+    members = open_graph(page)
     box = page.get_by_role("img", name=re.compile("^Graph of ")).bounding_box()
     assert box is not None
     for place in range(0, 400, 20):
@@ -139,34 +139,36 @@ def test_a_node_is_chosen_by_a_click(page: Page) -> None:
     expect(members.and_(page.locator(".chosen"))).to_have_count(1)
 
 
-def test_a_path_shows_each_step(page: Page, api: httpx.Client, query: dict[str, Any], look: Look) -> None:
-    around = api.get(f"{URL}/{query['id']}/subgraph", params={"hops": 2, "max_items": 1000}).json()["nodes"]
-    far = next(node["item"] for node in reversed(around) if node["hop"] == 2)
-    expected = api.get("/v1/collections/chembl/paths", params={"from": query["id"], "to": far["id"]}).json()["path"]
-    page.goto("/?" + str(httpx.QueryParams(collection="chembl", q=QUERY, view="graph", to=far["smiles"])))
+def test_path_shows_the_similarity_of_each_step(
+    page: Page, api: httpx.Client, query: dict[str, Any], look: Look
+) -> None:
+    nearby = api.get(f"{URL}/{query['id']}/subgraph", params={"hops": 2, "max_items": 1000}).json()["nodes"]
+    distant = next(node["item"] for node in reversed(nearby) if node["hop"] == 2)
+    expected = api.get("/v1/collections/chembl/paths", params={"from": query["id"], "to": distant["id"]}).json()["path"]
+    page.goto("/?" + str(httpx.QueryParams(collection="chembl", q=QUERY, view="graph", to=distant["smiles"])))
     steps = page.get_by_label("Path", exact=True).get_by_role("listitem")
     expect(steps).to_have_count(2 * len(expected) - 1)
-    shown = [float(text.split()[0]) for text in page.locator("li.step").all_inner_texts()]
-    assert shown == pytest.approx([step["similarity"] for step in expected[1:]], abs=0.001)
+    similarities = [float(text.split()[0]) for text in page.locator("li.step").all_inner_texts()]
+    assert similarities == pytest.approx([step["similarity"] for step in expected[1:]], abs=0.001)
     look(page, "path")
     page.get_by_role("link", name="Clear the path").click()
     expect(steps).to_have_count(0)
 
 
-def test_a_path_between_two_chosen_items(page: Page, subgraph: dict[str, Any]) -> None:
-    members = opened(page)
-    one, other = (subgraph["nodes"][place]["item"]["smiles"] for place in (1, 3))
-    members.get_by_role("button", name=one).first.click()
+def test_path_is_found_between_two_selected_items(page: Page, subgraph: dict[str, Any]) -> None:
+    members = open_graph(page)
+    start, other = (subgraph["nodes"][place]["item"]["smiles"] for place in (1, 3))
+    members.get_by_role("button", name=start).first.click()
     page.get_by_role("button", name="Begin a path here").click()
     members.get_by_role("button", name=other).first.click()
     page.get_by_role("button", name="Path to here").click()
     path = page.get_by_label("Path", exact=True)
-    expect(path).to_contain_text(f"From {one} to {other}")
+    expect(path).to_contain_text(f"From {start} to {other}")
     expect(path.get_by_role("listitem").last).to_contain_text(other)
 
 
-def test_it_is_used_by_the_keyboard(page: Page, subgraph: dict[str, Any]) -> None:
-    members = opened(page)
+def test_graph_is_used_by_the_keyboard(page: Page, subgraph: dict[str, Any]) -> None:
+    members = open_graph(page)
     members.first.get_by_role("button").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
@@ -178,43 +180,44 @@ def test_it_is_used_by_the_keyboard(page: Page, subgraph: dict[str, Any]) -> Non
     expect(page.get_by_text(re.compile("alone$"))).to_be_visible()
 
 
-def test_a_new_structure_has_a_graph_too(page: Page, api: httpx.Client, look: Look) -> None:
+def test_new_structure_has_a_graph(page: Page, api: httpx.Client, look: Look) -> None:
     body = {"smiles": NEW, "min_similarity": 0.3, "limit": 100}
     hits = api.post("/v1/collections/chembl/search", json=body).json()["hits"]
-    members = opened(page, f"/?collection=chembl&q={NEW}&view=graph&colour=molwt")
+    members = open_graph(page, f"/?collection=chembl&q={NEW}&view=graph&colour=molwt")
     assert hits
     expect(members).to_have_count(len(hits) + 1)
     weights = [hit["item"]["properties"]["molwt"] for hit in hits]
     expect(page.locator(".legend")).to_contain_text(f"{min(weights):.3f}")
     expect(page.locator(".legend")).to_contain_text(f"{max(weights):.3f}")
-    expect(page.locator(".legend")).to_contain_text("1 without a value")  # the query, which is hollow
+    # The query is the hollow node without a value.
+    expect(page.locator(".legend")).to_contain_text("1 without a value")
     look(page, "graph of a new structure")
 
 
-def test_a_structure_like_nothing_else_says_so(page: Page) -> None:
-    members = opened(page, "/?collection=chembl&q=FC(F)(F)S(F)(F)(F)(F)F&view=graph")
+def test_graph_without_neighbors_is_explained(page: Page) -> None:
+    members = open_graph(page, "/?collection=chembl&q=FC(F)(F)S(F)(F)(F)(F)F&view=graph")
     expect(members).to_have_count(1)
     expect(page.get_by_text("Nothing here is that similar to it.")).to_be_visible()
     page.get_by_role("link", name="Show the closest of the whole collection").click()
     expect(page.get_by_text("2,000 compared")).to_be_visible()
 
 
-def test_graphs_have_graphs(page: Page, look: Look) -> None:
-    members = opened(page, "/?collection=graphs&q=b&view=graph")
+def test_collection_of_graphs_has_a_graph_view(page: Page, look: Look) -> None:
+    members = open_graph(page, "/?collection=graphs&q=b&view=graph")
     expect(members).to_have_count(2)
     look(page, "graph of graphs")
 
 
-def test_it_fits_a_phone(page: Page, look: Look) -> None:
+def test_graph_fits_a_phone(page: Page, look: Look) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    opened(page)
+    open_graph(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     look(page, "phone graph")
 
 
-def test_a_graph_that_is_left_while_its_place_changes(page: Page) -> None:
-    """Cytoscape.js measures its place a tenth of a second after that has changed, whether the graph is there or not."""
-    members = opened(page)
+def test_leaving_a_graph_while_it_is_resized_raises_no_error(page: Page) -> None:
+    """Cytoscape.js measures its container 0.1 s after a resize, whether or not the graph still exists."""
+    members = open_graph(page)
     expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false")
     page.evaluate(
         """async ([member, table]) => {

@@ -1,4 +1,4 @@
-"""An item with 10,000 stored neighbours: the page shows the most similar of them, and the next when asked."""
+"""An item with 10,000 stored neighbors: the page shows the most similar ones, and more on request."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -18,13 +18,13 @@ from graphkin.store import open_store
 Look = Callable[[Page, str], None]
 Serve = Callable[[Path], AbstractContextManager[httpx.Client]]
 
-NEIGHBOURS = 10_000
-FROZEN = 2000  # ms without an answer to anything
-SMOOTH = 50  # frames a second
-TRIES = 5  # the claim is about the page: a neighbour on the same processors may spoil some
+NEIGHBORS = 10_000
+FROZEN = 2000  # Milliseconds without a response to any input.
+SMOOTH = 50  # Frames per second.
+TRIES = 5  # The test is about the page, but other processes on this machine may slow a try down.
 
-# Scrolls on in each of 90 frames, by two rows; gives frames a second.
-SCROLLED = """async () => {
+# Scrolls by two rows in each of 90 frames, and returns frames per second.
+MEASURE_SCROLLING = """async () => {
     const box = document.querySelector(".scroll");
     const begin = performance.now();
     for (let frame = 0; frame < 90; frame++) {
@@ -33,7 +33,7 @@ SCROLLED = """async () => {
     }
     return 90_000 / (performance.now() - begin);
 }"""
-BLOCKED = """
+MEASURE_BLOCKING = """
     window.longest = 0;
     const longer = (list) => list.getEntries().forEach(({ duration }) => { longest = Math.max(longest, duration); });
     new PerformanceObserver(longer).observe({ type: "longtask", buffered: true });
@@ -41,67 +41,67 @@ BLOCKED = """
 
 
 def molecules() -> Iterator[str]:
-    """Chains as canonical SMILES, each once."""
-    seen = set()
+    """Yield distinct chains as canonical SMILES."""
+    previous = set()
     for atoms in product("CNOS", repeat=8):
         smiles = Chem.MolToSmiles(Chem.MolFromSmiles("".join(atoms)))
-        if smiles not in seen:
-            seen.add(smiles)
+        if smiles not in previous:
+            previous.add(smiles)
             yield smiles
 
 
 @pytest.fixture(scope="module")
 def hub(hierarchy: Any, serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server of one collection: methane, and what is similar to it; some of that to each other."""
-    rest = list(islice(molecules(), NEIGHBOURS))
+    """Yield the URL of a server of one collection: methane, its 10,000 neighbors, and edges among some of them."""
+    rest = list(islice(molecules(), NEIGHBORS))
     none: dict[str, Any] = {"structure": None, "inchikey": None, "names": []}
-    spokes = {(0, place): 0.99 - 0.5 * (place - 0.5) / NEIGHBOURS for place in range(1, NEIGHBOURS + 1)}
-    ring = dict.fromkeys(pairwise(range(1, NEIGHBOURS + 1)), 0.45)
+    spokes = {(0, place): 0.99 - 0.5 * (place - 0.5) / NEIGHBORS for place in range(1, NEIGHBORS + 1)}
+    ring = dict.fromkeys(pairwise(range(1, NEIGHBORS + 1)), 0.45)
     folder = tmp_path_factory.mktemp("hub") / "store"
     with open_store(folder, create=True) as store:
         rows = [{"smiles": smiles, **none} for smiles in ["C", *rest]]
-        dropped, recipe = [2, *[0] * NEIGHBOURS], {"threshold": 0.4, "top_k": NEIGHBOURS}
+        dropped, recipe = [2, *[0] * NEIGHBORS], {"threshold": 0.4, "top_k": NEIGHBORS}
         hierarchy(rows=rows, pairs={**spokes, **ring}, dropped=dropped, recipe=recipe).publish(store, "hub")
     with serve(folder) as api:
         yield f"{api.base_url}?collection=hub&q=C"
 
 
 def members(page: Page, number: int) -> Locator:
-    """Items of the graph, once there are so many."""
-    found = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
-    expect(found).to_have_count(number, timeout=60_000)
-    return found
+    """Return the items of the graph once there are this many."""
+    listed_items = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    expect(listed_items).to_have_count(number, timeout=60_000)
+    return listed_items
 
 
-def pointed_at(page: Page) -> set[str]:
-    """What has a card along a line through the graph, which is too large for pictures."""
+def hover_targets(page: Page) -> set[str]:
+    """Return the kinds of elements with a tooltip on a line through the graph. The graph is too large for pictures."""
     box = page.locator(".canvas").bounding_box()
     assert box is not None
-    found: set[str] = set()
+    kinds: set[str] = set()
     card = page.get_by_role("tooltip")
     for x in range(20, int(box["width"]), 4):
         page.mouse.move(box["x"] + x, box["y"] + box["height"] * 0.45)
-        told = page.evaluate("() => document.querySelector('[role=tooltip]')?.innerText ?? ''").split()
-        if len(told) == 3 and "edge" not in found:
-            found.add("edge")
-            assert 0.4 <= float(told[2]) <= 1
-        elif len(told) == 2 and "node" not in found:
-            found.add("node")
-            expect(card.get_by_role("img", name=f"Structure of {told[0]}")).to_be_visible()
-        if len(found) == 2:
+        words = page.evaluate("() => document.querySelector('[role=tooltip]')?.innerText ?? ''").split()
+        if len(words) == 3 and "edge" not in kinds:
+            kinds.add("edge")
+            assert 0.4 <= float(words[2]) <= 1
+        elif len(words) == 2 and "node" not in kinds:
+            kinds.add("node")
+            expect(card.get_by_role("img", name=f"Structure of {words[0]}")).to_be_visible()
+        if len(kinds) == 2:
             break
-    return found
+    return kinds
 
 
 @pytest.fixture
-def longest(page: Page) -> Callable[[], float]:
-    """For how many ms the page of this moment has been unable to answer, at worst."""
-    page.add_init_script(BLOCKED)
+def longest_block(page: Page) -> Callable[[], float]:
+    """Return a function that returns the longest time in ms for which the current page was blocked."""
+    page.add_init_script(MEASURE_BLOCKING)
     return lambda: float(page.evaluate("longest"))
 
 
-def test_the_table_goes_through_a_hub(page: Page, hub: str) -> None:
-    """Ten thousand rows: in pages, of which few are there, sorted by the server, to the last."""
+def test_table_of_a_hub_has_every_row(page: Page, hub: str) -> None:
+    """The ten thousand rows come in pages, few of them are in the document, and the server sorts them."""
     page.goto(f"{hub}&view=table")
     rows = page.locator("section tbody tr:not(.space)")
     table = page.get_by_role("table").last
@@ -113,7 +113,7 @@ def test_the_table_goes_through_a_hub(page: Page, hub: str) -> None:
     items.first.focus()
     page.keyboard.press("End")
     expect(page.locator('[aria-rowindex="101"] .item')).to_be_focused()
-    page.locator('[aria-rowindex="130"]').wait_for()  # the next came by itself
+    page.locator('[aria-rowindex="130"]').wait_for()  # The next page is loaded automatically.
     page.goto(f"{hub}&view=table&pages=11")
     expect(page.get_by_role("button", name="Show more")).to_have_count(0)
     page.wait_for_function("() => document.querySelector('.scroll')?.scrollHeight > 1_280_000")
@@ -133,37 +133,37 @@ def test_the_table_goes_through_a_hub(page: Page, hub: str) -> None:
 def test_ten_thousand_rows_scroll_smoothly(page: Page, hub: str) -> None:
     page.goto(f"{hub}&view=table&pages=11")
     page.wait_for_function("() => document.querySelector('.scroll')?.scrollHeight > 1_280_000")
-    rate = max(page.evaluate(SCROLLED) for _ in range(TRIES))
+    rate = max(page.evaluate(MEASURE_SCROLLING) for _ in range(TRIES))
     print(f"10,000 rows: {rate:.0f} frames a second")
     assert rate > SMOOTH
 
 
-def test_the_graph_of_a_hub_begins_with_the_most_similar(
-    page: Page, hub: str, longest: Callable[[], float], look: Look
+def test_graph_of_a_hub_starts_with_the_most_similar(
+    page: Page, hub: str, longest_block: Callable[[], float], look: Look
 ) -> None:
     begin = perf_counter()
     page.goto(f"{hub}&view=graph")
     members(page, 101)
-    print(f"graph of a hub: {perf_counter() - begin:.1f} s, {longest():.0f} ms frozen")
+    print(f"graph of a hub: {perf_counter() - begin:.1f} s, {longest_block():.0f} ms frozen")
     expect(page.get_by_text("101 items in 1 cluster, 199 edges")).to_be_visible()
     look(page, "hub")
-    assert pointed_at(page) == {"node", "edge"}
+    assert hover_targets(page) == {"node", "edge"}
     page.get_by_role("button", name="C: 9,900 more neighbours").click()
     members(page, 201)
     page.get_by_role("button", name="C: 9,800 more neighbours").click()
     members(page, 301)
-    assert longest() < FROZEN
+    assert longest_block() < FROZEN
     page.go_back()
     members(page, 201)
 
 
-def test_the_graph_of_a_hub_ends_at_1000(page: Page, hub: str, longest: Callable[[], float]) -> None:
+def test_graph_of_a_hub_is_limited_to_1000(page: Page, hub: str, longest_block: Callable[[], float]) -> None:
     begin = perf_counter()
     page.goto(f"{hub}&view=graph{'&expand=C' * 20}")
     members(page, 1000)
-    print(f"a thousand around a hub: {perf_counter() - begin:.1f} s, {longest():.0f} ms frozen")
+    print(f"a thousand around a hub: {perf_counter() - begin:.1f} s, {longest_block():.0f} ms frozen")
     expect(page.get_by_text("More than 1,000 items are not shown at once.")).to_be_visible()
     expect(page.get_by_role("button", name="C: 9,001 more neighbours")).to_be_disabled()
     page.get_by_role("slider").fill("0.97")
     members(page, 401)
-    assert longest() < FROZEN
+    assert longest_block() < FROZEN

@@ -1,4 +1,4 @@
-"""A server that asks for a key: the page asks for it too, and keeps it to itself."""
+"""A server that requires a key: the page asks for it and keeps it private."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,13 +16,13 @@ Look = Callable[..., None]
 def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
     page: Page, own_folder: Path, serve: Callable, look: Look, tmp_path: Path
 ) -> None:
-    secret, key = create_key("a", ["read"], ["nci"])
-    proxys, of_proxy = create_key("proxy", ["read"], ["chembl"], for_proxy=True)
+    secret, key = made("a", ["read"], ["nci"])
+    proxy_secret, proxy_key = made("proxy", ["read"], ["chembl"], for_proxy=True)
     assert make_report(["hops", "--store", str(own_folder), "--collection", "nci", "--targets", "5",
                 "--output", str(tmp_path / "reports")]) == 0  # fmt: skip
     with open_store(own_folder) as store:
         store.keys().add(key)
-        store.keys().add(of_proxy)
+        store.keys().add(proxy_key)
     addresses: list[str] = []
     page.on("request", lambda request: addresses.append(request.url))
     with serve(own_folder, reports=tmp_path / "reports") as client:
@@ -40,12 +40,12 @@ def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
         expect(picture).to_have_attribute("aria-busy", "false")
         assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
         look(page, "let in by a key")
-        with page.context.expect_page() as opened:
+        with page.context.expect_page() as new_tab:
             page.get_by_title("Open a large picture").first.click()
-        large = opened.value.get_by_role("img")
+        large = new_tab.value.get_by_role("img")
         expect(large).to_be_visible()
         assert large.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1000
-        opened.value.close()
+        new_tab.value.close()
         page.get_by_role("link", name="About").click()
         charts = page.get_by_role("figure").filter(has_text="Similarity against exact hops").get_by_role("img")
         expect(charts).to_be_visible()
@@ -59,7 +59,7 @@ def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
         page.get_by_role("button", name="Forget the key").click()
         expect(field).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0
-        with proxied(str(client.base_url), proxys) as proxy:  # which has asked who it is
+        with proxied(str(client.base_url), proxy_secret) as proxy:  # The proxy has authenticated the user.
             page.goto(f"{proxy}/login?user=ann")
             expect(page.get_by_label("Collection")).to_have_value("chembl")
             expect(field).to_have_count(0)

@@ -1,4 +1,4 @@
-"""Good manners: waiting, failing, generations that come and go, and how much is loaded before anything is seen."""
+"""Behavior while loading, on errors, when generations change, and the amount of data before the first paint."""
 
 import re
 from collections.abc import Callable
@@ -15,16 +15,16 @@ Look = Callable[[Page, str], None]
 
 QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
 ADDRESS = f"/?collection=chembl&q={QUERY}"
-FIRST_PAINT = 250_000  # bytes of gzip
+FIRST_PAINT = 250_000  # Bytes of gzip.
 
 
-def test_little_is_loaded_before_the_first_paint(page: Page) -> None:
-    loaded: dict[str, int] = {}
-    page.on("requestfinished", lambda request: loaded.update({request.url: request.sizes()["responseBodySize"]}))
+def test_first_paint_needs_little_data(page: Page) -> None:
+    body_sizes: dict[str, int] = {}
+    page.on("requestfinished", lambda request: body_sizes.update({request.url: request.sizes()["responseBodySize"]}))
     page.goto(ADDRESS)
     expect(page.locator("section tbody tr").first).to_be_visible()
     page.wait_for_load_state("networkidle")
-    parts = {url: size for url, size in loaded.items() if "/v1/" not in url}
+    parts = {url: size for url, size in body_sizes.items() if "/v1/" not in url}
     assert any(url.endswith(".js") for url in parts)
     assert not any(on_demand in url for url in parts for on_demand in ("openchemlib", "Graph"))
     assert sum(parts.values()) < FIRST_PAINT
@@ -38,7 +38,7 @@ def test_little_is_loaded_before_the_first_paint(page: Page) -> None:
         *(pytest.param(part, marks=pytest.mark.long) for part in ("**/v1/collections/chembl", "**/structure?*")),
     ],
 )
-def test_an_api_that_is_away_is_said_and_tried_again(page: Page, look: Look, part: str) -> None:
+def test_unreachable_api_is_reported_and_retried(page: Page, look: Look, part: str) -> None:
     page.route(part, lambda route: route.abort())
     page.goto(ADDRESS)
     alert = page.get_by_role("alert")
@@ -54,20 +54,20 @@ def test_an_api_that_is_away_is_said_and_tried_again(page: Page, look: Look, par
     expect(alert).to_have_count(0)
 
 
-def test_an_answer_that_breaks_off_is_an_api_that_is_away(page: Page) -> None:
+def test_incomplete_reply_is_reported_as_unreachable_api(page: Page) -> None:
     broken = {"Content-Type": "application/json", "Content-Length": "99"}
     page.route("**/items/query*", lambda route: route.fulfill(status=200, headers=broken, body='{"items": ['))
     page.goto(ADDRESS)
     expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
 
 
-def test_what_was_asked_before_is_no_answer(page: Page) -> None:
+def test_failed_query_does_not_show_earlier_results(page: Page) -> None:
     page.goto(ADDRESS)
     expect(page.get_by_text("similar, ≥ 0.30")).to_be_visible()
-    wanted = '"min_similarity":0.6'
+    condition = '"min_similarity":0.6'
     page.route(
         "**/items/query*",
-        lambda route: route.abort() if wanted in (route.request.post_data or "") else route.fallback(),
+        lambda route: route.abort() if condition in (route.request.post_data or "") else route.fallback(),
     )
     page.get_by_role("slider").fill("0.6")
     expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
@@ -75,23 +75,23 @@ def test_what_was_asked_before_is_no_answer(page: Page) -> None:
     expect(page.locator("section tbody tr")).to_have_count(0)
 
 
-def test_a_structure_is_read_once_however_it_is_written(page: Page) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+def test_structure_is_sent_once_in_any_notation(page: Page) -> None:
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     page.goto("/?collection=chembl&q=c1c(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)cccc1OC")
     expect(page.locator("#box")).to_have_value(QUERY)
     expect(page.locator("section tbody tr").first).to_be_visible()
-    assert [len([url for url in asked if f"/{part}?" in url]) for part in ("structure", "query")] == [1, 1]
+    assert [len([url for url in requests if f"/{part}?" in url]) for part in ("structure", "query")] == [1, 1]
     page.get_by_role("link", name="graphkin").click()
     page.go_back()
     expect(page.locator("section tbody tr").first).to_be_visible()
 
 
-def test_one_comes_back_to_where_one_was(page: Page) -> None:
+def test_back_restores_the_scroll_position(page: Page) -> None:
     page.goto(ADDRESS)
     rows = page.locator("section tbody tr")
     expect(rows.first).to_be_visible()
-    there = "() => Math.round(document.querySelector('.scroll')?.scrollTop ?? scrollY) === 1000"
+    is_at_position = "() => Math.round(document.querySelector('.scroll')?.scrollTop ?? scrollY) === 1000"
     page.mouse.move(800, 500)
     page.mouse.wheel(0, 1000)
     page.wait_for_function("() => history.state?.depth === 1000")
@@ -99,15 +99,15 @@ def test_one_comes_back_to_where_one_was(page: Page) -> None:
     expect(page.locator("#box")).not_to_have_value(QUERY)
     expect(rows.first).to_be_in_viewport()
     page.go_back()
-    page.wait_for_function(there)
+    page.wait_for_function(is_at_position)
     page.reload()
-    page.wait_for_function(there)
+    page.wait_for_function(is_at_position)
     page.get_by_role("link", name="About").click()
     expect(page.get_by_role("heading", name="chembl")).to_be_visible()
     assert page.evaluate("scrollY") == 0
 
 
-def test_a_threshold_does_not_follow_to_another_place(page: Page) -> None:
+def test_pending_threshold_does_not_change_another_view(page: Page) -> None:
     page.clock.install()
     page.goto(ADDRESS)
     expect(page.locator("section tbody tr").first).to_be_visible()
@@ -118,7 +118,7 @@ def test_a_threshold_does_not_follow_to_another_place(page: Page) -> None:
     assert "min_similarity" not in page.url
 
 
-def test_an_error_of_the_api_is_passed_on(page: Page) -> None:
+def test_error_of_the_api_is_shown(page: Page) -> None:
     problem = {"title": "Not available now", "status": 503, "detail": "still compiling", "hint": "seconds"}
     page.route("**/items/query*", lambda route: route.fulfill(status=503, json=problem))
     page.goto(ADDRESS)
@@ -129,7 +129,7 @@ def test_an_error_of_the_api_is_passed_on(page: Page) -> None:
     expect(page.locator("section tbody tr").first).to_be_visible()
 
 
-def test_a_busy_server_is_asked_again_when_it_says(page: Page, look: Look) -> None:
+def test_busy_server_is_retried_after_the_indicated_delay(page: Page, look: Look) -> None:
     problem = {"title": "Not available now", "status": 503, "detail": "too many at once", "type": ""}
     page.clock.install()
     page.route(
@@ -143,7 +143,7 @@ def test_a_busy_server_is_asked_again_when_it_says(page: Page, look: Look) -> No
     expect(page.get_by_text("busy")).to_have_count(0)
 
 
-def test_what_is_damaged_is_marked_and_not_asked_for_again(page: Page, look: Look) -> None:
+def test_damaged_collection_is_marked_and_not_requested_again(page: Page, look: Look) -> None:
     damaged = {"file": "indices.npy", "problem": "its SHA-256 differs from the manifest's"}
     problem = {
         "type": "urn:graphkin:problem:damaged",
@@ -152,29 +152,29 @@ def test_what_is_damaged_is_marked_and_not_asked_for_again(page: Page, look: Loo
         "detail": "indices.npy: its SHA-256 differs from the manifest's",
         "hint": None,
     }
-    asked: list[str] = []
+    requests: list[str] = []
 
-    def marked(route: Route) -> None:
+    def fulfill_damaged_list(route: Route) -> None:
         reply = route.fetch()
-        told = reply.json()
-        for collection in told.get("collections", [told]):
+        body = reply.json()
+        for collection in body.get("collections", [body]):
             collection["damaged"] = damaged if collection["name"] == "chembl" else None
-        route.fulfill(response=reply, json=told)
+        route.fulfill(response=reply, json=body)
 
-    def refused(route: Route) -> None:
-        asked.append(route.request.url)
-        route.fulfill(status=503, json=problem, headers={"Retry-After": "1"} if len(asked) % 2 else {})
+    def fulfill_damaged(route: Route) -> None:
+        requests.append(route.request.url)
+        route.fulfill(status=503, json=problem, headers={"Retry-After": "1"} if len(requests) % 2 else {})
 
     page.clock.install()
-    page.route(re.compile(r"/v1/collections(/chembl)?(\?.*)?$"), marked)
-    page.route(re.compile(r"/items/query\?|\.svg\?"), refused)
+    page.route(re.compile(r"/v1/collections(/chembl)?(\?.*)?$"), fulfill_damaged_list)
+    page.route(re.compile(r"/items/query\?|\.svg\?"), fulfill_damaged)
     page.goto(ADDRESS)
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("Damaged")
     expect(alert).to_contain_text("indices.npy: its SHA-256 differs from the manifest's")
     expect(page.locator("figure.query").get_by_role("img", name="no picture")).to_be_visible()
     page.clock.run_for(60_000)
-    assert len(asked) == 2
+    assert len(requests) == 2
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
     options = page.get_by_label("Collection").locator("option")
     expect(options.filter(has_text="Damaged")).to_have_text(["Damaged: chembl (2,000)"])
@@ -187,10 +187,10 @@ def test_what_is_damaged_is_marked_and_not_asked_for_again(page: Page, look: Loo
     expect(alert).to_have_count(0)
 
 
-def test_what_takes_long_says_so_and_can_be_cancelled(page: Page, look: Look) -> None:
-    held: list[Route] = []
+def test_slow_query_shows_progress_and_can_be_canceled(page: Page, look: Look) -> None:
+    routes: list[Route] = []
     page.clock.install()
-    page.route("**/items/query*", lambda route: held.append(route))
+    page.route("**/items/query*", lambda route: routes.append(route))
     page.goto(ADDRESS)
     page.get_by_label("Query and comparison").wait_for()
     page.clock.fast_forward(300)
@@ -204,7 +204,7 @@ def test_what_takes_long_says_so_and_can_be_cancelled(page: Page, look: Look) ->
     expect(page.locator("section tbody tr").first).to_be_visible()
 
 
-def test_a_generation_replaced_under_the_page_is_announced(
+def test_replaced_generation_is_announced(
     page: Page, own_folder: Path, serve: Callable, publish: Callable, chembl_smiles: list[str], look: Look
 ) -> None:
     with serve(own_folder) as client:
@@ -224,7 +224,7 @@ def test_a_generation_replaced_under_the_page_is_announced(
         expect(page.locator("section tbody tr")).not_to_have_count(before)
 
 
-def test_a_generation_deleted_under_the_page_is_told(
+def test_deleted_generation_is_announced(
     page: Page, own_folder: Path, serve: Callable, publish: Callable, chembl_smiles: list[str], look: Look
 ) -> None:
     with serve(own_folder) as client:
@@ -245,7 +245,7 @@ def test_a_generation_deleted_under_the_page_is_told(
 
 
 def wait_until_listed(client: httpx.Client, generations: int, other_than: str = "") -> None:
-    """A running API sees a publish within a second."""
+    """Wait until the running API lists a publication, which takes up to a second."""
     end = monotonic() + 20
     while monotonic() < end:
         reply = client.get("/v1/collections/chembl").json()
@@ -254,7 +254,7 @@ def wait_until_listed(client: httpx.Client, generations: int, other_than: str = 
     raise AssertionError(f"the API does not see what was published: {reply['generations']}")
 
 
-def test_nothing_at_all_is_a_state_too(page: Page, serve: Callable, tmp_path: Path, look: Look) -> None:
+def test_store_without_collections_is_explained(page: Page, serve: Callable, tmp_path: Path, look: Look) -> None:
     open_store(tmp_path / "empty", create=True).close()
     with serve(tmp_path / "empty") as client:
         page.goto(str(client.base_url))

@@ -1,4 +1,4 @@
-"""The map of a collection: it is coloured, looked at, and taken from by a lasso."""
+"""The map of a collection: its colors, zoom, and selection by lasso."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def rows(api: httpx.Client) -> list[dict[str, Any]]:
     return [json.loads(line) for line in reply.text.splitlines()]
 
 
-def test_a_collection_is_seen_whole_and_taken_from(
+def test_map_shows_all_items_and_selects_by_lasso(
     page: Page, api: httpx.Client, rows: list[dict[str, Any]], look: Look
 ) -> None:
     page.goto("/?collection=chembl")
@@ -38,38 +38,38 @@ def test_a_collection_is_seen_whole_and_taken_from(
 
     box = sheet.bounding_box()
     assert box is not None
-    at = np.array([[row["x"], row["y"]] for row in rows])
-    most = at.max(0)
-    inner = np.array([box["width"] - 2, box["height"] - 2])  # within its line
+    positions = np.array([[row["x"], row["y"]] for row in rows])
+    most = positions.max(0)
+    inner = np.array([box["width"] - 2, box["height"] - 2])  # The size within the border.
     scale = ((inner - 2 * BORDER) / most).min()
-    shown = (at - most / 2) * scale + inner / 2 + 1
-    alone = int(KDTree(shown).query(shown, k=2)[0][:, 1].argmax())
-    sheet.click(position={"x": shown[alone, 0], "y": shown[alone, 1]})
+    screen_positions = (positions - most / 2) * scale + inner / 2 + 1
+    alone = int(KDTree(screen_positions).query(screen_positions, k=2)[0][:, 1].argmax())
+    sheet.click(position={"x": screen_positions[alone, 0], "y": screen_positions[alone, 1]})
     card = page.get_by_role("complementary", name="Chosen item")
     smiles = api.get(f"{URL}/items/{alone}").json()["smiles"]
     expect(card.get_by_role("link", name=smiles, exact=True)).to_be_visible()
     look(page, "map")
 
     page.get_by_role("button", name="Lasso").click()
-    left = float(np.median(shown[:, 0]))
-    corners = [(2, 2), (left, 2), (left, inner[1] - 2), (2, inner[1] - 2)]
+    center_x = float(np.median(screen_positions[:, 0]))
+    corners = [(2, 2), (center_x, 2), (center_x, inner[1] - 2), (2, inner[1] - 2)]
     page.mouse.move(box["x"] + 2, box["y"] + 2)
     page.mouse.down()
     for x, y in corners[1:]:
         page.mouse.move(box["x"] + x, box["y"] + y)
     page.mouse.up()
-    told = page.get_by_text("items in the lasso")
-    said = int(told.inner_text().split()[0].replace(",", ""))
-    assert (shown[:, 0] < left - 2).sum() <= said <= (shown[:, 0] < left + 2).sum()
+    lasso_text = page.get_by_text("items in the lasso")
+    lasso_size = int(lasso_text.inner_text().split()[0].replace(",", ""))
+    assert (screen_positions[:, 0] < center_x - 2).sum() <= lasso_size <= (screen_positions[:, 0] < center_x + 2).sum()
     page.get_by_role("button", name="Put them into the basket").click()
-    page.get_by_role("link", name=f"Basket ({said:,})").click()
-    page.get_by_text(f"{said:,} items").first.wait_for()
+    page.get_by_role("link", name=f"Basket ({lasso_size:,})").click()
+    page.get_by_text(f"{lasso_size:,} items").first.wait_for()
     page.go_back()
-    page.get_by_role("application", name="Map of 2,000 items").wait_for()  # coloured as it was
+    page.get_by_role("application", name="Map of 2,000 items").wait_for()  # The coloring is restored.
     expect(page.get_by_role("combobox", name="Colour by")).to_have_value("molwt")
 
 
-def test_it_moves_by_the_keyboard(page: Page) -> None:
+def test_map_is_used_by_the_keyboard(page: Page) -> None:
     page.goto("/?collection=chembl&part=map")
     sheet = page.get_by_role("application", name="Map of 2,000 items")
     sheet.focus()

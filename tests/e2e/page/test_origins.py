@@ -1,4 +1,4 @@
-"""Pages of other origins, in a browser that keeps to what they may."""
+"""Requests of pages from other origins, in a browser that enforces CORS."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-ASK = """async url => {
+SEND_REQUESTS = """async url => {
     try {
         const reply = await fetch(`${url}/v1/collections/chembl/search`, {
             method: "POST", body: '{"smiles": "CCO"}', headers: {"Content-Type": "application/json"},
@@ -27,13 +27,13 @@ class Empty(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"<!doctype html><title>elsewhere</title>")
 
-    def log_message(self, format: str, *given: object) -> None:
-        """Nothing."""
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Suppress the log."""
 
 
 @contextmanager
-def elsewhere() -> Iterator[str]:
-    """An origin that serves an empty page."""
+def serve_empty_page() -> Iterator[str]:
+    """Yield an origin that serves an empty page."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -46,20 +46,20 @@ def elsewhere() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def origins() -> Iterator[tuple[str, str]]:
-    with elsewhere() as named, elsewhere() as other:
-        yield named, other
+    with serve_empty_page() as allowed, serve_empty_page() as other:
+        yield allowed, other
 
 
-def test_a_page_asks_from_an_origin_that_is_named_and_from_no_other(
+def test_only_pages_of_allowed_origins_read_replies(
     browser: Browser, origins: tuple[str, str], store_folder: Path, serve: Callable
 ) -> None:
-    named, other = origins
-    with serve(store_folder, cors_origins=(named,)) as client:
-        found = {}
+    allowed, other = origins
+    with serve(store_folder, cors_origins=(allowed,)) as client:
+        results = {}
         for origin in origins:
             tab = browser.new_page()
             tab.goto(origin)
-            found[origin] = tab.evaluate(ASK, str(client.base_url))
+            results[origin] = tab.evaluate(SEND_REQUESTS, str(client.base_url))
             tab.close()
         generation = client.get("/v1/collections/chembl").json()["generation"]
-    assert found == {named: [200, "CCO", generation, 404], other: "TypeError"}
+    assert results == {allowed: [200, "CCO", generation, 404], other: "TypeError"}

@@ -1,4 +1,4 @@
-"""Links that cannot be followed in full say so, and lists of stored pairs say that they are truncated."""
+"""Warnings about links that are only partly valid, and about truncated lists of stored pairs."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ ALERT = "This link is not understood in full."
         ("part=clusters&property=potency", "no property “potency” with numbers. Properties with numbers are"),
     ],
 )
-def test_bad_parameter_of_a_link_is_named(page: Page, link: str, sentence: str, look: Look) -> None:
+def test_invalid_parameter_of_a_link_is_reported(page: Page, link: str, sentence: str, look: Look) -> None:
     page.goto(f"/?collection=pairs&{link}")
     alert = page.get_by_role("alert").filter(has_text=ALERT)
     expect(alert).to_contain_text(sentence)
@@ -33,13 +33,13 @@ def test_bad_parameter_of_a_link_is_named(page: Page, link: str, sentence: str, 
     expect(alert).to_have_count(0)
 
 
-def test_filter_of_an_unknown_property_is_named(page: Page) -> None:
+def test_filter_of_an_unknown_property_is_reported(page: Page) -> None:
     page.goto(f"/?collection=pairs&part=items&filter={UNKNOWN}")
     sentence = "This collection has no property “potency” to filter by."
     expect(page.get_by_role("alert").filter(has_text=ALERT)).to_contain_text(sentence)
 
 
-def test_link_to_the_cluster_of_a_missing_item_says_so(page: Page, look: Look) -> None:
+def test_link_to_the_cluster_of_a_missing_item_is_reported(page: Page, look: Look) -> None:
     page.goto("/?collection=pairs&part=clusters&cluster=%23999")
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("No such item")
@@ -50,7 +50,7 @@ def test_link_to_the_cluster_of_a_missing_item_says_so(page: Page, look: Look) -
     expect(page.get_by_role("region", name="Clusters").get_by_role("listitem").first).to_be_visible()
 
 
-def test_truncated_lists_say_so(page: Page, api: httpx.Client, look: Look) -> None:
+def test_truncated_lists_are_marked(page: Page, api: httpx.Client, look: Look) -> None:
     manifest: dict[str, Any] = api.get("/v1/collections/truncated").json()["manifest"]
     stored, truncated = manifest["edges"], manifest["dropped"]
     sentence = (
@@ -67,13 +67,13 @@ def test_truncated_lists_say_so(page: Page, api: httpx.Client, look: Look) -> No
         expect(page.get_by_text(sentence)).to_be_visible()
     item = next(each for each in api.get("/v1/collections/truncated/items").json()["items"] if each["dropped"] > 1)
     page.goto(f"/?collection=truncated&q={item['names'][0]}")
-    own = (
+    item_sentence = (
         rf"This item: {item['degree']} of {item['degree'] + item['dropped']} pairs .* {item['dropped']} are truncated\."
     )
-    expect(page.get_by_text(re.compile(own))).to_be_visible()
+    expect(page.get_by_text(re.compile(item_sentence))).to_be_visible()
     look(page, "truncated neighbors")
     page.get_by_role("link", name="Compare with the whole collection").click()
-    expect(page.get_by_text(re.compile(own))).to_have_count(0)
+    expect(page.get_by_text(re.compile(item_sentence))).to_have_count(0)
     page.goto("/?collection=pairs&part=collection")
     expect(page.get_by_text("Pairs truncated")).to_be_visible()
     expect(page.get_by_text("are stored (top-k")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The tree, from the whole collection to one molecule; how a collection was made; why two items are positives."""
+"""The tree from the whole collection to one molecule, the description of a collection, and the origin of positives."""
 
 import re
 from collections.abc import Callable
@@ -17,14 +17,14 @@ OFF = re.compile("comes? off$")
 COLLECTION = "/v1/collections/chembl"
 
 
-def test_the_tree_begins_with_all_clusters(page: Page, api: httpx.Client, look: Look) -> None:
+def test_tree_starts_with_all_clusters(page: Page, api: httpx.Client, look: Look) -> None:
     page.goto("/?collection=chembl")
     page.get_by_role("link", name="Tree").click()
     clusters = page.get_by_label("Clusters").get_by_role("listitem")
-    found = api.get(f"{COLLECTION}/components").json()
-    expect(clusters).to_have_count(len(found["components"]))
-    expect(page.get_by_text(f"{found['singletons']} of 2,000 items are alone")).to_be_visible()
-    expect(clusters.first).to_contain_text(f"{found['components'][0]['size']:,} items")
+    reply = api.get(f"{COLLECTION}/components").json()
+    expect(clusters).to_have_count(len(reply["components"]))
+    expect(page.get_by_text(f"{reply['singletons']} of 2,000 items are alone")).to_be_visible()
+    expect(clusters.first).to_contain_text(f"{reply['components'][0]['size']:,} items")
     page.get_by_role("slider").fill("0.5")
     higher = api.get(f"{COLLECTION}/components", params={"min_similarity": 0.5}).json()
     expect(clusters).to_have_count(len(higher["components"]))
@@ -33,7 +33,7 @@ def test_the_tree_begins_with_all_clusters(page: Page, api: httpx.Client, look: 
     look(page, "clusters")
 
 
-def test_a_cluster_is_followed_to_one_molecule(page: Page, look: Look) -> None:
+def test_tree_leads_from_a_cluster_to_one_molecule(page: Page, look: Look) -> None:
     page.goto("/?collection=chembl&part=tree&min_similarity=0.4")
     page.get_by_label("Clusters").get_by_role("link").nth(2).click()
     tree = page.get_by_label("Tree", exact=True)
@@ -50,13 +50,13 @@ def test_a_cluster_is_followed_to_one_molecule(page: Page, look: Look) -> None:
     expect(page.get_by_label("Query and comparison")).to_be_visible()
 
 
-def test_a_collection_tells_how_it_was_made(page: Page, api: httpx.Client, look: Look) -> None:
+def test_collection_describes_its_ingest(page: Page, api: httpx.Client, look: Look) -> None:
     page.goto("/?collection=chembl")
     page.get_by_role("link", name="About").click()
     manifest = api.get(COLLECTION).json()["manifest"]
     article = page.get_by_role("article")
-    for told in (f"{manifest['counts']['rejected']:,}", f"{manifest['edges']:,}", manifest["generation"], "morgan"):
-        expect(article).to_contain_text(told)
+    for text in (f"{manifest['counts']['rejected']:,}", f"{manifest['edges']:,}", manifest["generation"], "morgan"):
+        expect(article).to_contain_text(text)
     hops = api.get(f"{COLLECTION}/hops").json()["hops"]
     rows = article.get_by_role("figure").filter(has_text="so many edges apart").locator("tbody tr")
     expect(rows).to_have_count(len(hops))
@@ -64,22 +64,22 @@ def test_a_collection_tells_how_it_was_made(page: Page, api: httpx.Client, look:
     look(page, "collection")
 
 
-def test_a_collection_of_graphs_tells_it_too(page: Page, look: Look) -> None:
+def test_collection_of_graphs_describes_its_ingest(page: Page, look: Look) -> None:
     page.goto("/?collection=graphs&part=collection")
     expect(page.get_by_role("img", name="Histogram: items by neighbours")).to_be_visible()
     expect(page.get_by_role("figure").filter(has_text="so many edges apart").locator("svg")).to_be_visible()
     look(page, "collection of graphs")
 
 
-def test_its_reports_are_shown(
+def test_reports_of_the_collection_are_shown(
     store_folder: Path,
     serve: Callable[..., AbstractContextManager[httpx.Client]],
     page: Page,
     look: Look,
     tmp_path: Path,
 ) -> None:
-    made = ["hops", "--store", str(store_folder), "--collection", "nci", "--targets", "10"]
-    assert make_report([*made, "--output", str(tmp_path)]) == 0
+    options = ["hops", "--store", str(store_folder), "--collection", "nci", "--targets", "10"]
+    assert make_report([*options, "--output", str(tmp_path)]) == 0
     with serve(store_folder, reports=tmp_path) as api:
         page.goto(f"{api.base_url}/?collection=nci&part=collection")
         report = page.get_by_role("figure").filter(has_text="Similarity against exact hops")
@@ -93,7 +93,7 @@ def test_its_reports_are_shown(
         expect(page.get_by_role("figure").filter(has_text="Made by")).to_have_count(0)
 
 
-def test_what_was_rejected_is_listed(page: Page, look: Look) -> None:
+def test_rejections_are_listed(page: Page, look: Look) -> None:
     page.goto("/?collection=nci&part=collection")
     rows = page.get_by_role("region", name="What was rejected").locator("tbody tr")
     expect(rows).to_have_count(20)
@@ -113,49 +113,51 @@ def test_what_was_rejected_is_listed(page: Page, look: Look) -> None:
     expect(rows).to_have_count(25)
 
 
-def test_positives_say_why_they_are(page: Page, api: httpx.Client, look: Look) -> None:
+def test_positives_are_explained(page: Page, api: httpx.Client, look: Look) -> None:
     item = api.get(f"{COLLECTION}/items", params={"smiles": QUERY}).json()["items"][0]
     page.goto(f"/?collection=chembl&q={QUERY}&view=positives")
     parameters: dict[str, str | int] = {"policy": "random_walk", "k": 10, "seed": 0}
-    drawn = api.get(f"{COLLECTION}/items/{item['id']}/positives", params=parameters).json()["positives"]
-    shown = page.get_by_label("Positives").get_by_role("listitem")
-    distinct = {positive["item"]["id"]: positive for positive in reversed(drawn)}
-    expect(shown).to_have_count(len(distinct))
-    ids = list(dict.fromkeys(positive["item"]["id"] for positive in drawn))
+    positives = api.get(f"{COLLECTION}/items/{item['id']}/positives", params=parameters).json()["positives"]
+    listed_positives = page.get_by_label("Positives").get_by_role("listitem")
+    distinct = {positive["item"]["id"]: positive for positive in reversed(positives)}
+    expect(listed_positives).to_have_count(len(distinct))
+    ids = list(dict.fromkeys(positive["item"]["id"] for positive in positives))
     for place, positive in enumerate(distinct[id] for id in ids):
-        expect(shown.nth(place)).to_contain_text(positive["item"]["smiles"])
-        expect(shown.nth(place)).to_contain_text("A neighbour of" if positive["direct"] else "Not a neighbour")
-        expect(shown.nth(place)).to_contain_text(re.compile("came by it (once|twice|[0-9]+ times)"))
+        expect(listed_positives.nth(place)).to_contain_text(positive["item"]["smiles"])
+        expect(listed_positives.nth(place)).to_contain_text(
+            "A neighbour of" if positive["direct"] else "Not a neighbour"
+        )
+        expect(listed_positives.nth(place)).to_contain_text(re.compile("came by it (once|twice|[0-9]+ times)"))
     look(page, "positives")
-    shown.nth(1).hover()
+    listed_positives.nth(1).hover()
     expect(page.locator("figure.other")).to_contain_text(distinct[ids[1]]["item"]["smiles"])
     page.get_by_label("Drawn by").select_option("first_order")
-    expect(shown.first).to_contain_text("A neighbour of")
+    expect(listed_positives.first).to_contain_text("A neighbour of")
     expect(page.get_by_text("came by it")).to_have_count(0)
     page.go_back()
     expect(page.get_by_label("Drawn by")).to_have_value("random_walk")
-    expect(shown).to_have_count(len(distinct))
+    expect(listed_positives).to_have_count(len(distinct))
 
 
-def test_a_draw_can_be_sent_to_a_colleague(page: Page) -> None:
+def test_seed_of_the_sample_is_part_of_the_url(page: Page) -> None:
     page.goto(f"/?collection=chembl&q={QUERY}&view=positives&policy=second_order")
-    shown = page.get_by_label("Positives").get_by_role("listitem")
-    expect(shown.first).to_be_visible()
+    sampled_positives = page.get_by_label("Positives").get_by_role("listitem")
+    expect(sampled_positives.first).to_be_visible()
     page.get_by_role("button", name="Draw again").click()
     expect(page).to_have_url(re.compile("seed=1"))
     page.wait_for_load_state("networkidle")
-    drawn = shown.all_inner_texts()
+    first_sample = sampled_positives.all_inner_texts()
     page.goto(page.url)
-    expect(shown).to_have_text(drawn, use_inner_text=True)
+    expect(sampled_positives).to_have_text(first_sample, use_inner_text=True)
     expect(page.get_by_label("Drawn by")).to_have_value("second_order")
 
 
-def test_the_tree_of_every_similarity_begins_at_0(page: Page, api: httpx.Client) -> None:
-    found = api.get("/v1/collections/shapes/components").json()
-    assert found["total"] > 0
+def test_tree_starts_at_0_where_every_similarity_is_stored(page: Page, api: httpx.Client) -> None:
+    reply = api.get("/v1/collections/shapes/components").json()
+    assert reply["total"] > 0
     page.goto("/?collection=shapes&part=tree")
     clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
-    expect(clusters).to_have_count(found["total"])
+    expect(clusters).to_have_count(reply["total"])
     clusters.first.get_by_role("link").click()
     splits = page.get_by_role("region", name="Tree").get_by_role("listitem")
     expect(splits.first).to_be_visible()
