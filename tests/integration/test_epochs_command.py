@@ -1,4 +1,4 @@
-"""`graphkin epochs`: files that say what the API replies, whole or continued, on any file system, by either engine."""
+"""The command `graphkin epochs` writes the replies of the API to files on any file system, with either engine."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ Draw = Callable[[list[int]], Iterator[EpochPart]]
 WALK = Policy.from_name("random_walk")
 
 
-def _replied(url: str, epoch: int, **query: Any) -> pa.Table:
+def _fetch_epoch(url: str, epoch: int, **query: Any) -> pa.Table:
     accept = {"Accept": "application/vnd.apache.arrow.stream"}
     reply = httpx.get(f"{url}/v1/collections/nci/positives/epochs/{epoch}", params=query, headers=accept, timeout=60)
-    if reply.status_code == 503:  # while they are being drawn
-        return _replied(url, epoch, **query)
+    if reply.status_code == 503:  # The epoch is still being sampled.
+        return _fetch_epoch(url, epoch, **query)
     assert reply.status_code == 200, reply.text
     with pa.ipc.open_stream(reply.content) as stream:
         return stream.read_all()
@@ -46,28 +46,26 @@ def _replied(url: str, epoch: int, **query: Any) -> pa.Table:
         (["--policy", "second_order"], {}),
     ],
 )
-def test_the_files_hold_what_the_api_replies(
+def test_files_equal_the_replies_of_the_api(
     graphkin: Graphkin, url: str, store_folder: Path, tmp_path: Path, options: list[str], query: dict[str, Any]
 ) -> None:
-    """Rows, types and provenance."""
-    where = ("--store", store_folder, "--collection", "nci", "--output", "out")
-    outcome = graphkin("epochs", *where, "--epochs", "3:5", "--seed", 9, *options)
+    """Rows, types and provenance are equal."""
+    place = ("--store", store_folder, "--collection", "nci", "--output", "out")
+    outcome = graphkin("epochs", *place, "--epochs", "3:5", "--seed", 9, *options)
     assert outcome.code == 0, outcome.err
     names = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*"))
     assert names == ["epoch=3/part-00000.parquet", "epoch=4/part-00000.parquet", "manifest.json"]
     for epoch in (3, 4):
-        reply = _replied(url, epoch, policy=options[1], seed=9, **query)
+        reply = _fetch_epoch(url, epoch, policy=options[1], seed=9, **query)
         written = pq.ParquetFile(tmp_path / "out" / f"epoch={epoch}" / "part-00000.parquet").read()
         assert written.equals(reply)
         assert written.schema.metadata == reply.schema.metadata
 
 
-def test_pandas_and_duckdb_read_them_without_us(
-    graphkin: Graphkin, url: str, store_folder: Path, tmp_path: Path
-) -> None:
-    where = ("--store", store_folder, "--collection", "nci", "--output", tmp_path / "out")
-    assert graphkin("epochs", *where, "--epochs", 2, "--policy", "first_order").code == 0
-    expected = [(e, *row.values()) for e in range(2) for row in _replied(url, e, policy="first_order").to_pylist()]
+def test_pandas_and_duckdb_read_the_files(graphkin: Graphkin, url: str, store_folder: Path, tmp_path: Path) -> None:
+    place = ("--store", store_folder, "--collection", "nci", "--output", tmp_path / "out")
+    assert graphkin("epochs", *place, "--epochs", 2, "--policy", "first_order").code == 0
+    expected = [(e, *row.values()) for e in range(2) for row in _fetch_epoch(url, e, policy="first_order").to_pylist()]
     with duckdb.connect() as connection:
         columns = "epoch, anchor, count, isolated, positives, visits"
         source = f"read_parquet('{tmp_path}/out/epoch=*/*.parquet', hive_partitioning = true)"
@@ -79,31 +77,33 @@ def test_pandas_and_duckdb_read_them_without_us(
 
 @pytest.fixture
 def generation(store_folder: Path) -> Iterator[Generation]:
-    with open_store(store_folder) as store, store.open("nci") as opened:
-        yield opened
+    with open_store(store_folder) as store, store.open("nci") as nci:
+        yield nci
 
 
-def _order(generation: Generation, place: Place, **other: Any) -> EpochsPlan:
-    told = {"policy": WALK, "seed": 1, "epochs": range(2, 4), "rows": 150, **other}
-    return EpochsPlan(place, generation.collection, generation.id, generation.size, **told)
+def _order(generation: Generation, place: Place, **other: Any) -> Order:
+    options = {"policy": WALK, "seed": 1, "epochs": range(2, 4), "rows": 150, **other}
+    return Order(place, generation.collection, generation.id, generation.size, **options)
 
 
 @pytest.fixture
-def drawing(generation: Generation) -> Callable[..., Draw]:
-    """Draws an order's parts, at most so many of them before the machine fails; `asked` gets their numbers."""
+def sample_order(generation: Generation) -> Callable[..., Draw]:
+    """Return a function that samples the parts of an order and fails after `most` parts. It adds part numbers to
+    `requested`.
+    """
     sampler: Sampler = generation.sampler()
 
-    def drawing(order: EpochsPlan, asked: list[int], most: int = 100) -> Draw:
-        def drawn(missing: list[int]) -> Iterator[EpochPart]:
-            asked.extend(missing)
-            for done, task in enumerate(missing):
-                if done == most:
+    def sample_order(order: Order, requested: list[int], most: int = 100) -> Draw:
+        def sample_parts(missing: list[int]) -> Iterator[EpochPart]:
+            requested.extend(missing)
+            for finished, task in enumerate(missing):
+                if finished == most:
                     raise KeyboardInterrupt
                 yield order.write_part(sampler, task)
 
-        return drawn
+        return sample_parts
 
-    return drawing
+    return sample_order
 
 
 def _contents(place: Place) -> dict[str, bytes]:
@@ -111,74 +111,74 @@ def _contents(place: Place) -> dict[str, bytes]:
 
 
 @pytest.fixture(params=["memory", "file"])
-def place_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], Place]]:
-    """Folders of objects, which are never renamed, and of files."""
+def make_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], Place]]:
+    """Yield a function that returns a folder of objects, which cannot be renamed, or of files."""
     root = f"memory://{tmp_path.name}" if request.param == "memory" else f"file://{tmp_path}"
     yield lambda name: Place(f"{root}/{name}")
     fsspec.filesystem("memory").store.clear()
 
 
-def test_what_was_stopped_goes_on_with_the_parts_that_are_missing(
-    generation: Generation, place_of: Callable[[str], Place], drawing: Callable[..., Draw]
+def test_stopped_order_continues_with_the_missing_parts(
+    generation: Generation, make_place: Callable[[str], Place], sample_order: Callable[..., Draw]
 ) -> None:
-    """Three parts an epoch; one of those written was cut short meanwhile, and a file is half written."""
-    whole, place = _order(generation, place_of("whole")), place_of("stopped")
-    write_epochs(whole, drawing(whole, []))
+    """There are three parts per epoch. One of the written parts was truncated, and one file is incomplete."""
+    complete, place = _order(generation, make_place("whole")), make_place("stopped")
+    write_epochs(complete, sample_order(complete, []))
     order = _order(generation, place)
-    asked: list[int] = []
+    requested: list[int] = []
     with pytest.raises(KeyboardInterrupt):
-        write_epochs(order, drawing(order, asked, most=4))
+        write_epochs(order, sample_order(order, requested, most=4))
     assert "manifest.json" not in place.names()
     place.write("epoch=2/part-00001.parquet", place.read("epoch=2/part-00001.parquet")[:-1])
     place.write("epoch=3/.part-00001.parquet.0.partial", b"half")
-    again: list[int] = []
-    write_epochs(order, drawing(order, again))
-    assert (asked, again) == ([0, 1, 2, 3, 4, 5], [1, 4, 5])
-    assert _contents(place) == _contents(whole.place)
+    requested_again: list[int] = []
+    write_epochs(order, sample_order(order, requested_again))
+    assert (requested, requested_again) == ([0, 1, 2, 3, 4, 5], [1, 4, 5])
+    assert _contents(place) == _contents(complete.place)
     assert len(place.names()) == 7
 
 
-def test_parts_follow_one_another(
-    generation: Generation, place_of: Callable[[str], Place], drawing: Callable[..., Draw]
+def test_parts_have_consecutive_anchors(
+    generation: Generation, make_place: Callable[[str], Place], sample_order: Callable[..., Draw]
 ) -> None:
-    order = _order(generation, place_of("cut"))
-    told = write_epochs(order, drawing(order, []))
-    assert Epochs.from_bytes(order.place.read("manifest.json")) == told
-    tables = [pq.read_table(pa.BufferReader(order.place.read(part.name))) for part in told.parts_of(3)]
+    order = _order(generation, make_place("cut"))
+    options = write_epochs(order, sample_order(order, []))
+    assert Epochs.opened(order.place.read("manifest.json")) == options
+    tables = [pq.read_table(pa.BufferReader(order.place.read(part.name))) for part in options.parts_of(3)]
     assert [len(table) for table in tables] == [150, 150, 100]
     assert pa.concat_tables(tables)["anchor"].to_pylist() == list(range(400))
 
 
-def test_another_order_begins_anew_and_what_is_published_stays(
-    generation: Generation, place_of: Callable[[str], Place], drawing: Callable[..., Draw]
+def test_another_order_starts_from_scratch_and_keeps_published_epochs(
+    generation: Generation, make_place: Callable[[str], Place], sample_order: Callable[..., Draw]
 ) -> None:
-    place = place_of("one")
-    begun, order = _order(generation, place, seed=7), _order(generation, place)
+    place = make_place("one")
+    stopped_order, order = _order(generation, place, seed=7), _order(generation, place)
     with pytest.raises(KeyboardInterrupt):
-        write_epochs(begun, drawing(begun, [], most=2))
-    asked: list[int] = []
-    write_epochs(order, drawing(order, asked))
-    assert asked == [0, 1, 2, 3, 4, 5]
+        write_epochs(stopped_order, sample_order(stopped_order, [], most=2))
+    requested: list[int] = []
+    write_epochs(order, sample_order(order, requested))
+    assert requested == [0, 1, 2, 3, 4, 5]
     before = _contents(place)
-    write_epochs(order, drawing(order, asked))
-    assert len(asked) == 6
+    write_epochs(order, sample_order(order, requested))
+    assert len(requested) == 6
     for other in ({"seed": 7}, {"epochs": range(2, 5)}, {"policy": Policy.from_name("first_order")}):
         longer = _order(generation, place, **other)
         with pytest.raises(Conflict, match="other epochs"):
-            write_epochs(longer, drawing(longer, []))
+            write_epochs(longer, sample_order(longer, []))
     assert _contents(place) == before
 
 
-def test_the_files_of_others_are_left_alone(
-    generation: Generation, place_of: Callable[[str], Place], drawing: Callable[..., Draw]
+def test_foreign_files_are_not_overwritten(
+    generation: Generation, make_place: Callable[[str], Place], sample_order: Callable[..., Draw]
 ) -> None:
-    """Those too that are named as ours are."""
+    """Files with the names of parts are foreign too."""
     for number, name in enumerate(["notes.txt", "epoch=2/part-00000.parquet"]):
-        place = place_of(str(number))
+        place = make_place(str(number))
         place.write(name, b"mine")
         order = _order(generation, place)
         with pytest.raises(Conflict, match="other files"):
-            write_epochs(order, drawing(order, []))
+            write_epochs(order, sample_order(order, []))
         assert _contents(place) == {name: b"mine"}
 
 
@@ -192,9 +192,11 @@ def test_the_files_of_others_are_left_alone(
         ["--epochs", "1", "--generation", "0000"],
     ],
 )
-def test_what_cannot_be_is_refused(graphkin: Graphkin, store_folder: Path, tmp_path: Path, options: list[str]) -> None:
-    where = ("--store", store_folder, "--collection", "nci", "--output", "out", "--policy", "first_order")
-    assert graphkin("epochs", *where, *options).code in (2, 3)
+def test_invalid_options_are_refused(
+    graphkin: Graphkin, store_folder: Path, tmp_path: Path, options: list[str]
+) -> None:
+    place = ("--store", store_folder, "--collection", "nci", "--output", "out", "--policy", "first_order")
+    assert graphkin("epochs", *place, *options).code in (2, 3)
     assert not list(tmp_path.iterdir())
 
 
@@ -205,11 +207,11 @@ def test_spark_writes_the_same_files_from_a_lake(
     """Byte for byte, in one run and in two."""
     require_tools("java")
     assert graphkin("export", "lake", "--store", store_folder, "--collection", "many", "--output", "lake").code == 0
-    what = ("--collection", "many", "--epochs", 3, "--policy", "random_walk", "--seed", 2)
-    by_spark = ("epochs", "--store", f"file://{tmp_path}/lake", "--engine", "spark", "--master", "local[2]", *what)
-    assert graphkin("epochs", "--store", store_folder, *what, "--output", "here").code == 0
-    made = graphkin(*by_spark, "--output", "there")
-    assert made.code == 0, made.err
+    arguments = ("--collection", "many", "--epochs", 3, "--policy", "random_walk", "--seed", 2)
+    by_spark = ("epochs", "--store", f"file://{tmp_path}/lake", "--engine", "spark", "--master", "local[2]", *arguments)
+    assert graphkin("epochs", "--store", store_folder, *arguments, "--output", "here").code == 0
+    outcome = graphkin(*by_spark, "--output", "there")
+    assert outcome.code == 0, outcome.err
     assert _contents(Place(str(tmp_path / "there"))) == _contents(Place(str(tmp_path / "here")))
     shutil.rmtree(tmp_path / "there" / "epoch=1")
     refused = graphkin(*by_spark, "--seed", 3, "--output", "there")

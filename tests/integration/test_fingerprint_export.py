@@ -1,4 +1,4 @@
-"""Exported fingerprints, read back by RDKit and NumPy."""
+"""Exported fingerprints, read by RDKit and NumPy."""
 
 import io
 from collections.abc import Callable
@@ -22,8 +22,8 @@ SMILES = ["CCO", "CCN", "c1ccccc1", "CCCO", "CCCCO"]
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Generation]:
-    """Molecules by one of the fingerprints."""
+def publish_by_fingerprint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Generation]:
+    """Return a function that ingests molecules with a fingerprint and opens the generation."""
     folder = tmp_path_factory.mktemp("fingerprints")
     (folder / "molecules.csv").write_text(SOURCE)
     store = open_store(folder / "store", create=True)
@@ -42,7 +42,7 @@ def exported(generation: Generation, format: str, **part: object) -> bytes:
 
 
 def read_fps(content: bytes) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """As the format's documentation says: the header without its first line, then (hexadecimal bits, identifier)."""
+    """Parse as the format is documented: the header without its first line, then (hexadecimal bits, identifier)."""
     first, *lines = content.decode().splitlines()
     assert first == "#FPS1"
     header = dict(line[1:].split("=", 1) for line in lines if line.startswith("#"))
@@ -51,8 +51,8 @@ def read_fps(content: bytes) -> tuple[dict[str, str], list[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize("name", GENERATORS)
-def test_rdkit_reads_its_own_bits(published: Callable[[str], Generation], name: str) -> None:
-    with published(name) as generation:
+def test_exported_bits_equal_rdkit(publish_by_fingerprint: Callable[[str], Generation], name: str) -> None:
+    with publish_by_fingerprint(name) as generation:
         header, records = read_fps(exported(generation, "fps"))
         array = np.load(io.BytesIO(exported(generation, "npy")), allow_pickle=False)
     expected = [GENERATORS[name](Chem.MolFromSmiles(smiles)) for smiles in SMILES]
@@ -64,8 +64,8 @@ def test_rdkit_reads_its_own_bits(published: Callable[[str], Generation], name: 
     assert [set(np.flatnonzero(row).tolist()) for row in unpacked] == [set(bits.GetOnBits()) for bits in expected]
 
 
-def test_the_header_says_what_made_them_and_nothing_of_when(published: Callable[[str], Generation]) -> None:
-    with published("morgan") as generation:
+def test_header_has_the_fingerprint_type_but_no_time(publish_by_fingerprint: Callable[[str], Generation]) -> None:
+    with publish_by_fingerprint("morgan") as generation:
         header, _ = read_fps(exported(generation, "fps"))
         assert exported(generation, "fps") == exported(generation, "fps")
         rdkit = generation.manifest.versions["rdkit"]
@@ -76,12 +76,12 @@ def test_the_header_says_what_made_them_and_nothing_of_when(published: Callable[
     }
 
 
-def test_a_part(published: Callable[[str], Generation]) -> None:
-    with published("maccs") as generation:
-        _, whole = read_fps(exported(generation, "fps"))
-        assert read_fps(exported(generation, "fps", start=1, stop=3))[1] == whole[1:3]
+def test_export_selects_a_range_or_ids(publish_by_fingerprint: Callable[[str], Generation]) -> None:
+    with publish_by_fingerprint("maccs") as generation:
+        _, all_records = read_fps(exported(generation, "fps"))
+        assert read_fps(exported(generation, "fps", start=1, stop=3))[1] == all_records[1:3]
         assert read_fps(exported(generation, "fps", ids=np.array([3, 0, 3], np.int32)))[1] == [
-            whole[i] for i in (3, 0, 3)
+            all_records[i] for i in (3, 0, 3)
         ]
         assert np.load(io.BytesIO(exported(generation, "npy", stop=0))).shape == (0, 21)
         with pytest.raises(NotFound):

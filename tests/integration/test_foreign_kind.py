@@ -1,4 +1,4 @@
-"""A kind that an installed package brings (tests/toy): every process knows it by its entry point."""
+"""A kind from an installed package (tests/toy), which every process finds by its entry point."""
 
 import csv
 import io
@@ -46,9 +46,9 @@ if __name__ == "__main__":
 
 
 def run(folder: Path, *command: object) -> str:
-    done = subprocess.run([*map(str, command)], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run([*map(str, command)], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 COMMANDS = """
@@ -62,15 +62,15 @@ for command in json.loads(sys.argv[1]):
 
 
 def graphkin(folder: Path, *commands: str) -> list[str]:
-    """What each of the commands says, one after the other in a process that has the toy package."""
+    """Return the output of each command. They run one after the other in a process with the toy package."""
     place = ("--store", "store", "--collection", "words")
-    told = json.dumps([[*command.split(), *place] for command in commands])
-    return run(folder, sys.executable, "-c", COMMANDS, told).split("\0")[:-1]
+    command_lines = json.dumps([[*command.split(), *place] for command in commands])
+    return run(folder, sys.executable, "-c", COMMANDS, command_lines).split("\0")[:-1]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the words were ingested: one twice, and one that is none."""
+    """Return the folder of an ingest of words, with one repeated and one invalid word."""
     folder = tmp_path_factory.mktemp("toy")
     (folder / "words.csv").write_text("id,word\n" + "".join(f"w{n},{word}\n" for n, word in enumerate(WORDS)))
     with (folder / "words.csv").open("a") as file:
@@ -102,25 +102,25 @@ EDGES = {
 }
 
 
-def test_its_hierarchy_is_that_of_brute_force(folder: Path) -> None:
+def test_edges_equal_brute_force(folder: Path) -> None:
     assert 5 < len(EDGES) < 40
     with open_store(folder / "store") as store, store.open("words") as generation:
         (edges,) = generation.edges()
-        found = zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
-        assert {(a, b): same for a, b, same in found} == pytest.approx(EDGES)
+        edge_rows = zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
+        assert {(a, b): similarity_of_pair for a, b, similarity_of_pair in edge_rows} == pytest.approx(EDGES)
         assert list(generation.structures()) == WORDS
         assert generation.items([8])[0]["names"] == ["w8", "again"]
         counts = generation.manifest.counts
         assert (counts.read, counts.kept, counts.duplicates, counts.rejected) == (13, 11, 1, 1)
 
 
-def test_it_grows(folder: Path, tmp_path: Path) -> None:
+def test_append_equals_one_ingest(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "more.csv").write_text("id,word\nw11,insight\nw12,night\nw13,graphic\n")
     (tmp_path / "at_once.py").write_text(INGEST.replace('"words", ["words.csv"]', '"once", ["words.csv", "more.csv"]'))
-    said, _, compacted = graphkin(tmp_path, "append more.csv", "verify", "compact")
+    append_output, _, compacted = graphkin(tmp_path, "append more.csv", "verify", "compact")
     run(tmp_path, sys.executable, "at_once.py")
-    assert said.startswith("2 new items, 1 older ones with more names (")
+    assert append_output.startswith("2 new items, 1 older ones with more names (")
     assert "2 fragments are one" in compacted
     with open_store(tmp_path / "store") as store:
         assert store.collection("words").current == store.collection("once").current
@@ -129,22 +129,26 @@ def test_it_grows(folder: Path, tmp_path: Path) -> None:
                 assert array.tobytes() == getattr(grown.graph(), name).tobytes()
 
 
-def test_it_shrinks(folder: Path, tmp_path: Path) -> None:
+def test_removal_equals_an_ingest_without_the_items(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "list").write_text("w2\nagain\nw2\n")
-    said, _ = graphkin(tmp_path, "remove list --by name", "verify")
-    assert said.startswith("2 items removed\n")
-    left = [number for number in range(len(WORDS)) if number not in (2, 8)]
-    expected = {(left.index(a), left.index(b)): same for (a, b), same in EDGES.items() if {a, b} <= {*left}}
+    append_output, _ = graphkin(tmp_path, "remove list --by name", "verify")
+    assert append_output.startswith("2 items removed\n")
+    remaining = [number for number in range(len(WORDS)) if number not in (2, 8)]
+    expected = {
+        (remaining.index(a), remaining.index(b)): similarity_of_pair
+        for (a, b), similarity_of_pair in EDGES.items()
+        if {a, b} <= {*remaining}
+    }
     with open_store(tmp_path / "store") as store, store.open("words") as generation:
-        assert list(generation.structures()) == [WORDS[number] for number in left]
+        assert list(generation.structures()) == [WORDS[number] for number in remaining]
         (edges,) = generation.edges()
-        found = zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
-        assert {(a, b): same for a, b, same in found} == pytest.approx(expected)
+        edge_rows = zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
+        assert {(a, b): similarity_of_pair for a, b, similarity_of_pair in edge_rows} == pytest.approx(expected)
 
 
-def test_commands_search_check_and_export_it(folder: Path) -> None:
-    searched, verified, recalled, exported, told = graphkin(
+def test_commands_search_verify_and_export(folder: Path) -> None:
+    search_output, verify_output, recall_output, exported, command_lines = graphkin(
         folder,
         "search fright --json",
         "verify --json",
@@ -152,36 +156,36 @@ def test_commands_search_check_and_export_it(folder: Path) -> None:
         "export items --format csv --output -",
         "info --rejections",
     )
-    hits = json.loads(searched)["hits"]
+    hits = json.loads(search_output)["hits"]
     expected = sorted(((similarity("fright", word), -id) for id, word in enumerate(WORDS)), reverse=True)
-    expected = [(same, id) for same, id in expected if same][:10]
+    expected = [(similarity_of_pair, id) for similarity_of_pair, id in expected if similarity_of_pair][:10]
     assert [(hit["item"]["id"], hit["similarity"]) for hit in hits] == [
-        (-id, pytest.approx(same)) for same, id in expected
+        (-id, pytest.approx(similarity_of_pair)) for similarity_of_pair, id in expected
     ]
-    (checked,) = json.loads(verified)
+    (checked,) = json.loads(verify_output)
     assert checked["problems"] == []
-    assert json.loads(recalled)["recall"] == 1
+    assert json.loads(recall_output)["recall"] == 1
     rows = list(csv.DictReader(io.StringIO(exported)))
     assert [(row["structure"], row["letters"]) for row in rows] == [(word, str(len(word))) for word in WORDS]
-    assert "4711" in told
+    assert "4711" in command_lines
 
 
-def test_it_is_served(url: str) -> None:
+def test_api_serves_the_kind(url: str) -> None:
     with httpx.Client(base_url=url, timeout=60) as api:
         assert httpx.get(url, timeout=60).json()["kind"] == "word"
-        found = api.post("/search", json={"structure": "Graph", "min_similarity": 0.3}).json()
-        assert found["query"] == {"smiles": None, "id": 8}
-        assert found["hits"][0]["item"]["names"] == ["w8", "again"]
+        edge_rows = api.post("/search", json={"structure": "Graph", "min_similarity": 0.3}).json()
+        assert edge_rows["query"] == {"smiles": None, "id": 8}
+        assert edge_rows["hits"][0]["item"]["names"] == ["w8", "again"]
         neighbors = api.get("/items/8/neighbors").json()["neighbors"]
         assert {row["item"]["id"] for row in neighbors} == {b if a == 8 else a for a, b in EDGES if 8 in (a, b)}
-        drawn = api.get("/items/8/positives", params={"policy": "first_order", "k": 2}).json()
-        assert {each["item"]["id"] for each in drawn["positives"]} <= {row["item"]["id"] for row in neighbors}
+        positives = api.get("/items/8/positives", params={"policy": "first_order", "k": 2}).json()
+        assert {each["item"]["id"] for each in positives["positives"]} <= {row["item"]["id"] for row in neighbors}
         exported = api.get("/export", params={"what": "items", "format": "arrow"}).content
         assert pa.ipc.open_stream(exported).read_all()["structure"].to_pylist() == WORDS
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body", "said"),
+    ("method", "path", "body", "detail"),
     [
         ("GET", "/items/8/depiction.svg", None, "there are no pictures of this kind"),
         ("GET", "/export?what=items&format=sdf", None, "holds no molecules"),
@@ -189,13 +193,13 @@ def test_it_is_served(url: str) -> None:
         ("POST", "/search", {"structure": "4711"}, "not a word: not only letters"),
     ],
 )
-def test_what_it_has_not_is_said(url: str, method: str, path: str, body: object, said: str) -> None:
+def test_unsupported_requests_explain_why(url: str, method: str, path: str, body: object, append_output: str) -> None:
     reply = httpx.request(method, url + path, json=body, timeout=60)
     assert reply.status_code in (409, 422)
-    assert said in reply.json()["detail"]
+    assert append_output in reply.json()["detail"]
 
 
-def test_where_the_package_is_missing_its_items_are_still_read(folder: Path) -> None:
+def test_items_are_read_without_the_package(folder: Path) -> None:
     with open_store(folder / "store") as store, store.open("words") as generation:
         assert generation.manifest.kind == "word"
     place = ("--store", folder / "store", "--collection", "words")

@@ -1,4 +1,4 @@
-"""`graphkin ingest graphs`, and what the reading commands say of its collections."""
+"""The command `graphkin ingest graphs`, and the commands that read its collections."""
 
 import csv
 import gzip
@@ -31,9 +31,9 @@ LINES = "".join(
 
 @pytest.fixture
 def ingest(graphkin: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    """ingest(file, *options, stdin=b""): into tmp_path/store, collection c."""
-    where = ("--store", tmp_path / "store", "--collection", "c")
-    return lambda file, *options, **more: graphkin("ingest", "graphs", file, *where, *options, **more)
+    """Return ingest(file, *options, stdin=b""), which ingests into tmp_path/store, collection c."""
+    place = ("--store", tmp_path / "store", "--collection", "c")
+    return lambda file, *options, **more: graphkin("ingest", "graphs", file, *place, *options, **more)
 
 
 @pytest.fixture
@@ -43,15 +43,15 @@ def lines(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def where(ingest: Callable[..., Any], lines: Path, tmp_path: Path) -> tuple[str, ...]:
-    """A store with the collection c, all of it similar enough to something."""
+def place(ingest: Callable[..., Any], lines: Path, tmp_path: Path) -> tuple[str, ...]:
+    """Ingest graphs that are all similar to some other graph, and return options for their collection."""
     outcome = ingest(lines, "--closeness", 1)
     assert outcome.code == 0, outcome.err
     return ("--store", str(tmp_path / "store"), "--collection", "c")
 
 
 def _tu(folder: Path) -> None:
-    """The same graphs, in TUDataset's layout."""
+    """Write the same graphs in TUDataset's layout."""
     first = [sum(map(len, GRAPHS[:number])) + 1 for number in range(len(GRAPHS))]
     edges = [(first[n] + u, first[n] + v) for n, graph in enumerate(GRAPHS) for u, v in graph.edges]
     folder.mkdir(parents=True)
@@ -65,8 +65,8 @@ def _generation(outcome: Any) -> str:
 
 
 def test_every_format_gives_the_same_generation(ingest: Callable[..., Any], lines: Path, tmp_path: Path) -> None:
-    """File, compression, format and workers do not enter the id."""
-    wanted = _generation(ingest(lines, "--json"))
+    """File, compression, format and number of workers do not change the id."""
+    expected = _generation(ingest(lines, "--json"))
     (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(LINES.encode()))
     writer = GraphMLWriter()
     for number, graph in enumerate(GRAPHS):
@@ -85,22 +85,22 @@ def test_every_format_gives_the_same_generation(ingest: Callable[..., Any], line
         ingest(tmp_path / "tu", "--json", "--format", "tu"),
         ingest("-", "--json", "--format", "jsonl", stdin=LINES.encode()),
     ]
-    assert [_generation(outcome) for outcome in same] == [wanted] * len(same)
+    assert [_generation(outcome) for outcome in same] == [expected] * len(same)
 
 
-def test_what_is_said_of_it(ingest: Callable[..., Any], lines: Path) -> None:
+def test_ingest_reports_counts_and_recipe(ingest: Callable[..., Any], lines: Path) -> None:
     outcome = ingest(lines)
     assert outcome.code == 0
     assert "6 items (6 records, 0 duplicates, 0 rejected)" in outcome.out
     assert "edges with similarity ≥ 0 " in outcome.out
     manifest = json.loads(ingest(lines, "--json", "--labels", "uniform", "--iterations", 1, "--preset", "rc").out)
-    told = ("kernel", "labels", "iterations", "candidates", "closeness", "ties", "top_k")
-    assert [manifest["recipe"][name] for name in told] == ["wl", "uniform", 1, "window", 5, "index", 0]
+    fields = ("kernel", "labels", "iterations", "candidates", "closeness", "ties", "top_k")
+    assert [manifest["recipe"][name] for name in fields] == ["wl", "uniform", 1, "window", 5, "index", 0]
     assert manifest["kind"] == "graph"
 
 
 @pytest.mark.parametrize(
-    ("file", "options", "said"),
+    ("file", "options", "message"),
     [
         ("g.jsonl", ("--format", "graphml"), "no GraphML"),
         ("g.jsonl", ("--format", "tu"), "g.jsonl"),
@@ -121,14 +121,14 @@ def test_what_is_said_of_it(ingest: Callable[..., Any], lines: Path) -> None:
         ("g.jsonl", ("--smiles-column", "x"), "--smiles-column"),
     ],
 )
-def test_what_is_refused(
-    ingest: Callable[..., Any], lines: Path, tmp_path: Path, file: str, options: tuple[object, ...], said: str
+def test_invalid_input_is_refused(
+    ingest: Callable[..., Any], lines: Path, tmp_path: Path, file: str, options: tuple[object, ...], message: str
 ) -> None:
     (tmp_path / "g.dat").write_text(LINES)
     (tmp_path / "empty").mkdir()
     outcome = ingest(file, *options, stdin=LINES.encode())
     assert outcome.code == 2
-    assert said in outcome.err
+    assert message in outcome.err
     assert "Traceback" not in outcome.err
 
 
@@ -139,18 +139,20 @@ def test_rejections_are_kept_with_file_and_line(
     (tmp_path / "bad.jsonl").write_text(LINES + "\n".join(bad) + "\n")
     outcome = ingest(tmp_path / "bad.jsonl", "--max-rejected", 0.5, "--json")
     assert json.loads(outcome.out)["counts"] == {"read": 11, "kept": 6, "duplicates": 0, "rejected": 5}
-    where = ("--store", tmp_path / "store", "--collection", "c")
-    listed = json.loads(graphkin("info", *where, "--rejections", "--json").out)["rejections"]
-    assert [row["line"] for row in listed] == [7, 8, 9, 10, 11]
-    assert [row["input"] for row in listed] == bad
-    assert [row["reason"].partition(":")[0] for row in listed] == [
+    place = ("--store", tmp_path / "store", "--collection", "c")
+    rejections = json.loads(graphkin("info", *place, "--rejections", "--json").out)["rejections"]
+    assert [row["line"] for row in rejections] == [7, 8, 9, 10, 11]
+    assert [row["input"] for row in rejections] == bad
+    assert [row["reason"].partition(":")[0] for row in rejections] == [
         "empty record", "not JSON", '"edges" is not a list of pairs of node numbers',
         '"name" is neither a text nor a whole number', "what it says of itself is not Unicode text",
     ]  # fmt: skip
 
 
-def test_a_kind_is_kept(ingest: Callable[..., Any], graphkin: Callable[..., Any], lines: Path, tmp_path: Path) -> None:
-    """A collection of graphs takes no molecules."""
+def test_collection_keeps_its_kind(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], lines: Path, tmp_path: Path
+) -> None:
+    """Molecules cannot be added to a collection of graphs."""
     assert ingest(lines).code == 0
     (tmp_path / "m.smi").write_text("CCO\n")
     outcome = graphkin("ingest", "molecules", "m.smi", "--store", "store", "--collection", "c")
@@ -158,56 +160,58 @@ def test_a_kind_is_kept(ingest: Callable[..., Any], graphkin: Callable[..., Any]
     assert "graph" in outcome.err
 
 
-def test_search(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
-    asked = '{"edges": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]]}'
-    answer = json.loads(graphkin("search", *where, asked, "--json").out)
-    assert answer["query"] == {"smiles": None, "id": 0}
-    assert (answer["hits"][0]["item"]["names"], answer["hits"][0]["similarity"]) == (["T/0"], 1.0)
-    assert graphkin("search", *where, "-", "--json", stdin=f"{asked}\n".encode()).out == json.dumps(answer) + "\n"
-    shown = graphkin("search", *where, asked, "--limit", 1)
-    assert shown.out.splitlines()[1].split("\t") == ["1.0000", "0", "-", "T/0"]
-    assert json.loads(shown.out.splitlines()[0])["num_nodes"] == 5
+def test_search_finds_a_graph(graphkin: Callable[..., Any], place: tuple[str, ...]) -> None:
+    query = '{"edges": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]]}'
+    result = json.loads(graphkin("search", *place, query, "--json").out)
+    assert result["query"] == {"smiles": None, "id": 0}
+    assert (result["hits"][0]["item"]["names"], result["hits"][0]["similarity"]) == (["T/0"], 1.0)
+    assert graphkin("search", *place, "-", "--json", stdin=f"{query}\n".encode()).out == json.dumps(result) + "\n"
+    text_outcome = graphkin("search", *place, query, "--limit", 1)
+    assert text_outcome.out.splitlines()[1].split("\t") == ["1.0000", "0", "-", "T/0"]
+    assert json.loads(text_outcome.out.splitlines()[0])["num_nodes"] == 5
 
 
-@pytest.mark.parametrize(("asked", "said"), [("CCO", "not a graph"), ("{}", "not a graph"), ("-", "empty record")])
-def test_what_is_no_graph(graphkin: Callable[..., Any], where: tuple[str, ...], asked: str, said: str) -> None:
-    outcome = graphkin("search", *where, asked)
-    assert (outcome.code, said in outcome.err, outcome.out) == (2, True, "")
+@pytest.mark.parametrize(("query", "message"), [("CCO", "not a graph"), ("{}", "not a graph"), ("-", "empty record")])
+def test_invalid_graph_is_refused(
+    graphkin: Callable[..., Any], place: tuple[str, ...], query: str, message: str
+) -> None:
+    outcome = graphkin("search", *place, query)
+    assert (outcome.code, message in outcome.err, outcome.out) == (2, True, "")
 
 
-def test_bytes_that_are_no_text(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
-    outcome = graphkin("search", *where, "-", stdin=b'{"edges": [[0, 1]], "labels": ["\xff", "a"]}')
+def test_bytes_that_are_not_text_are_refused(graphkin: Callable[..., Any], place: tuple[str, ...]) -> None:
+    outcome = graphkin("search", *place, "-", stdin=b'{"edges": [[0, 1]], "labels": ["\xff", "a"]}')
     assert outcome.code == 2
     assert "not Unicode text" in outcome.err
 
 
-def test_reading_commands(graphkin: Callable[..., Any], where: tuple[str, ...], tmp_path: Path) -> None:
-    near = json.loads(graphkin("neighbors", *where, "--name", "T/3", "--json").out)
+def test_commands_read_graphs(graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path) -> None:
+    near = json.loads(graphkin("neighbors", *place, "--name", "T/3", "--json").out)
     assert near["item"]["properties"] == {"edges": 10, "nodes": 5, "repeated_edges": 0, "self_loops": 0, "source": "T"}
     assert near["total"] == near["item"]["degree"] == len(near["neighbors"])
-    assert graphkin("neighbors", *where, "--smiles", "CCO").code != 0
-    listed = json.loads(graphkin("info", "--store", where[1], "--json").out)["collections"]
-    assert [(each["name"], each["kind"], each["items"]) for each in listed] == [("c", "graph", 6)]
-    assert "kernel" in graphkin("info", *where).out
-    assert graphkin("verify", "--store", where[1]).code == 0
-    measured = json.loads(graphkin("recall", *where, "--threshold", 0.2, "--json").out)
+    assert graphkin("neighbors", *place, "--smiles", "CCO").code != 0
+    rejections = json.loads(graphkin("info", "--store", place[1], "--json").out)["collections"]
+    assert [(each["name"], each["kind"], each["items"]) for each in rejections] == [("c", "graph", 6)]
+    assert "kernel" in graphkin("info", *place).out
+    assert graphkin("verify", "--store", place[1]).code == 0
+    measured = json.loads(graphkin("recall", *place, "--threshold", 0.2, "--json").out)
     assert measured["exact_pairs"] >= measured["found_pairs"] > 0
     assert (
-        json.loads(graphkin("recall", *where, "--rule", "window", "--threshold", 0.2, "--json").out)["rule"] == "window"
+        json.loads(graphkin("recall", *place, "--rule", "window", "--threshold", 0.2, "--json").out)["rule"] == "window"
     )
 
 
-def test_exported_items_can_be_ingested_again(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
-    exported = graphkin("export", "items", *where, "--format", "csv", "--output", "-").out
-    told = [
+def test_exported_items_can_be_ingested_again(graphkin: Callable[..., Any], place: tuple[str, ...]) -> None:
+    exported = graphkin("export", "items", *place, "--format", "csv", "--output", "-").out
+    fields = [
         {"name": row["names"], "source": row["source"], **json.loads(row["structure"])}
         for row in csv.DictReader(io.StringIO(exported))
     ]
-    again = "".join(f"{json.dumps(each)}\n" for each in told).encode()
+    second_input = "".join(f"{json.dumps(each)}\n" for each in fields).encode()
     command = ("ingest", "graphs", "-", "--format", "jsonl", "--store", "other", "--collection", "c", "--closeness", 1)
-    first = json.loads(graphkin("info", *where, "--json").out)["manifest"]["generation"]
-    assert _generation(graphkin(*command, "--json", stdin=again)) == first
-    refused = graphkin("export", "items", *where, "--format", "sdf", "--output", "-")
+    first = json.loads(graphkin("info", *place, "--json").out)["manifest"]["generation"]
+    assert _generation(graphkin(*command, "--json", stdin=second_input)) == first
+    refused = graphkin("export", "items", *place, "--format", "sdf", "--output", "-")
     assert refused.code != 0
     assert "holds no molecules" in refused.err
 
@@ -222,17 +226,17 @@ if __name__ == "__main__":
 """
 
 
-def test_where_grakel_is_not_installed(lines: Path, tmp_path: Path) -> None:
+def test_missing_grakel_is_explained(lines: Path, tmp_path: Path) -> None:
     script = tmp_path / "without.py"
     script.write_text(_WITHOUT)
     kernels = ("grakel", "grakel-graphlet")
     ingest = ["ingest", "graphs", str(lines), "--store", str(tmp_path / "s"), "--collection", "c", "--closeness", "1"]
     command = [sys.executable, str(script), " ".join([*kernels, "wl"]), *ingest, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    manifest, codes = done.stdout.splitlines()
-    assert codes == "[2, 2, 0]", done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    manifest, codes = process.stdout.splitlines()
+    assert codes == "[2, 2, 0]", process.stderr
     assert json.loads(manifest)["edges"] > 0
     for kernel in kernels:
-        assert f"the kernel {kernel} needs GraKeL" in done.stderr
-    assert done.stderr.count("pip install 'graphkin[grakel]', or '.[grakel]' in a clone") == len(kernels)
-    assert "Traceback" not in done.stderr
+        assert f"the kernel {kernel} needs GraKeL" in process.stderr
+    assert process.stderr.count("pip install 'graphkin[grakel]', or '.[grakel]' in a clone") == len(kernels)
+    assert "Traceback" not in process.stderr

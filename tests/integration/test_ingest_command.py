@@ -1,4 +1,4 @@
-"""`graphkin ingest molecules`: good input, bad input, the second run."""
+"""The command `graphkin ingest molecules` with valid and invalid input, and its repetition."""
 
 import csv
 import gzip
@@ -29,8 +29,8 @@ def generation(outcome: Any) -> str:
 
 
 def test_every_format_gives_the_same_generation(ingest: Callable[..., Any], tmp_path: Path) -> None:
-    """File name, compression, line ends and format do not enter the id; nor do workers."""
-    wanted = generation(ingest(SMI, "--json"))
+    """File name, compression, line ends, format and number of workers do not change the id."""
+    expected = generation(ingest(SMI, "--json"))
     as_csv = "smiles,id\n" + "".join(f"{smiles},m{number}\n" for number, smiles in enumerate(MOLECULES))
     same = [
         ingest(SMI, "--json", "--workers", 1),
@@ -43,27 +43,29 @@ def test_every_format_gives_the_same_generation(ingest: Callable[..., Any], tmp_
     ]
     pq.write_table(pa.table({"Smiles": MOLECULES, "ID": [f"m{n}" for n in range(10)]}), tmp_path / "m.parquet")
     same.append(ingest(tmp_path / "m.parquet", "--json"))
-    assert [generation(outcome) for outcome in same] == [wanted] * len(same)
+    assert [generation(outcome) for outcome in same] == [expected] * len(same)
 
 
-def test_standard_input(graphkin: Callable[..., Any], ingest: Callable[..., Any], tmp_path: Path) -> None:
-    wanted = generation(ingest(SMI, "--json"))
+def test_standard_input_needs_a_format(
+    graphkin: Callable[..., Any], ingest: Callable[..., Any], tmp_path: Path
+) -> None:
+    expected = generation(ingest(SMI, "--json"))
     command = ("ingest", "molecules", "-", "--store", tmp_path / "other", "--collection", "c", "--json")
-    assert generation(graphkin(*command, "--format", "smi", stdin=SMI.encode())) == wanted
-    without = graphkin(*command, stdin=SMI.encode())
-    assert without.code == 2
-    assert "--format" in without.err
+    assert generation(graphkin(*command, "--format", "smi", stdin=SMI.encode())) == expected
+    without_format = graphkin(*command, stdin=SMI.encode())
+    assert without_format.code == 2
+    assert "--format" in without_format.err
 
 
-def test_an_id_already_published_becomes_current_again(
+def test_repeated_ingest_makes_its_generation_current_again(
     ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
 ) -> None:
     first = generation(ingest(SMI, "--json"))
     second = generation(ingest(SMI, "--json", "--threshold", 0.6))
     assert first != second
     assert generation(ingest(SMI, "--json")) == first
-    shown = json.loads(graphkin("info", "--store", tmp_path / "store", "--json").out)
-    assert shown["collections"][0]["generation"] == first
+    store_info = json.loads(graphkin("info", "--store", tmp_path / "store", "--json").out)
+    assert store_info["collections"][0]["generation"] == first
 
 
 def test_run_with_the_same_result_reports_its_own_counts_and_rejections(
@@ -72,33 +74,33 @@ def test_run_with_the_same_result_reports_its_own_counts_and_rejections(
     serve: Callable[..., AbstractContextManager[str]],
     tmp_path: Path,
 ) -> None:
-    where = ("--store", tmp_path / "store", "--collection", "c")
+    place = ("--store", tmp_path / "store", "--collection", "c")
     rows = [f"{smiles},m{number}\n" for number, smiles in enumerate(MOLECULES)]
     first = ingest("smiles,id\n" + "".join(rows), name="a.csv")
     assert first.out.startswith("published c generation ")
-    listed = json.loads(graphkin("info", *where, "--json").out)
+    info = json.loads(graphkin("info", *place, "--json").out)
 
-    again = ("smiles,id\n" + "".join(rows + rows + ["notamolecule,bad\n"]),)
-    id = listed["manifest"]["generation"]
-    second = ingest(*again, name="b.csv")
+    second_input = ("smiles,id\n" + "".join(rows + rows + ["notamolecule,bad\n"]),)
+    id = info["manifest"]["generation"]
+    second = ingest(*second_input, name="b.csv")
     assert second.code == 0
     assert second.out.startswith(
         f"unchanged: generation {id} of c already published\n  10 items (21 records, 10 duplicates, 1 rejected)\n"
     )
-    told = manifest(ingest(*again, "--json", name="b.csv"))
-    assert (told["generation"], told["unchanged"]) == (id, True)
-    assert told["counts"] == {"read": 21, "kept": 10, "duplicates": 10, "rejected": 1}
-    assert [Path(each["name"]).name for each in told["inputs"]] == ["b.csv"]
+    second_manifest = manifest(ingest(*second_input, "--json", name="b.csv"))
+    assert (second_manifest["generation"], second_manifest["unchanged"]) == (id, True)
+    assert second_manifest["counts"] == {"read": 21, "kept": 10, "duplicates": 10, "rejected": 1}
+    assert [Path(each["name"]).name for each in second_manifest["inputs"]] == ["b.csv"]
 
-    after = json.loads(graphkin("info", *where, "--json").out)
-    assert {**after, "rerun": None} == listed
-    assert after["rerun"]["counts"] == told["counts"]
-    assert "21 records read, 10 kept, 10 duplicates, 1 rejected" in graphkin("info", *where).out
-    shown = json.loads(graphkin("info", *where, "--rejections", "--json").out)
-    assert shown["rejections"] == []
-    (rejected,) = shown["rerun"]["rejections"]
+    after = json.loads(graphkin("info", *place, "--json").out)
+    assert {**after, "rerun": None} == info
+    assert after["rerun"]["counts"] == second_manifest["counts"]
+    assert "21 records read, 10 kept, 10 duplicates, 1 rejected" in graphkin("info", *place).out
+    store_info = json.loads(graphkin("info", *place, "--rejections", "--json").out)
+    assert store_info["rejections"] == []
+    (rejected,) = store_info["rerun"]["rejections"]
     assert (Path(rejected["source"]).name, rejected["line"], rejected["input"]) == ("b.csv", 22, "notamolecule")
-    text = graphkin("info", *where, "--rejections")
+    text = graphkin("info", *place, "--rejections")
     assert "b.csv:22: " in text.out
 
     with serve(tmp_path / "store") as url, Graphkin(url) as server:
@@ -114,7 +116,7 @@ def test_run_with_the_same_result_reports_its_own_counts_and_rejections(
     assert json.loads(graphkin("info", "--store", copy, "--collection", "c", "--json").out) == after
     file = tmp_path / "store" / "reruns" / "c" / f"{id}.arrow"
     file.write_bytes(file.read_bytes()[:-1] + b"?")
-    damaged = graphkin("info", *where, "--rejections")
+    damaged = graphkin("info", *place, "--rejections")
     assert damaged.code == 4
     assert f"reruns/c/{id}.arrow" in damaged.err
 
@@ -124,41 +126,41 @@ def test_duplicates_collapse_and_keep_every_name(
 ) -> None:
     counts = manifest(ingest("OCC ethanol\nCCN amine\nCCO alcohol\nC(O)C ethanol\n", "--json"))["counts"]
     assert counts == {"read": 4, "kept": 2, "duplicates": 2, "rejected": 0}
-    where = ("--store", tmp_path / "store", "--collection", "c")
-    item = json.loads(graphkin("neighbors", *where, "--smiles", "OCC", "--json").out)["item"]
+    place = ("--store", tmp_path / "store", "--collection", "c")
+    item = json.loads(graphkin("neighbors", *place, "--smiles", "OCC", "--json").out)["item"]
     assert item["names"] == ["ethanol", "alcohol"]
 
 
 @pytest.mark.parametrize("text", ["", "\ufeff"])
 @pytest.mark.parametrize("name", ["a.smi", "a.csv", "a.tsv", "a.sdf", "a.parquet", "a.smi.gz"])
-def test_empty_file(ingest: Callable[..., Any], text: str, name: str, tmp_path: Path) -> None:
+def test_empty_file_is_refused(ingest: Callable[..., Any], text: str, name: str, tmp_path: Path) -> None:
     outcome = ingest(text, name=name)
     assert outcome.code == 2
     assert "is empty" in outcome.err
     assert name in outcome.err
 
 
-def test_header_alone_is_no_molecule(ingest: Callable[..., Any]) -> None:
+def test_header_without_records_is_refused(ingest: Callable[..., Any]) -> None:
     outcome = ingest("smiles,id\n", name="a.csv")
     assert outcome.code == 2
     assert "no record" in outcome.err
 
 
-def test_binary_file(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
+def test_binary_file_is_refused(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
     outcome = ingest(bytes(range(256)) * 40, name="picture.smi")
     assert outcome.code == 2
     assert "were rejected; nothing was published" in outcome.err
     assert graphkin("info", "--store", tmp_path / "store", "--json").out == '{"collections": []}\n'
 
 
-def test_file_of_line_ends_ends_in_seconds(ingest: Callable[..., Any]) -> None:
+def test_file_of_line_ends_is_refused_in_seconds(ingest: Callable[..., Any]) -> None:
     outcome = ingest(gzip.compress(b"CCO\n") + 300 * gzip.compress(b"\n" * (1 << 20)), name="lines.smi.gz")
     assert outcome.code == 2
     assert "lines.smi.gz has more than 100,000 blank lines in a row" in outcome.err
     assert "from line 2 to line 100,002" in outcome.err
 
 
-def test_wrong_column_names_the_columns_there_are(ingest: Callable[..., Any]) -> None:
+def test_error_about_a_missing_column_lists_the_columns(ingest: Callable[..., Any]) -> None:
     outcome = ingest("structure,id\nCCO,1\n", name="a.csv")
     assert outcome.code == 2
     assert "structure, id" in outcome.err
@@ -171,19 +173,19 @@ def test_rejections_are_kept_with_reason_and_line(
     lines = [*MOLECULES, "notamolecule bad", "", "CC\0O", "C" * 5_000 + " long"]
     outcome = ingest("\n".join(lines) + "\n", "--max-rejected", 0.3, "--json")
     assert manifest(outcome)["counts"] == {"read": 14, "kept": 10, "duplicates": 0, "rejected": 4}
-    assert "SMILES Parse Error" not in outcome.err  # captured, not printed
-    where = ("--store", tmp_path / "store", "--collection", "c")
-    listed = json.loads(graphkin("info", *where, "--rejections", "--json").out)["rejections"]
-    assert [row["line"] for row in listed] == [11, 12, 13, 14]
-    reasons = [row["reason"] for row in listed]
+    assert "SMILES Parse Error" not in outcome.err  # The parser's message is captured, not printed.
+    place = ("--store", tmp_path / "store", "--collection", "c")
+    info = json.loads(graphkin("info", *place, "--rejections", "--json").out)["rejections"]
+    assert [row["line"] for row in info] == [11, 12, 13, 14]
+    reasons = [row["reason"] for row in info]
     assert "SMILES Parse Error" in reasons[0]
     assert reasons[1:] == ["empty record", "contains a NUL byte", "5000 atoms, more than 1000"]
-    assert all(row["source"].endswith("molecules.smi") for row in listed)
-    text = graphkin("info", *where, "--rejections").out
+    assert all(row["source"].endswith("molecules.smi") for row in info)
+    text = graphkin("info", *place, "--rejections").out
     assert text.count("\n") == 4
 
 
-def test_a_share_of_garbage_above_the_limit_fails_and_leaves_the_rejections(
+def test_too_many_rejections_fail_and_are_written_to_a_file(
     ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
 ) -> None:
     garbage = "".join("CCO\n" if number % 5 else "garbage\n" for number in range(100))
@@ -197,7 +199,7 @@ def test_a_share_of_garbage_above_the_limit_fails_and_leaves_the_rejections(
     assert ingest(garbage, "--max-rejected", 0.2).code == 0
 
 
-def test_the_file_of_rejections_runs_nothing_in_a_spreadsheet(ingest: Callable[..., Any], tmp_path: Path) -> None:
+def test_file_of_rejections_is_safe_in_a_spreadsheet(ingest: Callable[..., Any], tmp_path: Path) -> None:
     formulas = ['=HYPERLINK("http://x")', "@SUM(A1)", "＝1+1", "x;=1+1"]
     table = "".join(f"CCO\t{text}\n" for text in formulas)
     outcome = ingest(f"smiles\tname\n{table}", "--smiles-column", "name", name="molecules.tsv")
@@ -207,7 +209,7 @@ def test_the_file_of_rejections_runs_nothing_in_a_spreadsheet(ingest: Callable[.
     assert inputs == ['\'=HYPERLINK("http://x")', "'@SUM(A1)", "'＝1+1", "x;'=1+1"]
 
 
-def test_exactly_a_tenth_of_garbage_is_let_through(ingest: Callable[..., Any]) -> None:
+def test_rejections_of_exactly_a_tenth_are_accepted(ingest: Callable[..., Any]) -> None:
     outcome = ingest(
         "".join(f"{'C' * (number + 1)}\n" if number % 10 else "garbage\n" for number in range(100)), "--json"
     )
@@ -215,14 +217,14 @@ def test_exactly_a_tenth_of_garbage_is_let_through(ingest: Callable[..., Any]) -
 
 
 @pytest.mark.parametrize("threshold", ["0", "-0.1", "1.1", "nan", "inf"])
-def test_threshold_out_of_range(ingest: Callable[..., Any], threshold: str) -> None:
+def test_threshold_out_of_range_is_refused(ingest: Callable[..., Any], threshold: str) -> None:
     outcome = ingest(SMI, "--threshold", threshold)
     assert outcome.code == 2
     assert "threshold" in outcome.err
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--fingerprint", "rdkit", "--radius", 3), "radius applies to the morgan fingerprint only"),
         (("--bits", 100), "multiple of 64"),
@@ -232,24 +234,26 @@ def test_threshold_out_of_range(ingest: Callable[..., Any], threshold: str) -> N
         (("--name-column", "nothere"), None),
     ],
 )
-def test_options_that_do_not_fit(ingest: Callable[..., Any], options: tuple[object, ...], said: str | None) -> None:
+def test_conflicting_options_are_refused(
+    ingest: Callable[..., Any], options: tuple[object, ...], message: str | None
+) -> None:
     outcome = ingest(SMI, *options)
-    if said is None:
+    if message is None:
         assert outcome.code in (0, 2)
     else:
         assert outcome.code == 2
-        assert said in outcome.err
+        assert message in outcome.err
 
 
 @pytest.mark.parametrize("name", ["Upper", "../x", "", "a/b", "x" * 64, "-a"])
-def test_collection_names(graphkin: Callable[..., Any], tmp_path: Path, name: str) -> None:
+def test_invalid_collection_names_are_refused(graphkin: Callable[..., Any], tmp_path: Path, name: str) -> None:
     (tmp_path / "a.smi").write_text(SMI)
     outcome = graphkin("ingest", "molecules", "a.smi", "--store", "store", f"--collection={name}")
     assert outcome.code == 2
     assert "collection name" in outcome.err
 
 
-def test_a_foreign_folder_is_left_alone(graphkin: Callable[..., Any], tmp_path: Path) -> None:
+def test_foreign_folder_is_not_changed(graphkin: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "letter.txt").write_text("dear")
     (tmp_path / "a.smi").write_text(SMI)
@@ -259,13 +263,13 @@ def test_a_foreign_folder_is_left_alone(graphkin: Callable[..., Any], tmp_path: 
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
 
 
-def test_missing_file(ingest: Callable[..., Any], tmp_path: Path) -> None:
+def test_missing_file_is_reported(ingest: Callable[..., Any], tmp_path: Path) -> None:
     outcome = ingest(tmp_path / "absent.smi")
     assert outcome.code == 2
     assert "absent.smi" in outcome.err
 
 
-def test_presets(ingest: Callable[..., Any]) -> None:
+def test_presets_set_the_recipe(ingest: Callable[..., Any]) -> None:
     paper = manifest(ingest(SMI, "--preset", "paper", "--json"))["recipe"]
     assert (paper["fingerprint"]["name"], paper["candidates"], paper["threshold"], paper["top_k"], paper["ties"]) == (
         "rdkit", "window", 0.36, 0, "hash",
@@ -274,14 +278,14 @@ def test_presets(ingest: Callable[..., Any]) -> None:
     assert (rc["ties"], rc["threshold"]) == ("index", 0.5)
 
 
-def test_standardised_duplicates_collapse(
+def test_standardized_duplicates_collapse(
     ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
 ) -> None:
     salts = "CC(=O)[O-].[Na+] acetate\nCC(=O)O acid\nCCO ethanol\n"
     steps = ("--standardise", "largest_fragment", "--standardise", "uncharge")
     assert manifest(ingest(salts, *steps, "--json"))["counts"]["kept"] == 2
-    where = ("--store", tmp_path / "store", "--collection", "c")
-    found = json.loads(graphkin("search", *where, "[K+].CC(=O)[O-]", "--json").out)
+    place = ("--store", tmp_path / "store", "--collection", "c")
+    found = json.loads(graphkin("search", *place, "[K+].CC(=O)[O-]", "--json").out)
     assert found["query"] == {"smiles": "CC(=O)O", "id": 0}
     assert found["hits"][0]["similarity"] == 1.0
 

@@ -1,4 +1,4 @@
-"""Queues of work, by a server of their own whose work the tests hold up."""
+"""Queues of the classes of work, in a server whose routes wait until the test releases them."""
 
 import asyncio
 import socket
@@ -37,16 +37,16 @@ from graphkin.store.keys import NoKeys
 
 
 class Work:
-    """What the routes below are at; all of it waits until `go`."""
+    """The work of the routes below, which waits until `go` is set."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
-        self.begun: list[str] = []
+        self.started: list[str] = []
         self.stopped: list[str] = []
         self.queues = {name: Queue(name) for name in CLASSES}
 
     async def do(self, name: str) -> Response:
-        self.begun.append(name)
+        self.started.append(name)
         try:
             while not self.go.is_set():
                 await asyncio.sleep(0.005)
@@ -55,13 +55,13 @@ class Work:
             raise
         return Response(name)
 
-    async def turn_out(self, request: Request, name: str) -> Response:
+    async def do_as_substructure(self, request: Request, name: str) -> Response:
         async with in_work_class("substructure"):
             return await self.do(name)
 
     def stream(self, name: str) -> Response:
         async def pieces() -> AsyncIterator[bytes]:
-            self.begun.append(name)
+            self.started.append(name)
             try:
                 while True:
                     yield b"x" * 65536
@@ -87,7 +87,7 @@ def application(work: Work) -> FastAPI:
     routers["export"].add_api_route("/stream/{name}", work.stream)
     routers["substructure"] = APIRouter(route_class=UnqueuedRoute)
     for router, path in ((routers["substructure"], "/substructure"), (routers["query"], "/query/turns/out")):
-        router.add_api_route(f"{path}/{{name}}", work.turn_out)
+        router.add_api_route(f"{path}/{{name}}", work.do_as_substructure)
 
     return FastAPI(
         lifespan=lifespan,
@@ -104,22 +104,22 @@ def work() -> Work:
 
 @pytest.fixture
 def url(work: Work) -> Iterator[str]:
-    listening = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(application(work), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         work.go.set()
         server.should_exit = True
         thread.join()
-        listening.close()
+        listener.close()
 
 
 @contextmanager
-def asking(url: str, paths: list[str], headers: Mapping[str, str] | None = None) -> Iterator[list[Any]]:
-    """Ask them all at once, in threads; gives the replies as they come."""
+def send_concurrently(url: str, paths: list[str], headers: Mapping[str, str] | None = None) -> Iterator[list[Any]]:
+    """Send requests for all paths in threads, and yield the list of replies, which grows."""
     replies: list[Any] = []
 
     def ask(path: str) -> None:
@@ -135,51 +135,51 @@ def asking(url: str, paths: list[str], headers: Mapping[str, str] | None = None)
             thread.join()
 
 
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for what must come about; the test's own limit ends what does not."""
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait for a condition; the time limit of the test is the limit."""
     pause = threading.Event()
-    while not holds():
+    while not condition():
         pause.wait(0.005)
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_so_many_are_worked_on_at_once(url: str, work: Work, name: str) -> None:
-    at_once = CLASSES[name].max_running
-    asked = {"part": "/export/{}", "comparison": "/drawing/{}?highlight=1"}.get(name, f"/{name}/{{}}")
+def test_class_limits_concurrent_work(url: str, work: Work, name: str) -> None:
+    at_once = CLASSES[name].at_once
+    path_template = {"part": "/export/{}", "comparison": "/drawing/{}?highlight=1"}.get(name, f"/{name}/{{}}")
     headers = {"Range": "bytes=0-9"} if name == "part" else {}
-    with asking(url, [asked.format(number) for number in range(at_once + 3)], headers) as replies:
-        until(lambda: work.queues[name].waiting == 3)
-        assert len(work.begun) == at_once
+    with send_concurrently(url, [path_template.format(number) for number in range(at_once + 3)], headers) as replies:
+        wait_for(lambda: work.queues[name].waiting == 3)
+        assert len(work.started) == at_once
         work.go.set()
     assert [reply.status_code for reply in replies] == [200] * (at_once + 3)
 
 
-def test_other_classes_do_not_wait(url: str, work: Work) -> None:
-    exports = [f"/export/{number}" for number in range(CLASSES["export"].max_running + 2)]
-    comparisons = [f"/drawing/{number}?highlight=1" for number in range(CLASSES["comparison"].max_running + 2)]
-    with asking(url, [*exports, *comparisons]):
-        until(lambda: work.queues["export"].waiting == work.queues["comparison"].waiting == 2)
-        with asking(url, ["/search/a", "/drawing/b", "/feed/c", "/none/d", "/query/e"]):
-            until(lambda: {"a", "b", "c", "d", "e"} <= set(work.begun))
+def test_full_class_does_not_delay_other_classes(url: str, work: Work) -> None:
+    exports = [f"/export/{number}" for number in range(CLASSES["export"].at_once + 2)]
+    comparisons = [f"/drawing/{number}?highlight=1" for number in range(CLASSES["comparison"].at_once + 2)]
+    with send_concurrently(url, [*exports, *comparisons]):
+        wait_for(lambda: work.queues["export"].waiting == work.queues["comparison"].waiting == 2)
+        with send_concurrently(url, ["/search/a", "/drawing/b", "/feed/c", "/none/d", "/query/e"]):
+            wait_for(lambda: {"a", "b", "c", "d", "e"} <= set(work.started))
             work.go.set()
 
 
-def test_who_turns_out_to_be_of_another_class_keeps_nobody_of_the_first_waiting(url: str, work: Work) -> None:
-    at_once = CLASSES["substructure"].max_running
-    with asking(url, [f"/query/turns/out/{number}" for number in range(at_once + CLASSES["query"].max_running)]):
-        until(lambda: work.queues["substructure"].waiting == CLASSES["query"].max_running)
-        with asking(url, ["/query/a", "/substructure/b"]):
-            until(lambda: work.queues["substructure"].waiting == CLASSES["query"].max_running + 1)
-            until(lambda: "a" in work.begun)
-            assert "b" not in work.begun
+def test_request_that_changes_class_releases_its_first_slot(url: str, work: Work) -> None:
+    at_once = CLASSES["substructure"].at_once
+    with send_concurrently(url, [f"/query/turns/out/{number}" for number in range(at_once + CLASSES["query"].at_once)]):
+        wait_for(lambda: work.queues["substructure"].waiting == CLASSES["query"].at_once)
+        with send_concurrently(url, ["/query/a", "/substructure/b"]):
+            wait_for(lambda: work.queues["substructure"].waiting == CLASSES["query"].at_once + 1)
+            wait_for(lambda: "a" in work.started)
+            assert "b" not in work.started
             work.go.set()
     assert all(queue.working == queue.waiting == 0 for queue in work.queues.values())
 
 
-def test_beyond_what_may_wait_one_is_told_to_come_back(url: str, work: Work) -> None:
+def test_full_queue_returns_503(url: str, work: Work) -> None:
     limits = CLASSES["export"]
-    with asking(url, [f"/export/{number}" for number in range(limits.max_running + limits.max_waiting)]) as replies:
-        until(lambda: work.queues["export"].waiting == limits.max_waiting)
+    with send_concurrently(url, [f"/export/{number}" for number in range(limits.at_once + limits.waiting)]) as replies:
+        wait_for(lambda: work.queues["export"].waiting == limits.waiting)
         refused = httpx.get(f"{url}/export/more")
         work.go.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, str(limits.retry_after))
@@ -188,44 +188,44 @@ def test_beyond_what_may_wait_one_is_told_to_come_back(url: str, work: Work) -> 
     assert httpx.get(f"{url}/export/more").status_code == 200
 
 
-def test_who_goes_away_is_no_longer_waited_for(url: str, work: Work) -> None:
-    at_once = CLASSES["drawing"].max_running
-    with asking(url, [f"/drawing/{number}" for number in range(at_once)]):
-        until(lambda: len(work.begun) == at_once)
+def test_disconnected_client_leaves_the_queue(url: str, work: Work) -> None:
+    at_once = CLASSES["drawing"].at_once
+    with send_concurrently(url, [f"/drawing/{number}" for number in range(at_once)]):
+        wait_for(lambda: len(work.started) == at_once)
         with pytest.raises(httpx.ReadTimeout):
             httpx.get(f"{url}/drawing/gone", timeout=0.2)
-        until(lambda: work.queues["drawing"].waiting == 0)
+        wait_for(lambda: work.queues["drawing"].waiting == 0)
         work.go.set()
     assert httpx.get(f"{url}/drawing/last").text == "last"
-    assert "gone" not in work.begun
+    assert "gone" not in work.started
 
 
 @pytest.mark.parametrize("name", ["drawing", "feed", "export", "query/turns/out"])
-def test_work_for_who_has_gone_away_is_stopped(url: str, work: Work, name: str) -> None:
+def test_work_of_a_disconnected_client_is_canceled(url: str, work: Work, name: str) -> None:
     with pytest.raises(httpx.ReadTimeout):
         httpx.get(f"{url}/{name}/gone", timeout=0.2)
-    until(lambda: work.stopped == ["gone"])
+    wait_for(lambda: work.stopped == ["gone"])
 
 
-def test_what_is_not_there_in_time_is_told_to_come_back(url: str, work: Work) -> None:
+def test_work_beyond_its_time_limit_returns_503(url: str, work: Work) -> None:
     refused = httpx.get(f"{url}/drawing/slow", timeout=20)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, str(CLASSES["drawing"].retry_after))
     assert refused.json()["detail"] == "this drawing work was not done in time"
     assert work.stopped == ["slow"]
 
 
-def test_who_has_waited_long_enough_is_told_to_come_back(url: str, work: Work) -> None:
-    at_once = CLASSES["feed"].max_running
+def test_long_wait_in_the_queue_returns_503(url: str, work: Work) -> None:
+    at_once = CLASSES["feed"].at_once
     work.queues["feed"].limits = replace(CLASSES["feed"], patience=0.2)
-    with asking(url, [f"/feed/{number}" for number in range(at_once)]):
-        until(lambda: len(work.begun) == at_once)
+    with send_concurrently(url, [f"/feed/{number}" for number in range(at_once)]):
+        wait_for(lambda: len(work.started) == at_once)
         assert httpx.get(f"{url}/feed/late", timeout=20).status_code == 503
         work.go.set()
-    assert "late" not in work.begun
+    assert "late" not in work.started
 
 
-def test_a_stream_ends_with_who_reads_it(url: str, work: Work) -> None:
-    for number in range(2 * CLASSES["export"].max_running):
+def test_stream_ends_when_its_client_disconnects(url: str, work: Work) -> None:
+    for number in range(2 * CLASSES["export"].at_once):
         with httpx.stream("GET", f"{url}/stream/{number}") as reply:
             next(reply.iter_raw())
-    until(lambda: sorted(work.stopped) == sorted(work.begun))
+    wait_for(lambda: sorted(work.stopped) == sorted(work.started))

@@ -1,4 +1,4 @@
-"""Processes that can be stopped, for real."""
+"""Worker pools with real processes."""
 
 import asyncio
 import json
@@ -35,32 +35,32 @@ def is_alive(pid: int) -> bool:
 
 
 def run(fork_server: ForkServer, session: Callable[[Pool], Awaitable[T]], **options: Any) -> T:
-    async def whole() -> T:
+    async def run_session() -> T:
         async with Pool(fork_server, 1, **options) as pool:
             return await session(pool)
 
-    return asyncio.run(whole())
+    return asyncio.run(run_session())
 
 
 async def canonical(pool: Pool, smiles: str, seconds: float = 20) -> str:
     async with pool.worker() as worker:
-        said = await worker.run("read_query", seconds, **MOLECULES, smiles=smiles)
-    return str(said["text"])
+        reply = await worker.ask("read_query", seconds, **MOLECULES, smiles=smiles)
+    return str(reply["text"])
 
 
-def test_what_takes_too_long_costs_its_process_only(fork_server: ForkServer) -> None:
+def test_slow_task_only_ends_its_process(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> list[str]:
-        found = [await canonical(pool, "OCC")]
+        results = [await canonical(pool, "OCC")]
         for _ in range(2):
             with pytest.raises(TimeoutError):
                 await canonical(pool, fused(998), 0.3)
-            found.append(await canonical(pool, "OCCC"))
-        return found
+            results.append(await canonical(pool, "OCCC"))
+        return results
 
     assert run(fork_server, session) == ["CCO", "CCCO", "CCCO"]
 
 
-def test_what_takes_too_much_memory_fails_alone(fork_server: ForkServer) -> None:
+def test_task_beyond_the_memory_limit_fails_alone(fork_server: ForkServer) -> None:
     edges = json.dumps({"edges": [[node, node + 1] for node in range(90_000)]})
 
     async def session(pool: Pool) -> str:
@@ -72,50 +72,50 @@ def test_what_takes_too_much_memory_fails_alone(fork_server: ForkServer) -> None
     assert run(fork_server, session, memory=8 * 2**20) == "CCO"
 
 
-def test_an_answer_that_nobody_waits_for_is_nobody_elses(fork_server: ForkServer) -> None:
+def test_result_of_a_canceled_task_is_discarded(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> list[str]:
         await canonical(pool, "C")
-        found = []
+        results = []
         for carbons in range(2, 30):
-            asking = asyncio.create_task(canonical(pool, "N" + "C" * carbons))
+            task = asyncio.create_task(canonical(pool, "N" + "C" * carbons))
             await asyncio.sleep(0.0002 * carbons)
-            asking.cancel()
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await asking
-            found.append(await canonical(pool, "O" + "C" * carbons))
-        return found
+                await task
+            results.append(await canonical(pool, "O" + "C" * carbons))
+        return results
 
     assert run(fork_server, session) == ["C" * carbons + "O" for carbons in range(2, 30)]
 
 
-def test_who_goes_away_while_a_process_starts_leaves_it_to_others(fork_server: ForkServer) -> None:
+def test_starting_process_of_a_canceled_task_serves_others(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> str:
-        asking = asyncio.create_task(canonical(pool, "CC"))
+        task = asyncio.create_task(canonical(pool, "CC"))
         await asyncio.sleep(0.05)
-        asking.cancel()
+        task.cancel()
         return await canonical(pool, "OCC")
 
     assert run(fork_server, session) == "CCO"
 
 
-def test_a_process_that_was_killed_is_replaced(fork_server: ForkServer) -> None:
+def test_killed_process_is_replaced(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> list[Any]:
-        found: list[Any] = []
+        results: list[Any] = []
         for smiles in ("OCC", "OCCC"):
             async with pool.worker() as worker:
                 pid = worker.pid
             assert pid is not None
             os.kill(pid, signal.SIGKILL)
             try:
-                found.append(await canonical(pool, smiles))
-            except WorkerLost:  # it had not been told yet
-                found.append(await canonical(pool, smiles))
-        return found
+                results.append(await canonical(pool, smiles))
+            except WorkerLost:  # The pool had not noticed the kill yet.
+                results.append(await canonical(pool, smiles))
+        return results
 
     assert run(fork_server, session) == ["CCO", "CCCO"]
 
 
-def test_a_process_without_work_is_ended_and_started_again(fork_server: ForkServer) -> None:
+def test_idle_process_is_ended_and_restarted(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> str:
         await canonical(pool, "C")
         async with pool.worker() as worker:
@@ -130,18 +130,18 @@ def test_a_process_without_work_is_ended_and_started_again(fork_server: ForkServ
     assert run(fork_server, session, idle=0.2) == "CCO"
 
 
-def test_errors_keep_their_kind(fork_server: ForkServer) -> None:
+def test_errors_of_workers_keep_their_class(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> InvalidInput:
-        with pytest.raises(InvalidInput) as caught:
+        with pytest.raises(InvalidInput) as error_info:
             await canonical(pool, "C((")
         assert await canonical(pool, "OCC") == "CCO"
-        return caught.value
+        return error_info.value
 
     error = run(fork_server, session)
     assert (error.given, error.expected) == ("C((", "a valid smiles")
 
 
-def test_a_stream_may_fail_before_its_first_piece(fork_server: ForkServer, tmp_path: Path) -> None:
+def test_stream_raises_errors_before_its_first_piece(fork_server: ForkServer, tmp_path: Path) -> None:
     async def session(pool: Pool) -> None:
         async with pool.worker() as worker:
             pieces = worker.stream(
@@ -153,20 +153,20 @@ def test_a_stream_may_fail_before_its_first_piece(fork_server: ForkServer, tmp_p
     run(fork_server, session)
 
 
-def test_too_many_who_wait_are_told_to_come_back(fork_server: ForkServer) -> None:
+def test_too_many_waiting_tasks_raise_store_busy(fork_server: ForkServer) -> None:
     async def session(pool: Pool) -> int:
         async with pool.worker():
-            waiting = [asyncio.create_task(canonical(pool, "C")) for _ in range(256)]
+            tasks = [asyncio.create_task(canonical(pool, "C")) for _ in range(256)]
             await asyncio.sleep(0)
             with pytest.raises(StoreBusy):
                 await canonical(pool, "C")
-        return len(await asyncio.gather(*waiting))
+        return len(await asyncio.gather(*tasks))
 
     assert run(fork_server, session) == 256
 
 
 def test_waiting_request_gets_the_next_free_worker(fork_server: ForkServer) -> None:
-    """A batch gives its worker back after some structures and takes one again at once."""
+    """A batch returns its worker after some structures and immediately requests one again."""
 
     async def session(pool: Pool) -> list[str]:
         order: list[str] = []
@@ -182,37 +182,37 @@ def test_waiting_request_gets_the_next_free_worker(fork_server: ForkServer) -> N
     assert run(fork_server, session).index("N") == 1
 
 
-def test_workers_find_pandas_imported(fork_server: ForkServer) -> None:
-    """To import it takes most of the 2 s of a processor that a worker has for reading a vector."""
+def test_workers_have_pandas_imported(fork_server: ForkServer) -> None:
+    """Importing pandas takes most of the 2 s of processor time that a worker has to read a vector."""
     assert run(fork_server, lambda pool: canonical(pool, "OCC")) == "CCO"
     assert "/pandas/" in Path(f"/proc/{fork_server.pid}/maps").read_text()
 
 
 def test_killed_fork_server_is_replaced() -> None:
-    with closing(new_fork_server()) as own:
+    with closing(new_fork_server()) as own_fork_server:
 
         async def session(pool: Pool) -> list[str]:
-            found = [await canonical(pool, "OCC")]
-            assert own.pid is not None
-            os.kill(own.pid, signal.SIGKILL)
+            results = [await canonical(pool, "OCC")]
+            assert own_fork_server.pid is not None
+            os.kill(own_fork_server.pid, signal.SIGKILL)
             async with pool.worker() as worker:
                 await worker.close()
-            found.append(await canonical(pool, "OCCC"))
-            return found
+            results.append(await canonical(pool, "OCCC"))
+            return results
 
-        assert run(own, session) == ["CCO", "CCCO"]
+        assert run(own_fork_server, session) == ["CCO", "CCCO"]
 
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GraphkinError)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_error_crosses(kind: type[GraphkinError]) -> None:
+def test_every_error_survives_packing(kind: type[GraphkinError]) -> None:
     if kind is errors.StoreDamaged:
         error: GraphkinError = errors.StoreDamaged(errors.Damage("indptr.npy", "cut short", "nci", "0" * 64))
     else:
         error = kind("what happened", given={"a": [1]}, expected="b", hint="c")
-    again = unpack(json.loads(json.dumps(pack(error))))
-    assert type(again) is kind
-    assert str(again) == str(error)
-    assert vars(again) == vars(error)
+    unpacked = unpack(json.loads(json.dumps(pack(error))))
+    assert type(unpacked) is kind
+    assert str(unpacked) == str(error)
+    assert vars(unpacked) == vars(error)

@@ -1,4 +1,4 @@
-"""Structures that strangers write, on processors that others use."""
+"""Reading of untrusted structures on busy processors."""
 
 import asyncio
 import os
@@ -23,14 +23,14 @@ from tests.stopped import held_up
 
 T = TypeVar("T")
 
-SECONDS = 0.3  # of a processor
-WHILE = 3 * SECONDS  # that a process has to wait
+SECONDS = 0.3  # Processor time.
+PAUSE = 3 * SECONDS  # Time for which a process is stopped.
 
 
-def reading(fork_server: ForkServer, session: Callable[[StructureReader, int], Awaitable[T]]) -> T:
-    """A session with the reader of structures, and the id of its process."""
+def run_session(fork_server: ForkServer, session: Callable[[StructureReader, int], Awaitable[T]]) -> T:
+    """Run a session with a structure reader and the id of its process."""
 
-    async def whole() -> T:
+    async def run_with_pool() -> T:
         async with Pool(fork_server, 1) as pool:
             await pool.start()
             async with pool.worker() as worker:
@@ -38,7 +38,7 @@ def reading(fork_server: ForkServer, session: Callable[[StructureReader, int], A
             assert pid is not None
             return await session(StructureReader(pool, SECONDS), pid)
 
-    return asyncio.run(whole())
+    return asyncio.run(run_with_pool())
 
 
 @pytest.fixture(scope="module")
@@ -50,47 +50,51 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Generation]:
 
 
 @pytest.fixture(params=["read", "read_each"])
-def ask(request: pytest.FixtureRequest, molecules: Generation) -> Callable[[StructureReader, str], Awaitable[Any]]:
-    """The text of a molecule as it is read, alone or among others."""
+def read_text(
+    request: pytest.FixtureRequest, molecules: Generation
+) -> Callable[[StructureReader, str], Awaitable[Any]]:
+    """Return a function that reads a molecule, alone or in a batch, and returns its text."""
 
-    async def text(given: StructureReader, smiles: str) -> str:
+    async def text(reader: StructureReader, smiles: str) -> str:
         if request.param == "read":
-            return (await given.read(molecules, smiles=smiles)).text
-        (read,) = await given.read_each(molecules, [{"smiles": smiles}])
-        if isinstance(read, Exception):
-            raise read
-        return read.text
+            return (await reader.read(molecules, smiles=smiles)).text
+        (result,) = await reader.read_each(molecules, [{"smiles": smiles}])
+        if isinstance(result, Exception):
+            raise result
+        return result.text
 
     return text
 
 
-def test_who_has_to_wait_for_others_is_answered(fork_server: ForkServer, ask: Callable[..., Any]) -> None:
-    """It is the reading that must not take long, not the wait for a processor."""
-
-    async def session(given: StructureReader, pid: int) -> Any:
-        return await held_up(pid, ask(given, "OCC"), WHILE)
-
-    assert reading(fork_server, session) == "CCO"
-
-
-def test_who_would_wait_for_too_long_is_told_to_come_back(
-    fork_server: ForkServer, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+def test_waiting_for_a_processor_does_not_count_as_reading(
+    fork_server: ForkServer, read_text: Callable[..., Any]
 ) -> None:
-    monkeypatch.setattr(structures, "PATIENCE", WHILE)
+    """The time limit applies to the reading, not to the wait for a processor."""
 
-    async def session(given: StructureReader, pid: int) -> Any:
+    async def session(reader: StructureReader, pid: int) -> Any:
+        return await held_up(pid, read_text(reader, "OCC"), PAUSE)
+
+    assert run_session(fork_server, session) == "CCO"
+
+
+def test_long_wait_for_a_processor_raises_store_busy(
+    fork_server: ForkServer, read_text: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(structures, "PATIENCE", PAUSE)
+
+    async def session(reader: StructureReader, pid: int) -> Any:
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(StoreBusy, match="busy"):
-            await ask(given, "OCC")
-        return await ask(given, "OCC")  # by another process
+            await read_text(reader, "OCC")
+        return await read_text(reader, "OCC")  # Another process reads this one.
 
-    assert reading(fork_server, session) == "CCO"
+    assert run_session(fork_server, session) == "CCO"
 
 
-def test_what_takes_too_long_is_refused(fork_server: ForkServer, ask: Callable[..., Any]) -> None:
-    async def session(given: StructureReader, _: object) -> Any:
+def test_slow_structure_is_refused(fork_server: ForkServer, read_text: Callable[..., Any]) -> None:
+    async def session(reader: StructureReader, _: object) -> Any:
         with pytest.raises(InvalidInput, match=rf"more than {SECONDS} s of a processor"):
-            await ask(given, fused(998))
-        return await ask(given, "OCC")
+            await read_text(reader, fused(998))
+        return await read_text(reader, "OCC")
 
-    assert reading(fork_server, session) == "CCO"
+    assert run_session(fork_server, session) == "CCO"

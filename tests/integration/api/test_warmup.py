@@ -1,4 +1,4 @@
-"""Kernels that are compiled before the first request."""
+"""Compilation of kernels before the first request."""
 
 import subprocess
 import sys
@@ -31,6 +31,6 @@ assert all(compiled) and signatures() == compiled, (compiled, signatures())
 
 
 def test_reading_a_graph_compiles_nothing() -> None:
-    """A worker process may take 2 s of a processor to read a structure, less than compiling takes."""
+    """A worker may take 2 s of processor time to read a structure, which is less than the compilation takes."""
     process = subprocess.run([sys.executable, "-c", READ_A_GRAPH], capture_output=True, text=True)
     assert process.returncode == 0, process.stderr

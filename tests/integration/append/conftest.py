@@ -1,4 +1,4 @@
-"""Collections that grow file by file, beside those of one ingest of all files."""
+"""Collections that grow file by file, and comparisons with one ingest of all files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,11 +20,12 @@ from graphkin.store.embedded import growth as embedded_growth
 
 OPTIONS = IngestOptions(workers=1, max_rejected=1)
 _POLICY = Policy.from_name("random_walk", p_end=0.1)
-_OTHERWISE = {"times", "published_at", "fragments"}  # how a generation came about, and where its files are
+# Manifest fields about the history of a generation and its files.
+_HISTORY_FIELDS = {"times", "published_at", "fragments"}
 
 
-class Here:
-    """Parses in this process what `ParserPool` has worker processes parse: a start of these takes a second."""
+class InlineParser:
+    """Parses in this process instead of the worker processes of `ParserPool`, which take a second to start."""
 
     def __init__(self, describer: Any, recipe: Recipe, max_size: int, *_: object) -> None:
         self._parser = ChunkParser(describer(recipe, max_size))
@@ -42,23 +43,23 @@ class Here:
 
 
 @pytest.fixture(scope="module")
-def parsed_here() -> Iterator[None]:
+def parse_inline() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "ParserPool", Here)
+        patch.setattr(reading, "ParserPool", InlineParser)
         yield
 
 
 @pytest.fixture(scope="module")
 def small_blocks() -> Iterator[int]:
-    """Item tables are hashed in blocks of so many items, so that those of tests have several."""
+    """Hash item tables in blocks of this many items, so that the tables of tests have several blocks."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (identity, growth, embedded_growth):
             patch.setattr(module, "BLOCK", 3)
         yield 3
 
 
-def written(folder: Path, parts: Sequence[Sequence[str]], ending: str, header: str = "") -> list[str]:
-    """A file for each part, in a folder that may not exist yet."""
+def write_parts(folder: Path, parts: Sequence[Sequence[str]], ending: str, header: str = "") -> list[str]:
+    """Write a file for each part into a folder, which is created if necessary."""
     folder.mkdir(exist_ok=True)
     files = [folder / f"part-{number}.{ending}" for number in range(len(parts))]
     for file, lines in zip(files, parts, strict=True):
@@ -67,15 +68,14 @@ def written(folder: Path, parts: Sequence[Sequence[str]], ending: str, header: s
 
 
 def grow(store: Store, collection: str, files: Sequence[str], recipe: Recipe) -> list[str]:
-    """Ingest the first file, and append the others one by one. Gives those that brought something: another leaves the
-    generation as it is."""
+    """Ingest the first file, append the others one by one, and return the files that added something."""
     ingest(store, collection, files[:1], recipe, OPTIONS)
-    told = [append(store, collection, [file], OPTIONS) for file in files[1:]]
-    return [files[0], *(file for file, each in zip(files[1:], told, strict=True) if each.items or each.named)]
+    results = [append(store, collection, [file], OPTIONS) for file in files[1:]]
+    return [files[0], *(file for file, each in zip(files[1:], results, strict=True) if each.items or each.named)]
 
 
 def content(generation: Generation) -> dict[str, Any]:
-    """All that a generation says, as bytes and plain values."""
+    """Return everything that a generation contains, as bytes and plain values."""
     graph, forest, fingerprints = generation.graph(), generation.forest(), generation.fingerprints()
     dropped = generation.dropped()
     assert dropped is not None
@@ -83,7 +83,7 @@ def content(generation: Generation) -> dict[str, Any]:
     arrays = [array for each in (graph, forest, fingerprints, positives) for array in vars(each).values()]
     items = pa.Table.from_batches(generation.columns(generation._all_columns))
     return {
-        "manifest": generation.manifest.model_dump(exclude=_OTHERWISE),
+        "manifest": generation.manifest.model_dump(exclude=_HISTORY_FIELDS),
         "arrays": [(array.dtype.str, array.shape, array.tobytes()) for array in (*arrays, dropped)],
         "items": (items.schema, items.to_pylist()),
         "rejections": [row for batch in generation.rejections() for row in batch.to_pylist()],

@@ -1,4 +1,4 @@
-"""A collection that grows file by file is, byte for byte, what one ingest of all files makes of them."""
+"""A collection that grows file by file equals, byte for byte, one ingest of all files."""
 
 import csv
 import io
@@ -22,16 +22,16 @@ from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_store
 from graphkin.store.identity import BlockTree
-from tests.integration.append.conftest import OPTIONS, content, grow, written
+from tests.integration.append.conftest import OPTIONS, content, grow, write_parts
 
 MEMORY = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
 """A folder where syncing costs nothing, if there is one."""
 
-pytestmark = pytest.mark.usefixtures("parsed_here", "small_blocks")
+pytestmark = pytest.mark.usefixtures("parse_inline", "small_blocks")
 
 MOLECULES = [
     *("C" * length + end for length in range(1, 8) for end in ("", "O", "N", "Cl", "C(=O)O", "c1ccccc1", "C1CC1")),
-    *("[He]", "[U]", "I", "[Na+].[Cl-]"),  # similar to nothing
+    *("[He]", "[U]", "I", "[Na+].[Cl-]"),  # Similar to no other molecule.
     "no molecule",
 ]
 GRAPHS = [
@@ -73,16 +73,16 @@ def as_json(number: int, name: str, properties: dict[str, int]) -> str:
 
 def assert_equal(parts: Sequence[Sequence[str]], ending: str, recipe: Recipe) -> None:
     with TemporaryDirectory(dir=MEMORY) as folder, open_store(Path(folder) / "store", create=True) as store:
-        files = written(Path(folder), parts, ending)
-        brought = grow(store, "grown", files, recipe)
-        every = ingest(store, "every", files, recipe, OPTIONS)
-        ingest(store, "at-once", brought, recipe, OPTIONS)
-        with store.open("at-once") as one, store.open("grown") as other:
-            expected = content(one)
-            for what, found in content(other).items():
+        files = write_parts(Path(folder), parts, ending)
+        effective_files = grow(store, "grown", files, recipe)
+        all_at_once = ingest(store, "every", files, recipe, OPTIONS)
+        ingest(store, "at-once", effective_files, recipe, OPTIONS)
+        with store.open("at-once") as once, store.open("grown") as grown:
+            expected = content(once)
+            for what, found in content(grown).items():
                 assert found == expected[what], what
-            assert other.id == every.generation
-            assert other.check() == []
+            assert grown.id == all_at_once.generation
+            assert grown.check() == []
 
 
 def assert_molecules_equal(parts: list[Any], top_k: int, threshold: float) -> None:
@@ -94,59 +94,59 @@ def assert_graphs_equal(parts: list[Any], top_k: int, threshold: float) -> None:
     assert_equal(lines, "jsonl", resolve_graphs(threshold=threshold, top_k=top_k))
 
 
-some = settings(max_examples=8)
-many = settings(max_examples=300)
-of_molecules = given(st.lists(molecules, min_size=1, max_size=5), TOP_K, THRESHOLDS)
-of_graphs = given(st.lists(st.lists(graph, min_size=1, max_size=15), min_size=1, max_size=5), TOP_K, THRESHOLDS)
+few_examples = settings(max_examples=8)
+many_examples = settings(max_examples=300)
+molecule_parts = given(st.lists(molecules, min_size=1, max_size=5), TOP_K, THRESHOLDS)
+graph_parts = given(st.lists(st.lists(graph, min_size=1, max_size=15), min_size=1, max_size=5), TOP_K, THRESHOLDS)
 
 
-@some
-@of_molecules
-def test_molecules(parts: list[Any], top_k: int, threshold: float) -> None:
+@few_examples
+@molecule_parts
+def test_growing_molecules_equal_one_ingest(parts: list[Any], top_k: int, threshold: float) -> None:
     assert_molecules_equal(parts, top_k, threshold)
 
 
-@some
-@of_graphs
-def test_graphs(parts: list[Any], top_k: int, threshold: float) -> None:
+@few_examples
+@graph_parts
+def test_growing_graphs_equal_one_ingest(parts: list[Any], top_k: int, threshold: float) -> None:
     assert_graphs_equal(parts, top_k, threshold)
 
 
 @pytest.mark.long
-@many
-@of_molecules
-def test_many_more_molecules(parts: list[Any], top_k: int, threshold: float) -> None:
+@many_examples
+@molecule_parts
+def test_growing_molecules_equal_one_ingest_in_many_examples(parts: list[Any], top_k: int, threshold: float) -> None:
     assert_molecules_equal(parts, top_k, threshold)
 
 
 @pytest.mark.long
-@many
-@of_graphs
-def test_many_more_graphs(parts: list[Any], top_k: int, threshold: float) -> None:
+@many_examples
+@graph_parts
+def test_growing_graphs_equal_one_ingest_in_many_examples(parts: list[Any], top_k: int, threshold: float) -> None:
     assert_graphs_equal(parts, top_k, threshold)
 
 
-def test_a_file_that_brings_nothing_leaves_no_trace() -> None:
+def test_file_without_new_items_leaves_no_trace() -> None:
     parts = [["CCO,one", "CCC,"], ["OCC,", "no molecule,"], ["CCO,two", "CCCC,"]]
     assert_equal([["smiles,id", *part] for part in parts], "csv", resolve(threshold=0.3, top_k=1))
 
 
-def test_what_an_append_leaves_as_it_is_is_not_hashed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_blocks: int
-) -> None:
-    """Of eleven items: the first block, in which one gets a name, and the last, which was not full."""
+def test_append_only_hashes_changed_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_blocks: int) -> None:
+    """Only changed blocks are hashed: the first, where one of eleven items gets a name, and the last, which was not
+    full.
+    """
     hashed = []
     update = BlockTree.update
 
-    def told(tree: BlockTree, items: pa.RecordBatch) -> None:
+    def record_update(tree: BlockTree, items: pa.RecordBatch) -> None:
         hashed.append(items["smiles"].to_pylist())
         update(tree, items)
 
     chains = ["C" * length for length in range(1, 13)]
     parts = [[f"{smiles} {smiles}" for smiles in chains[:11]], ["CC another", f"{chains[11]} last"]]
-    files = written(tmp_path / "files", parts, "smi")
+    files = write_parts(tmp_path / "files", parts, "smi")
     with open_store(tmp_path / "store", create=True) as store:
         ingest(store, "c", files[:1], resolve(), OPTIONS)
-        monkeypatch.setattr(BlockTree, "update", told)
+        monkeypatch.setattr(BlockTree, "update", record_update)
         append(store, "c", files[1:], OPTIONS)
     assert hashed == [chains[:small_blocks], chains[9:]]

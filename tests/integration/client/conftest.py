@@ -1,4 +1,4 @@
-"""Both clients, asked in the same way."""
+"""Both clients behind one synchronous interface."""
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -12,34 +12,34 @@ from graphkin.client import AsyncCollection, AsyncGraphkin, Graphkin
 
 Connect = Callable[..., Any]
 
-_NOTHING = object()
+_END = object()
 
 
 class Blocking:
-    """The asynchronous client, or a collection of its, asked like the synchronous one: its loop is another thread's."""
+    """An asynchronous client or collection with a synchronous interface. Its event loop runs in another thread."""
 
-    def __init__(self, portal: BlockingPortal, asked: Any) -> None:
+    def __init__(self, portal: BlockingPortal, wrapped: Any) -> None:
         self._portal = portal
-        self._asked = asked
+        self._wrapped = wrapped
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._asked, name)
-        if inspect.iscoroutinefunction(found):
-            return lambda *given, **options: self._answered(partial(found, *given, **options))
-        if inspect.isasyncgenfunction(found):
-            return lambda *given, **options: self._iterated(found(*given, **options))
-        return found
+        attribute = getattr(self._wrapped, name)
+        if inspect.iscoroutinefunction(attribute):
+            return lambda *arguments, **options: self._call(partial(attribute, *arguments, **options))
+        if inspect.isasyncgenfunction(attribute):
+            return lambda *arguments, **options: self._iterate(attribute(*arguments, **options))
+        return attribute
 
-    def _answered(self, ask: Callable[[], Any]) -> Any:
-        answer = self._portal.call(ask)
-        return Blocking(self._portal, answer) if isinstance(answer, AsyncCollection) else answer
+    def _call(self, function: Callable[[], Any]) -> Any:
+        result = self._portal.call(function)
+        return Blocking(self._portal, result) if isinstance(result, AsyncCollection) else result
 
-    def _iterated(self, elements: AsyncIterator[Any]) -> Iterator[Any]:
-        while (found := self._portal.call(_following, elements)) is not _NOTHING:
-            yield found
+    def _iterate(self, elements: AsyncIterator[Any]) -> Iterator[Any]:
+        while (attribute := self._portal.call(_next_element, elements)) is not _END:
+            yield attribute
 
     def close(self) -> None:
-        self._portal.call(self._asked.aclose)
+        self._portal.call(self._wrapped.aclose)
 
     def __enter__(self) -> Self:
         return self
@@ -48,16 +48,16 @@ class Blocking:
         self.close()
 
     def __repr__(self) -> str:
-        return repr(self._asked)
+        return repr(self._wrapped)
 
 
-async def _following(elements: AsyncIterator[Any]) -> Any:
-    return await anext(elements, _NOTHING)
+async def _next_element(elements: AsyncIterator[Any]) -> Any:
+    return await anext(elements, _END)
 
 
 @pytest.fixture(scope="session", params=["synchronous", "asynchronous"])
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
-    """`connect(url, retry_seconds=...)`: a client, to be asked like a `Graphkin`."""
+    """Yield `connect(url, patience=...)`, which returns a client with the interface of `Graphkin`."""
     if request.param == "synchronous":
         yield Graphkin
         return

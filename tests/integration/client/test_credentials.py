@@ -1,4 +1,4 @@
-"""A user and password in the server's address, for a proxy with authentication that stands before it; and keys."""
+"""Credentials of the client: keys, and user and password in the URL for a proxy with authentication."""
 
 import logging
 import socket
@@ -18,57 +18,59 @@ from graphkin.store import open_store
 USER, PASSWORD = "ann", "only-for-this-test"
 
 
-class Gate(BaseHTTPRequestHandler):
-    """Refuses everybody, and notes what they say of themselves."""
+class RefusingServer(BaseHTTPRequestHandler):
+    """Refuses every request and records its Authorization header."""
 
-    seen: list[str | None]
+    headers_seen: list[str | None]
 
     def do_GET(self) -> None:
-        self.seen.append(self.headers["Authorization"])
+        self.headers_seen.append(self.headers["Authorization"])
         self.send_response(403)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Suppress the log."""
 
 
 @pytest.fixture
-def gate() -> Iterator[HTTPServer]:
-    Gate.seen = []
-    with HTTPServer(("127.0.0.1", 0), Gate) as server:
+def refusing_server() -> Iterator[HTTPServer]:
+    RefusingServer.headers_seen = []
+    with HTTPServer(("127.0.0.1", 0), RefusingServer) as server:
         Thread(target=server.serve_forever).start()
         yield server
         server.shutdown()
 
 
-def failed(connect: Any, url: str, kind: type[GraphkinError]) -> str:
-    """All that is said of it, the client included."""
+def error_text(connect: Any, url: str, kind: type[GraphkinError]) -> str:
+    """Return every text about the error and the client."""
     with connect(url) as server, pytest.raises(kind) as error:
         server.collections()
     return f"{server!r} {error.value} {error.value!r} {error.value.given}"
 
 
-def test_they_are_sent_and_never_shown(connect: Any, gate: HTTPServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_password_is_sent_and_never_shown(
+    connect: Any, refusing_server: HTTPServer, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
-    here = f"127.0.0.1:{gate.server_port}"
-    said = failed(connect, f"http://{USER}:{PASSWORD}@{here}", Forbidden)
-    assert Gate.seen == [f"Basic {b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"]
-    assert f"http://{here}/openapi.json" in said
-    assert f"http://{here}/openapi.json" in caplog.text
-    assert PASSWORD not in said + caplog.text
+    address = f"127.0.0.1:{refusing_server.server_port}"
+    output = error_text(connect, f"http://{USER}:{PASSWORD}@{address}", Forbidden)
+    assert RefusingServer.headers_seen == [f"Basic {b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"]
+    assert f"http://{address}/openapi.json" in output
+    assert f"http://{address}/openapi.json" in caplog.text
+    assert PASSWORD not in output + caplog.text
 
 
-def test_nor_where_nobody_answers(connect: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        here = f"127.0.0.1:{free.getsockname()[1]}"
-    said = failed(connect, f"http://{USER}:{PASSWORD}@{here}", Unavailable)
-    assert here in said
-    assert PASSWORD not in said
+def test_password_is_not_shown_if_the_server_is_unreachable(connect: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+    text = error_text(connect, f"http://{USER}:{PASSWORD}@{address}", Unavailable)
+    assert address in text
+    assert PASSWORD not in text
 
 
 @pytest.mark.parametrize("url", [f"ftp://{USER}:{PASSWORD}@nowhere", f"http://{USER}:{PASSWORD}@nowhere:port"])
-def test_nor_of_what_is_no_address(connect: Any, url: str) -> None:
+def test_password_is_not_shown_if_the_url_is_invalid(connect: Any, url: str) -> None:
     with pytest.raises(InvalidInput) as error:
         connect(url)
     assert "nowhere" in str(error.value)
@@ -76,9 +78,9 @@ def test_nor_of_what_is_no_address(connect: Any, url: str) -> None:
 
 
 @pytest.fixture
-def guarded(tmp_path: Path, serve: Any) -> Iterator[tuple[str, str]]:
-    """A server that asks for keys, and one to read with."""
-    secret, key = create_key("a", ["read"], ["one"])
+def guarded_server(tmp_path: Path, serve: Any) -> Iterator[tuple[str, str]]:
+    """Yield the URL of a server that requires keys, and the secret of a key to read."""
+    secret, key = made("a", ["read"], ["one"])
     with open_store(tmp_path / "store", create=True) as store:
         store.keys().add(key)
     with serve(tmp_path / "store") as url:
@@ -86,10 +88,10 @@ def guarded(tmp_path: Path, serve: Any) -> Iterator[tuple[str, str]]:
 
 
 def test_key_is_sent_and_never_shown(
-    connect: Any, guarded: tuple[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    connect: Any, guarded_server: tuple[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    url, secret = guarded
+    url, secret = guarded_server
     with connect(url, key=secret) as server:
         assert server.collections() == []
         with pytest.raises(Forbidden) as other:
@@ -99,21 +101,21 @@ def test_key_is_sent_and_never_shown(
     monkeypatch.setenv("GRAPHKIN_API_KEY", f"{secret}\n")
     with connect(url) as server:
         assert server.collections() == []
-        shown = repr(server)
+        representation = repr(server)
     monkeypatch.setenv("GRAPHKIN_API_KEY", "gk_wrong")
-    with connect(url, key=secret) as server:  # what is given comes first
+    with connect(url, key=secret) as server:  # An argument precedes the environment.
         assert server.collections() == []
     with connect(url) as server, pytest.raises(Unauthorized) as wrong:
         server.collections()
     monkeypatch.delenv("GRAPHKIN_API_KEY")
     with connect(url) as server, pytest.raises(Unauthorized, match="asks for a key") as none:
         server.collections()
-    said = f"{other.value!r} {other.value} {wrong.value} {none.value} {shown} {caplog.text}"
-    assert secret not in said
-    assert "gk_wrong" not in said
+    text = f"{other.value!r} {other.value} {wrong.value} {none.value} {representation} {caplog.text}"
+    assert secret not in text
+    assert "gk_wrong" not in text
 
 
-def test_what_can_be_no_key_is_refused_and_not_shown(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_key_is_refused_and_not_shown(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("two words", "gk_\xe9", "a\nb", ""):
         with pytest.raises(InvalidInput) as error:
             connect("http://127.0.0.1:1", key=key)

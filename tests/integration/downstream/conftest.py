@@ -1,4 +1,4 @@
-"""Labelled molecules."""
+"""Labeled molecules."""
 
 from tests.unit.trainer.downstream.conftest import dataset, labelled_file, split
 

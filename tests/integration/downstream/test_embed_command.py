@@ -1,4 +1,4 @@
-"""`graphkin embed` as it is typed."""
+"""The command `graphkin embed`."""
 
 import bz2
 import csv
@@ -52,7 +52,7 @@ def expected(checkpoint: Path) -> NDArray[np.float32]:
 
 @pytest.fixture
 def embed(graphkin: Any, checkpoint: Path, tmp_path: Path) -> Callable[..., Any]:
-    """`embed(text, "out.npy", options...)`, of a file molecules.smi, or of another name."""
+    """Return `embed(text, "out.npy", options...)`, which embeds a file molecules.smi, or another name."""
 
     def call(text: str | bytes, output: str, *options: object, name: str = "molecules.smi") -> Any:
         (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
@@ -68,60 +68,63 @@ def rejections(file: Path) -> list[dict[str, str]]:
 
 
 def test_npy_has_every_record_in_its_row(embed: Any, tmp_path: Path, expected: NDArray[np.float32]) -> None:
-    ended = embed("\n".join(LINES) + "\n", "out.npy")
-    assert ended.code == 0
-    assert "3 embeddings of 8 dimensions" in ended.out
-    assert "2 of 5 records are no molecules" in ended.out
-    found = np.load(tmp_path / "out.npy")
-    np.testing.assert_allclose(found[ROWS], expected, atol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(found[ROWS], axis=1), 1, atol=1e-6)
-    assert np.isnan(found[[2, 3]]).all()
-    told = rejections(tmp_path / "out.rejections.csv")
-    assert [(each["row"], each["line"], each["input"]) for each in told] == [("2", "3", "no_molecule"), ("3", "4", "")]
-    assert all("no molecule" in each["reason"] for each in told)
+    outcome = embed("\n".join(LINES) + "\n", "out.npy")
+    assert outcome.code == 0
+    assert "3 embeddings of 8 dimensions" in outcome.out
+    assert "2 of 5 records are no molecules" in outcome.out
+    embeddings_read = np.load(tmp_path / "out.npy")
+    np.testing.assert_allclose(embeddings_read[ROWS], expected, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(embeddings_read[ROWS], axis=1), 1, atol=1e-6)
+    assert np.isnan(embeddings_read[[2, 3]]).all()
+    rejection_rows = rejections(tmp_path / "out.rejections.csv")
+    assert [(each["row"], each["line"], each["input"]) for each in rejection_rows] == [
+        ("2", "3", "no_molecule"),
+        ("3", "4", ""),
+    ]
+    assert all("no molecule" in each["reason"] for each in rejection_rows)
 
 
-def test_rejections_run_nothing_in_a_spreadsheet(embed: Any, tmp_path: Path) -> None:
+def test_rejections_are_safe_in_a_spreadsheet(embed: Any, tmp_path: Path) -> None:
     assert embed("CCO\n=1+1\n＠x;=1+1\n", "out.npy").code == 0
     assert [each["input"] for each in rejections(tmp_path / "out.rejections.csv")] == ["'=1+1", "'＠x;'=1+1"]
 
 
-def test_parquet_has_the_molecules_with_their_rows(embed: Any, tmp_path: Path, expected: NDArray[np.float32]) -> None:
+def test_parquet_has_molecules_and_row_numbers(embed: Any, tmp_path: Path, expected: NDArray[np.float32]) -> None:
     text = gzip.compress(
         "\n".join(["id,canonical", *(f"{row},{line.split(' ')[0]}" for row, line in enumerate(LINES))]).encode()
     )
-    ended = embed(text, "out.parquet", "--smiles-column", "canonical", name="molecules.csv.gz")
-    assert ended.code == 0
-    found = pq.read_table(tmp_path / "out.parquet")
-    assert found["row"].to_pylist() == ROWS
-    assert found["smiles"].to_pylist() == [*MOLECULES]
-    np.testing.assert_allclose(np.stack(found["embedding"].to_numpy()), expected, atol=1e-6)
+    outcome = embed(text, "out.parquet", "--smiles-column", "canonical", name="molecules.csv.gz")
+    assert outcome.code == 0
+    embeddings_read = pq.read_table(tmp_path / "out.parquet")
+    assert embeddings_read["row"].to_pylist() == ROWS
+    assert embeddings_read["smiles"].to_pylist() == [*MOLECULES]
+    np.testing.assert_allclose(np.stack(embeddings_read["embedding"].to_numpy()), expected, atol=1e-6)
     assert [each["line"] for each in rejections(tmp_path / "out.rejections.csv")] == ["4", "5"]
 
 
 @pytest.mark.parametrize("name", ["molecules.sdf", "molecules.sd.bz2"])
-def test_sd_files_that_rdkit_writes(
-    embed: Any, tmp_path: Path, checkpoint: Path, nci_smiles: list[str], name: str
-) -> None:
+def test_sd_files_are_embedded(embed: Any, tmp_path: Path, checkpoint: Path, nci_smiles: list[str], name: str) -> None:
     molecules = [molecule for smiles in nci_smiles[:40] if (molecule := Chem.MolFromSmiles(smiles)) is not None]
     text = io.StringIO()
     with Chem.SDWriter(text) as writer:
         for molecule in molecules:
             writer.write(molecule)
     content = text.getvalue() + "broken\n\n\nno molblock\n$$$$\n"
-    ended = embed(bz2.compress(content.encode()) if name.endswith("bz2") else content, "out.parquet", name=name)
-    assert ended.code == 0
-    found = pq.read_table(tmp_path / "out.parquet")
+    outcome = embed(bz2.compress(content.encode()) if name.endswith("bz2") else content, "out.parquet", name=name)
+    assert outcome.code == 0
+    embeddings_read = pq.read_table(tmp_path / "out.parquet")
     expected = [Chem.MolToSmiles(molecule) for molecule in molecules]
-    assert found["smiles"].to_pylist() == expected
+    assert embeddings_read["smiles"].to_pylist() == expected
     vectors = embeddings(load_encoder(checkpoint).encoder, featurize(expected, ""))
-    np.testing.assert_allclose(np.stack(found["embedding"].to_numpy()), vectors, atol=1e-6)
+    np.testing.assert_allclose(np.stack(embeddings_read["embedding"].to_numpy()), vectors, atol=1e-6)
     [rejected] = rejections(tmp_path / "out.rejections.csv")
     assert rejected["row"] == str(len(molecules))
     assert rejected["input"].startswith("broken")
 
 
-def test_standard_input(graphkin: Any, checkpoint: Path, tmp_path: Path, expected: NDArray[np.float32]) -> None:
+def test_standard_input_is_embedded(
+    graphkin: Any, checkpoint: Path, tmp_path: Path, expected: NDArray[np.float32]
+) -> None:
     place = ("--checkpoint", checkpoint, "--input", "-", "--format", "smi", "--output", tmp_path / "out.npy")
     assert graphkin("embed", *place, stdin="\n".join(MOLECULES).encode()).code == 0
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, atol=1e-6)
@@ -129,67 +132,73 @@ def test_standard_input(graphkin: Any, checkpoint: Path, tmp_path: Path, expecte
 
 @pytest.fixture(scope="session")
 def graphs() -> list[nx.Graph]:
-    """Of 1 to 30 nodes, some without edges."""
+    """Return graphs of 1 to 30 nodes, some without edges."""
     return [nx.gnp_random_graph(size, 0.15 * (size % 4), seed=size) for size in range(1, 31)]
 
 
 @pytest.fixture(scope="session")
 def vectors(graphs: list[nx.Graph], checkpoint: Path) -> NDArray[np.float32]:
-    """Of features made from the edges themselves, without any file."""
+    """Return the embeddings of features computed from the edges, without a file."""
     edges = [np.array(graph.edges, np.int64).reshape(-1, 2) for graph in graphs]
     sizes = np.array([len(graph) for graph in graphs]), np.array(list(map(len, edges)))
     return embeddings(load_encoder(checkpoint).encoder, Corpus.from_edges("graphs", *sizes, np.concatenate(edges)))
 
 
-def test_graphs_of_every_format(
+def test_embedding_of_a_graph_does_not_depend_on_the_format(
     graphkin: Any, checkpoint: Path, tmp_path: Path, graphs: list[nx.Graph], vectors: NDArray[np.float32], write_tu: Any
 ) -> None:
-    """Numbered anew, with loops, repetitions and labels: what is embedded is the graph."""
+    """Renumbered nodes, loops, repeated edges and labels do not change the embedding."""
     random = np.random.default_rng(0)
     lines, writer = [], GraphMLWriter()
     for graph in graphs:
         numbers = random.permutation(len(graph)).tolist()
         edges = [[numbers[u], numbers[v]] for u, v in graph.edges]
-        said = {"num_nodes": len(graph), "edges": [*edges, *edges[:1], [0, 0]], "labels": numbers}
-        lines.append(json.dumps(said))
+        record = {"num_nodes": len(graph), "edges": [*edges, *edges[:1], [0, 0]], "labels": numbers}
+        lines.append(json.dumps(record))
         writer.add_graph_element(graph)
     (tmp_path / "g.jsonl").write_text("\n".join(lines) + "\n")
     (tmp_path / "g.graphml").write_text(str(writer))
     write_tu(tmp_path / "TU", graphs, [0] * len(graphs))
     for name in ("g.jsonl", "g.graphml", "TU"):
         place = ("--checkpoint", checkpoint, "--input", tmp_path / name, "--output", tmp_path / f"{name}.npy")
-        ended = graphkin("embed", *place)
-        assert (ended.code, f"{len(graphs)} embeddings" in ended.out) == (0, True), ended.err
+        outcome = graphkin("embed", *place)
+        assert (outcome.code, f"{len(graphs)} embeddings" in outcome.out) == (0, True), outcome.err
         np.testing.assert_allclose(np.load(tmp_path / f"{name}.npy"), vectors, atol=1e-6)
 
 
-def test_what_is_no_graph_is_listed(embed: Any, tmp_path: Path) -> None:
+def test_invalid_graphs_are_listed(embed: Any, tmp_path: Path) -> None:
     lines = ['{"edges": [[0, 1]]}', "{", '{"num_nodes": 0, "edges": []}', '{"num_nodes": 1, "edges": []}', '"a"']
     assert embed("\n".join(lines), "out.parquet", name="graphs.jsonl").code == 0
-    found = pq.read_table(tmp_path / "out.parquet")
-    assert found.column_names == ["row", "structure", "embedding"]
-    assert (found["row"].to_pylist(), found["structure"].to_pylist()) == ([0, 3], [lines[0], lines[3]])
-    told = rejections(tmp_path / "out.rejections.csv")
-    assert [(each["row"], each["line"], each["input"]) for each in told] == [
+    embeddings_read = pq.read_table(tmp_path / "out.parquet")
+    assert embeddings_read.column_names == ["row", "structure", "embedding"]
+    assert (embeddings_read["row"].to_pylist(), embeddings_read["structure"].to_pylist()) == (
+        [0, 3],
+        [lines[0], lines[3]],
+    )
+    rejection_rows = rejections(tmp_path / "out.rejections.csv")
+    assert [(each["row"], each["line"], each["input"]) for each in rejection_rows] == [
         (str(row), str(row + 1), lines[row]) for row in (1, 2, 4)
     ]
-    assert all(said in each["reason"] for said, each in zip(("not JSON", "num_nodes is 0", "edges"), told, strict=True))
-    ended = embed("{}\n", "none.npy", name="graphs.jsonl")
-    assert (ended.code, "none of 1 records is a graph" in ended.err) == (2, True)
+    assert all(
+        record in each["reason"]
+        for record, each in zip(("not JSON", "num_nodes is 0", "edges"), rejection_rows, strict=True)
+    )
+    outcome = embed("{}\n", "none.npy", name="graphs.jsonl")
+    assert (outcome.code, "none of 1 records is a graph" in outcome.err) == (2, True)
 
 
-def test_encoders_of_nodes_are_refused(embed: Any, tmp_path: Path) -> None:
+def test_node_encoder_is_refused(embed: Any, tmp_path: Path) -> None:
     model = Model("gin", layers=1, width=8, nodes=Nodes(eigenvectors=2, degree_width=2, max_degree=4))
     run = Run(tmp_path / "nodes", {"config": None, "model": asdict(model), "finetuned": {}}, resume=False)
     run.save(encoder_checkpoint(make_encoder(model), 1, 1))
-    ended = embed("C\n", "out.npy", "--checkpoint", tmp_path / "nodes")
-    assert (ended.code, "this encoder is of nodes" in ended.err) == (2, True)
+    outcome = embed("C\n", "out.npy", "--checkpoint", tmp_path / "nodes")
+    assert (outcome.code, "this encoder is of nodes" in outcome.err) == (2, True)
 
 
-def test_many_blocks_stay_in_step(
+def test_rows_stay_aligned_over_many_blocks(
     embed: Any, tmp_path: Path, nci_smiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """2,100 records, every hundredth of them none, in three blocks."""
+    """2,100 records in three blocks, every hundredth of them invalid."""
     monkeypatch.setattr("graphkin.cli.commands.embed._BATCHES", 1)
     lines = [smiles if row % 100 else "nothing" for row, smiles in enumerate(nci_smiles[:2100])]
     assert embed("\n".join(lines), "out.npy").code == 0
@@ -206,15 +215,15 @@ def test_many_blocks_stay_in_step(
     ]
 
 
-def test_nothing_rejected_is_said_too(embed: Any, tmp_path: Path) -> None:
+def test_empty_list_of_rejections_is_written(embed: Any, tmp_path: Path) -> None:
     assert embed("C\nx\n", "out.npy").code == 0
-    ended = embed("C\n", "out.npy")
-    assert "records are no molecules" not in ended.out
+    outcome = embed("C\n", "out.npy")
+    assert "records are no molecules" not in outcome.out
     assert rejections(tmp_path / "out.rejections.csv") == []
 
 
 @pytest.mark.parametrize(
-    ("text", "output", "options", "name", "code", "said"),
+    ("text", "output", "options", "name", "code", "message"),
     [
         ("C\n", "out.csv", (), "molecules.smi", 2, ".npy or .parquet"),
         ("x\ny\n", "out.npy", (), "molecules.smi", 2, "none of 2 records is a molecule"),
@@ -228,17 +237,17 @@ def test_nothing_rejected_is_said_too(embed: Any, tmp_path: Path) -> None:
         ("C\n", "out.npy", ("--device", "abacus"), "molecules.smi", 2, "'abacus' is not one of"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_left(
-    embed: Any, tmp_path: Path, text: str, output: str, options: tuple[str, ...], name: str, code: int, said: str
+def test_error_is_explained_and_leaves_no_file(
+    embed: Any, tmp_path: Path, text: str, output: str, options: tuple[str, ...], name: str, code: int, record: str
 ) -> None:
-    ended = embed(text, output, *options, name=name)
-    assert ended.code == code
-    assert said in ended.err
-    assert "Traceback" not in ended.err
+    outcome = embed(text, output, *options, name=name)
+    assert outcome.code == code
+    assert record in outcome.err
+    assert "Traceback" not in outcome.err
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
-def test_a_file_of_before_survives_a_failure(embed: Any, tmp_path: Path) -> None:
+def test_failure_keeps_an_earlier_file(embed: Any, tmp_path: Path) -> None:
     assert embed("C\n", "out.npy").code == 0
     before = (tmp_path / "out.npy").read_bytes()
     assert embed("x\n", "out.npy").code == 2

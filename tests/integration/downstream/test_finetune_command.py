@@ -1,4 +1,4 @@
-"""`graphkin finetune` as it is typed."""
+"""The command `graphkin finetune`."""
 
 import csv
 import json
@@ -41,7 +41,7 @@ def file(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def checkpoint(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small GCN that was pre-trained for three steps."""
+    """Return a small GCN that was pre-trained for three steps."""
     folder = tmp_path_factory.mktemp("runs") / "adam"
     config = replace(
         PretrainConfig.from_strategy("adam", batch_size=16, max_steps=3), model=Model("gcn", layers=2, width=8)
@@ -54,7 +54,7 @@ def checkpoint(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def esol(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file laid out as MoleculeNet's ESOL is, of other molecules and with RDKit's logP for solubility."""
+    """Return a file in the format of MoleculeNet's ESOL: other molecules, with RDKit's logP as the solubility."""
     file = tmp_path_factory.mktemp("measured") / "delaney-processed.csv"
     target = "measured log solubility in mols per litre"
     with file.open("w", newline="") as text:
@@ -68,21 +68,32 @@ def esol(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.mark.parametrize(
-    "said",
+    "arguments",
     [
         ("--dataset", "esol"),
         ("--targets", "measured log solubility in mols per litre"),
         ("--task", "regression", "--targets", "measured log solubility in mols per litre"),
     ],
 )
-def test_measured_values_are_predicted(
-    graphkin: Any, esol: Path, checkpoint: Path, tmp_path: Path, said: tuple[str, ...]
+def test_finetune_predicts_measured_values(
+    graphkin: Any, esol: Path, checkpoint: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     output = tmp_path / "result.json"
-    ended = graphkin(
-        "finetune", "--csv", esol, *said, "--checkpoint", checkpoint, "--seeds", 0, "--epochs", 3, "--output", output
+    outcome = graphkin(
+        "finetune",
+        "--csv",
+        esol,
+        *arguments,
+        "--checkpoint",
+        checkpoint,
+        "--seeds",
+        0,
+        "--epochs",
+        3,
+        "--output",
+        output,
     )
-    assert ended.code == 0
+    assert outcome.code == 0
     document = json.loads(output.read_text())
     assert document["setting"]["tasks"] == ["measured log solubility in mols per litre"]
     assert document["setting"]["metrics"] == ["rmse", "mae"]
@@ -90,57 +101,57 @@ def test_measured_values_are_predicted(
     rmse = run["scores"]["rmse"]
     assert rmse["best_epoch"] == 1 + rmse["valid"].index(min(rmse["valid"]))
     assert document["summary"]["rmse"]["mean"] == rmse["test_at_best"] > document["summary"]["mae"]["mean"] > 0
-    assert "| RMSE | MAE |" in ended.out
-    assert "Mean and standard deviation in train" in ended.out
+    assert "| RMSE | MAE |" in outcome.out
+    assert "Mean and standard deviation in train" in outcome.out
 
 
-def test_values_are_tuned_towards_less_error(graphkin: Any, esol: Path, tmp_path: Path) -> None:
+def test_tuning_minimizes_the_error(graphkin: Any, esol: Path, tmp_path: Path) -> None:
     output = tmp_path / "result.json"
-    how = ("--checkpoint", "none", "--seeds", 0, "--epochs", 2, "--tune", 3, "--output", output)
-    assert graphkin("finetune", "--csv", esol, "--dataset", "esol", *how).code == 0
+    training_options = ("--checkpoint", "none", "--seeds", 0, "--epochs", 2, "--tune", 3, "--output", output)
+    assert graphkin("finetune", "--csv", esol, "--dataset", "esol", *training_options).code == 0
     document = json.loads(output.read_text())
     best = min(document["tuning"], key=lambda trial: trial["valid_rmse"])
     assert {name: document["options"][name] for name in best["values"]} == best["values"]
 
 
-def test_numbers_are_no_labels_unless_asked_for(graphkin: Any, esol: Path, tmp_path: Path) -> None:
-    how = ("--checkpoint", "none", "--output", tmp_path / "result.json")
-    for targets, said in (
+def test_targets_must_match_the_task(graphkin: Any, esol: Path, tmp_path: Path) -> None:
+    training_options = ("--checkpoint", "none", "--output", tmp_path / "result.json")
+    for targets, message in (
         (("--targets", "Compound ID"), "does not hold labels"),
         (("--task", "regression", "--targets", "Compound ID"), "does not hold numbers"),
     ):
-        outcome = graphkin("finetune", "--csv", esol, *targets, *how)
-        assert (outcome.code, said in outcome.err) == (2, True)
+        outcome = graphkin("finetune", "--csv", esol, *targets, *training_options)
+        assert (outcome.code, message in outcome.err) == (2, True)
 
 
-def test_from_a_checkpoint(graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path) -> None:
+def test_finetune_from_a_checkpoint(graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path) -> None:
     output = tmp_path / "result.json"
     data = ("--csv", file, "--smiles-column", "smiles", "--targets", "oxygen,nitrogen")
-    how = ("--checkpoint", checkpoint, "--seeds", "0,1", "--epochs", 2, "--output", output)
-    command = ("finetune", *data, *how)
-    ended = graphkin(*command)
-    assert ended.code == 0
+    training_options = ("--checkpoint", checkpoint, "--seeds", "0,1", "--epochs", 2, "--output", output)
+    command = ("finetune", *data, *training_options)
+    outcome = graphkin(*command)
+    assert outcome.code == 0
     document = json.loads(output.read_text())
     assert document["setting"]["pretraining"]["strategy"] == "adam"
     assert document["setting"]["tasks"] == ["oxygen", "nitrogen"]
     assert document["setting"]["rejected"] == 1
     assert [len(run["scores"]["auc"]["test"]) for run in document["runs"]] == [2, 2]
     mean = f"{document['summary']['auc']['mean']:.4f}".removeprefix("0")
-    assert f"| here: GCN after adam, seeds 0, 1 | {mean}(" in ended.out
-    assert [line.split(":")[0] for line in ended.err.splitlines()] == ["seed 0", "seed 1"]
-    again = graphkin(*command)
-    assert (again.code, again.out, again.err) == (0, ended.out, "")
+    assert f"| here: GCN after adam, seeds 0, 1 | {mean}(" in outcome.out
+    assert [line.split(":")[0] for line in outcome.err.splitlines()] == ["seed 0", "seed 1"]
+    repeated = graphkin(*command)
+    assert (repeated.code, repeated.out, repeated.err) == (0, outcome.out, "")
 
 
-def test_from_nothing_with_every_option(graphkin: Any, file: Path, tmp_path: Path) -> None:
-    """The published sets by name: their targets, and their scores beside one's own."""
+def test_finetune_without_pretraining_with_every_option(graphkin: Any, file: Path, tmp_path: Path) -> None:
+    """Published data sets are given by name, which implies their targets and the published scores."""
     output = tmp_path / "result.json"
     bace = tmp_path / "bace.csv"
     bace.write_text(file.read_text().replace("nitrogen,smiles,oxygen", "Class,mol,other", 1))
     options = ("--lr", 0.002, "--batch-size", 64, "--dropout", 0.1, "--pooling", "sum", "--tune", 2)
-    given = ("--dataset", "bace", "--csv", bace, "--checkpoint", "none", "--encoder", "sage", "--device", "cpu")
-    ended = graphkin("finetune", *given, "--seeds", "7", "--epochs", 1, *options, "--output", output)
-    assert ended.code == 0
+    data_options = ("--dataset", "bace", "--csv", bace, "--checkpoint", "none", "--encoder", "sage", "--device", "cpu")
+    outcome = graphkin("finetune", *data_options, "--seeds", "7", "--epochs", 1, *options, "--output", output)
+    assert outcome.code == 0
     document = json.loads(output.read_text())
     assert document["setting"]["tasks"] == ["Class"]
     assert document["setting"]["model"]["encoder"] == "sage"
@@ -153,30 +164,32 @@ def test_from_nothing_with_every_option(graphkin: Any, file: Path, tmp_path: Pat
         "pooling": "sum",
     }
     assert len(document["tuning"]) == 2
-    assert "| published: SAGE without pre-training (T4) | .7285 |" in ended.out
-    assert "here: SAGE without pre-training, seeds 7 |" in ended.out
+    assert "| published: SAGE without pre-training (T4) | .7285 |" in outcome.out
+    assert "here: SAGE without pre-training, seeds 7 |" in outcome.out
 
 
-def test_graphs_from_nothing_and_from_a_checkpoint_of_molecules(
+def test_finetune_graphs_with_and_without_pretraining(
     graphkin: Any, shapes: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    """Stars and rings; a molecule's encoder is one for graphs without attributes too (docs/training.md)."""
+    """The graphs are stars and rings. An encoder of molecules also encodes graphs without attributes
+    (docs/training.md).
+    """
     output = tmp_path / "result.json"
     command = ("finetune", "--task", "graphs", "--tu", shapes, "--seeds", 0, "--dropout", 0, "--lr", 0.005)
-    for start, told in (
+    for start, title in (
         (("none", "--encoder", "gcn"), "GCN without pre-training"),
         ((checkpoint,), "GCN after adam"),
     ):
-        ended = graphkin(*command, "--checkpoint", *start, "--epochs", 30, "--output", output)
-        assert ended.code == 0
-        assert "| SHAPES | accuracy | rc_f1 |" in ended.out
-        assert f"| here: {told}, seeds 0 | " in ended.out
+        outcome = graphkin(*command, "--checkpoint", *start, "--epochs", 30, "--output", output)
+        assert outcome.code == 0
+        assert "| SHAPES | accuracy | rc_f1 |" in outcome.out
+        assert f"| here: {title}, seeds 0 | " in outcome.out
         assert json.loads(output.read_text())["summary"]["accuracy"]["mean"] > 0.9
 
 
 @pytest.fixture(scope="module")
-def pretrained(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Callable[[Strategy], Path]:
-    """`pretrained(strategy)`: a small GIN that was pre-trained so for three steps."""
+def train_strategy(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> Callable[[Strategy], Path]:
+    """Return `train_strategy(strategy)`, which pre-trains a small GIN for three steps."""
 
     def train(strategy: Strategy) -> Path:
         config = PretrainConfig.from_strategy(strategy, batch_size=16, max_steps=3, model=Model(layers=2, width=8))
@@ -190,52 +203,54 @@ def pretrained(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.mark.parametrize("strategy", ["edge-pred", "infomax", "context-pred"])
-def test_from_a_baseline(
-    graphkin: Any, file: Path, pretrained: Callable[[Strategy], Path], tmp_path: Path, strategy: Strategy
+def test_finetune_from_a_baseline_uses_the_main_encoder(
+    graphkin: Any, file: Path, train_strategy: Callable[[Strategy], Path], tmp_path: Path, strategy: Strategy
 ) -> None:
-    """Of its checkpoint the main encoder is taken, and nothing else."""
-    checkpoint, output = pretrained(strategy), tmp_path / "result.json"
+    """Only the main encoder of the checkpoint is used."""
+    checkpoint, output = train_strategy(strategy), tmp_path / "result.json"
     bace = tmp_path / "bace.csv"
     bace.write_text(file.read_text().replace("nitrogen,smiles,oxygen", "Class,mol,other", 1))
     command = ("finetune", "--dataset", "bace", "--csv", bace, "--seeds", 0, "--epochs", 1)
-    ended = graphkin(*command, "--checkpoint", checkpoint, "--output", output)
-    assert ended.code == 0, ended.err
+    outcome = graphkin(*command, "--checkpoint", checkpoint, "--output", output)
+    assert outcome.code == 0, outcome.err
     title, score = {
         "edge-pred": ("Edge_Pred", ".7939(.0064)"),
         "infomax": ("Infomax", ".7571(.0094)"),
         "context-pred": ("Context_Pred", ".8055(.0115)"),
     }[strategy]
-    assert f"| here: GIN after {strategy}, seeds 0 | " in ended.out
-    assert f"| published: GIN {title}, untuned (T1) | {score} |" in ended.out
+    assert f"| here: GIN after {strategy}, seeds 0 | " in outcome.out
+    assert f"| published: GIN {title}, untuned (T1) | {score} |" in outcome.out
     weights = read_model(checkpoint)
-    others = {name.split(".")[0] for name in weights} - {"encoder"}
-    assert others == {"edge-pred": set(), "infomax": {"bilinear"}, "context-pred": {"context_encoder"}}[strategy]
-    taken = load_encoder(checkpoint).encoder.state_dict()
-    assert all(bool((weights[f"encoder.{name}"] == value).all()) for name, value in taken.items())
+    other_networks = {name.split(".")[0] for name in weights} - {"encoder"}
+    assert (
+        other_networks == {"edge-pred": set(), "infomax": {"bilinear"}, "context-pred": {"context_encoder"}}[strategy]
+    )
+    encoder_state = load_encoder(checkpoint).encoder.state_dict()
+    assert all(bool((weights[f"encoder.{name}"] == value).all()) for name, value in encoder_state.items())
 
 
 def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_supervised_pre_training_after_context_prediction(
-    graphkin: Any, file: Path, shapes: Path, pretrained: Callable[[Strategy], Path], tmp_path: Path
+def test_supervised_pretraining_after_context_prediction(
+    graphkin: Any, file: Path, shapes: Path, train_strategy: Callable[[Strategy], Path], tmp_path: Path
 ) -> None:
-    """S_Context_Pred: pre-trained without labels, then with many, then fine-tuned on something else."""
-    context_checkpoint = pretrained("context-pred")
+    """S_Context_Pred: pre-training without labels, then with many labels, then fine-tuning on other data."""
+    context_checkpoint = train_strategy("context-pred")
     encoder, output = tmp_path / "supervised", tmp_path / "many.json"
-    how = ("--csv", file, "--targets", "all", "--epochs", 4, "--seeds", 3, "--output", output)
-    command = ("finetune", *how, "--checkpoint", context_checkpoint, "--save-encoder", encoder)
-    ended = graphkin(*command)
-    assert ended.code == 0, ended.err
+    training_options = ("--csv", file, "--targets", "all", "--epochs", 4, "--seeds", 3, "--output", output)
+    command = ("finetune", *training_options, "--checkpoint", context_checkpoint, "--save-encoder", encoder)
+    outcome = graphkin(*command)
+    assert outcome.code == 0, outcome.err
     run = json.loads(output.read_text())["runs"][0]
     (step,) = encoder.glob("step-*")
-    assert step.name == f"step-{run['scores']['auc']['best_epoch'] * 3:09}"  # 96 molecules in batches of 32
+    assert step.name == f"step-{run['scores']['auc']['best_epoch'] * 3:09}"  # 96 molecules in batches of 32.
     before = files(encoder)
-    again = graphkin(*command)
-    assert (again.code, again.out, again.err, files(encoder)) == (0, ended.out, "", before)
+    repeated = graphkin(*command)
+    assert (repeated.code, repeated.out, repeated.err, files(encoder)) == (0, outcome.out, "", before)
     shutil.rmtree(encoder)
-    assert graphkin(*command).out == ended.out  # it is trained again, and the same
+    assert graphkin(*command).out == outcome.out  # Repeated training gives the same encoder.
     assert files(encoder) == before
 
     vectors = []
@@ -249,9 +264,9 @@ def test_supervised_pre_training_after_context_prediction(
 
     graphs = ("--task", "graphs", "--tu", shapes, "--output", tmp_path / "graphs.json", "--seeds", 0, "--epochs", 2)
     further = ("finetune", *graphs, "--checkpoint", encoder, "--save-encoder", tmp_path / "further")
-    ended = graphkin(*further)
-    assert ended.code == 0, ended.err
-    assert "| here: GIN after context-pred, fine-tuned on a set without a name, seeds 0 | " in ended.out
+    outcome = graphkin(*further)
+    assert outcome.code == 0, outcome.err
+    assert "| here: GIN after context-pred, fine-tuned on a set without a name, seeds 0 | " in outcome.out
     setting = json.loads((tmp_path / "graphs.json").read_text())["setting"]
     assert setting["pretraining"]["strategy"] == "context-pred"
     assert (setting["finetuned"]["tasks"], setting["finetuned"]["seed"]) == (["nitrogen", "oxygen"], 3)
@@ -261,20 +276,20 @@ def test_supervised_pre_training_after_context_prediction(
     assert (last.finetuned["dataset"], last.finetuned["before"]) == ("SHAPES", setting["finetuned"])
 
 
-def test_supervised_pre_training_alone(graphkin: Any, file: Path, shapes: Path, tmp_path: Path) -> None:
+def test_supervised_pretraining_alone(graphkin: Any, file: Path, shapes: Path, tmp_path: Path) -> None:
     encoder = tmp_path / "supervised"
     new = ("--csv", file, "--checkpoint", "none", "--encoder", "sage", "--output", tmp_path / "many.json")
-    ended = graphkin("finetune", *new, "--seeds", 1, "--epochs", 1, "--save-encoder", encoder)
-    assert ended.code == 0, ended.err
+    outcome = graphkin("finetune", *new, "--seeds", 1, "--epochs", 1, "--save-encoder", encoder)
+    assert outcome.code == 0, outcome.err
     place = ("--task", "graphs", "--tu", shapes, "--output", tmp_path / "graphs.json", "--seeds", "0,1", "--epochs", 1)
-    ended = graphkin("finetune", *place, "--checkpoint", encoder)
-    assert ended.code == 0, ended.err
-    assert "here: SAGE without pre-training, fine-tuned on a set without a name, seeds 0, 1 |" in ended.out
+    outcome = graphkin("finetune", *place, "--checkpoint", encoder)
+    assert outcome.code == 0, outcome.err
+    assert "here: SAGE without pre-training, fine-tuned on a set without a name, seeds 0, 1 |" in outcome.out
     assert json.loads((tmp_path / "graphs.json").read_text())["setting"]["weights_sha256"] is not None
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "arguments"),
     [
         ((), "given: 3 seeds on 1 splits\n  expected: one run that trains it"),
         (("--seeds", "0,1"), "there is not one encoder to save"),
@@ -282,38 +297,40 @@ def test_supervised_pre_training_alone(graphkin: Any, file: Path, shapes: Path, 
         (("--seeds", 0, "--save-encoder", "else"), "holds something that is no run"),
     ],
 )
-def test_encoders_that_cannot_be_saved(
-    graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path, given: tuple[object, ...], said: str
+def test_impossible_save_encoder_is_refused(
+    graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path, data_options: tuple[object, ...], arguments: str
 ) -> None:
     shutil.copytree(checkpoint, tmp_path / "run")
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "precious").write_text("data")
     before = files(tmp_path)
-    places = [tmp_path / each if each in ("run", "else") else each for each in given]
+    places = [tmp_path / each if each in ("run", "else") else each for each in data_options]
     command = ("finetune", "--csv", file, "--checkpoint", checkpoint, "--output", tmp_path / "result.json")
-    ended = graphkin(*command, "--save-encoder", tmp_path / "new", *places)
-    assert (ended.code, said in ended.err, "Traceback" in ended.err) == (2, True, False), ended.err
+    outcome = graphkin(*command, "--save-encoder", tmp_path / "new", *places)
+    assert (outcome.code, arguments in outcome.err, "Traceback" in outcome.err) == (2, True, False), outcome.err
     assert files(tmp_path) == before
 
 
-def test_neither_folds_nor_encoders_as_they_are_can_be_saved(
+def test_save_encoder_is_refused_for_folds_and_frozen_encoders(
     graphkin: Any, shapes: Path, town: tuple[Path, Path], checkpoint: Path, node_checkpoint: Path, tmp_path: Path
 ) -> None:
     nodes = ("--task", "nodes", "--edges", town[0], "--labels", town[1], "--checkpoint", node_checkpoint)
-    still = ("--task", "graphs", "--tu", shapes, "--checkpoint", checkpoint, "--frozen", "--seeds", 0)
-    for data, said in ((nodes, "1 seeds on 10 splits"), (still, "one that stays as it is")):
-        ended = graphkin("finetune", *data, "--save-encoder", tmp_path / "new", "--output", tmp_path / "result.json")
-        assert (ended.code, said in ended.err) == (2, True), ended.err
+    frozen = ("--task", "graphs", "--tu", shapes, "--checkpoint", checkpoint, "--frozen", "--seeds", 0)
+    for data, arguments in ((nodes, "1 seeds on 10 splits"), (frozen, "one that stays as it is")):
+        outcome = graphkin("finetune", *data, "--save-encoder", tmp_path / "new", "--output", tmp_path / "result.json")
+        assert (outcome.code, arguments in outcome.err) == (2, True), outcome.err
     assert not [*tmp_path.iterdir()]
 
 
-def test_another_encoder_is_not_written_over_one(graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path) -> None:
+def test_save_encoder_does_not_overwrite_another_encoder(
+    graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path
+) -> None:
     command = ("finetune", "--csv", file, "--checkpoint", checkpoint, "--save-encoder", tmp_path / "encoder")
     output = ("--output", tmp_path / "result.json")
     assert graphkin(*command, *output, "--seeds", 0, "--epochs", 1).code == 0
     before = files(tmp_path / "encoder")
-    ended = graphkin(*command, *output, "--seeds", 1, "--epochs", 2)
-    assert (ended.code, "finetuned.options.epochs, finetuned.seed" in ended.err) == (2, True), ended.err
+    outcome = graphkin(*command, *output, "--seeds", 1, "--epochs", 2)
+    assert (outcome.code, "finetuned.options.epochs, finetuned.seed" in outcome.err) == (2, True), outcome.err
     config = PretrainConfig.from_strategy("adam", batch_size=16, max_steps=3)
     with pytest.raises(InvalidInput, match="holds a fine-tuned encoder"):
         Run(tmp_path / "encoder", {"config": config.as_json(), "generation": {}}, resume=True)
@@ -321,7 +338,7 @@ def test_another_encoder_is_not_written_over_one(graphkin: Any, file: Path, chec
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "said"),
+    ("given", "code", "arguments"),
     [
         (("--task", "graphs"), 2, "--task graphs and --tu"),
         (("--task", "graphs", "--csv", "x.csv"), 2, "--task graphs and --tu"),
@@ -331,21 +348,23 @@ def test_another_encoder_is_not_written_over_one(graphkin: Any, file: Path, chec
         (("--task", "graphs", "--tu", "x.zip"), 3, "no such file"),
     ],
 )
-def test_what_is_wrong_about_graphs_is_said(graphkin: Any, given: tuple[str, ...], code: int, said: str) -> None:
-    ended = graphkin("finetune", *given, "--checkpoint", "none", "--output", "result.json")
-    assert (ended.code, said in ended.err) == (code, True), ended.err
-    assert "Traceback" not in ended.err
+def test_invalid_graph_options_are_explained(
+    graphkin: Any, data_options: tuple[str, ...], code: int, arguments: str
+) -> None:
+    outcome = graphkin("finetune", *data_options, "--checkpoint", "none", "--output", "result.json")
+    assert (outcome.code, arguments in outcome.err) == (code, True), outcome.err
+    assert "Traceback" not in outcome.err
 
 
-def test_a_class_with_too_few_graphs(graphkin: Any, write_tu: Any, tmp_path: Path) -> None:
+def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_path: Path) -> None:
     folder = write_tu(tmp_path / "FEW", [nx.path_graph(3)] * 29, [0] * 20 + [1] * 9)
     command = ("finetune", "--task", "graphs", "--tu", folder, "--checkpoint", "none", "--output", tmp_path / "x.json")
-    ended = graphkin(*command)
-    assert (ended.code, "fewer graphs than there are folds" in ended.err) == (2, True)
+    outcome = graphkin(*command)
+    assert (outcome.code, "fewer graphs than there are folds" in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "said"),
+    ("given", "code", "arguments"),
     [
         ({"csv": "nothing.csv"}, 3, "no such file"),
         ({"smiles-column": "structure"}, 2, "expected: one of nitrogen, smiles, oxygen"),
@@ -363,28 +382,30 @@ def test_a_class_with_too_few_graphs(graphkin: Any, write_tu: Any, tmp_path: Pat
         ({"encoder": "magic"}, 2, "'magic' is not one of"),
     ],
 )
-def test_what_is_wrong_is_said(graphkin: Any, file: Path, given: dict[str, str], code: int, said: str) -> None:
-    options = {"csv": file, "checkpoint": "none", "epochs": 1, "output": "result.json", **given}
-    ended = graphkin("finetune", *(part for name, value in options.items() for part in (f"--{name}", value)))
-    assert (ended.code, said in ended.err) == (code, True), ended.err
-    assert "Traceback" not in ended.err
+def test_invalid_options_are_explained(
+    graphkin: Any, file: Path, data_options: dict[str, str], code: int, arguments: str
+) -> None:
+    options = {"csv": file, "checkpoint": "none", "epochs": 1, "output": "result.json", **data_options}
+    outcome = graphkin("finetune", *(part for name, value in options.items() for part in (f"--{name}", value)))
+    assert (outcome.code, arguments in outcome.err) == (code, True), outcome.err
+    assert "Traceback" not in outcome.err
 
 
-def test_every_published_set_has_a_name(graphkin: Any) -> None:
+def test_help_lists_every_published_data_set(graphkin: Any) -> None:
     assert f"[{'|'.join(sorted([*MOLECULENET, *MEASURED]))}]" in graphkin("finetune", "--help").out
 
 
-def test_a_task_of_one_class(graphkin: Any, tmp_path: Path) -> None:
+def test_task_with_one_class_is_refused(graphkin: Any, tmp_path: Path) -> None:
     file = tmp_path / "set.csv"
     file.write_text("smiles,y\nCCO,1\nCCN,1\n")
-    ended = graphkin("finetune", "--csv", file, "--checkpoint", "none", "--output", tmp_path / "result.json")
-    assert (ended.code, "no task has both classes" in ended.err) == (2, True)
+    outcome = graphkin("finetune", "--csv", file, "--checkpoint", "none", "--output", tmp_path / "result.json")
+    assert (outcome.code, "no task has both classes" in outcome.err) == (2, True)
     assert not (tmp_path / "result.json").exists()
 
 
 @pytest.mark.parametrize("missing", ["sklearn", "torch"])
-def test_without_the_extra_it_says_what_to_install(missing: str, file: Path, tmp_path: Path) -> None:
-    """With an import system that finds everything but that."""
+def test_missing_extra_is_explained(missing: str, file: Path, tmp_path: Path) -> None:
+    """The import system finds every package except this one."""
     script = tmp_path / "without.py"
     script.write_text(f"""import sys
 
@@ -398,14 +419,14 @@ from graphkin.cli import run
 sys.exit(run(sys.argv[1:]))
 """)
     command = [sys.executable, str(script), "finetune", "--csv", str(file), "--checkpoint", "none", "--output", "x"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
-    assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
+    assert (outcome.returncode, hint in outcome.stderr, "Traceback" in outcome.stderr) == (2, True, False)
 
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A graph whose nodes are told apart by what is around them: centres of stars, and nodes of a ring of cliques."""
+    """Return a graph whose nodes differ by their surroundings: centers of stars, and nodes of a ring of cliques."""
     graph = nx.disjoint_union(nx.ring_of_cliques(10, 6), nx.disjoint_union_all([nx.star_graph(4)] * 12))
     folder = tmp_path_factory.mktemp("town")
     (folder / "town.edgelist").write_text("".join(f"{one} {other}\n" for one, other in graph.edges))
@@ -416,7 +437,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def node_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small encoder of nodes, pre-trained by GCC for three steps."""
+    """Return a small encoder of nodes, pre-trained by GCC for three steps."""
     config = PretrainConfig.from_strategy("gcc", kind="node", batch_size=8, max_steps=3)
     config = replace(config, model=replace(config.model, layers=2, width=8))
     links = np.array(nx.barabasi_albert_graph(40, 3, seed=0).edges, np.int32)
@@ -429,15 +450,17 @@ def node_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-def test_nodes_over_ten_folds(graphkin: Any, town: tuple[Path, Path], node_checkpoint: Path, tmp_path: Path) -> None:
-    """Both arms on the same folds, and each at the published settings."""
+def test_finetune_nodes_over_ten_folds(
+    graphkin: Any, town: tuple[Path, Path], node_checkpoint: Path, tmp_path: Path
+) -> None:
+    """Both arms have the same folds, each with the published settings."""
     edges, labels = town
     command = ("finetune", "--task", "nodes", "--edges", edges, "--labels", labels)
-    tested = []
-    for start, told in ((node_checkpoint, "GIN after gcc"), ("none", "GIN without pre-training")):
-        output = tmp_path / f"{told}.json"
-        ended = graphkin(*command, "--checkpoint", start, "--epochs", 6, "--output", output)
-        assert ended.code == 0, ended.err
+    test_folds = []
+    for start, title in ((node_checkpoint, "GIN after gcc"), ("none", "GIN without pre-training")):
+        output = tmp_path / f"{title}.json"
+        outcome = graphkin(*command, "--checkpoint", start, "--epochs", 6, "--output", output)
+        assert outcome.code == 0, outcome.err
         document = json.loads(output.read_text())
         assert [(run["seed"], run["fold"]) for run in document["runs"]] == [(0, fold) for fold in range(10)]
         assert document["options"] == {
@@ -455,40 +478,40 @@ def test_nodes_over_ten_folds(graphkin: Any, town: tuple[Path, Path], node_check
         assert all(each["test_at_best"] == each["test"][-1] for each in scores)
         assert document["summary"]["accuracy"]["mean"] == pytest.approx(np.mean([each["test"][-1] for each in scores]))
         assert document["first_fold"]["accuracy"] == {"mean": scores[0]["test"][-1], "std": None}
-        lines = ended.out.splitlines()
+        lines = outcome.out.splitlines()
         assert lines[0] == "| town | accuracy | accuracy, fold 0 |"
-        assert f"| here: {told}, seeds 0 | " in lines[2]
+        assert f"| here: {title}, seeds 0 | " in lines[2]
         assert document["summary"]["accuracy"]["mean"] > 0.9
-        tested.append((document["setting"]["file_sha256"], document["setting"]["folds"]))
-        again = graphkin(*command, "--checkpoint", start, "--epochs", 6, "--output", output)
-        assert (again.code, again.out, again.err) == (0, ended.out, "")
-    assert tested[0] == tested[1] == (tested[0][0], 10)
+        test_folds.append((document["setting"]["file_sha256"], document["setting"]["folds"]))
+        repeated = graphkin(*command, "--checkpoint", start, "--epochs", 6, "--output", output)
+        assert (repeated.code, repeated.out, repeated.err) == (0, outcome.out, "")
+    assert test_folds[0] == test_folds[1] == (test_folds[0][0], 10)
 
 
-def test_nodes_by_an_encoder_as_it_is(
+def test_finetune_nodes_with_a_frozen_encoder(
     graphkin: Any, town: tuple[Path, Path], node_checkpoint: Path, tmp_path: Path
 ) -> None:
     edges, labels = town
     place = ("--edges", edges, "--labels", labels, "--output", tmp_path / "frozen.json")
     command = ("finetune", "--task", "nodes", *place, "--frozen")
-    ended = graphkin(*command, "--checkpoint", node_checkpoint)
-    assert ended.code == 0, ended.err
+    outcome = graphkin(*command, "--checkpoint", node_checkpoint)
+    assert outcome.code == 0, outcome.err
     document = json.loads((tmp_path / "frozen.json").read_text())
     assert (document["setting"]["frozen"], len(document["runs"])) == (True, 10)
     assert document["summary"]["accuracy"]["mean"] > 0.9
-    assert "here: GIN after gcc, as it is, seeds 0 |" in ended.out
+    assert "here: GIN after gcc, as it is, seeds 0 |" in outcome.out
     refused = graphkin(*command, "--checkpoint", "none")
     assert (refused.code, "only a pre-trained encoder" in refused.err) == (2, True)
 
 
-def test_an_encoder_of_nodes_knows_no_graphs(graphkin: Any, shapes: Path, node_checkpoint: Path) -> None:
+def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, node_checkpoint: Path) -> None:
     command = ("finetune", "--task", "graphs", "--tu", shapes, "--checkpoint", node_checkpoint, "--output", "x.json")
-    ended = graphkin(*command)
-    assert (ended.code, "one of nodes of big graphs" in ended.err, "Traceback" in ended.err) == (2, True, False)
+    outcome = graphkin(*command)
+    assert (outcome.code, "one of nodes of big graphs" in outcome.err, "Traceback" in outcome.err) == (2, True, False)
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "said"),
+    ("given", "code", "arguments"),
     [
         ({}, 2, "--task nodes, --edges"),
         ({"edges": "g.txt"}, 2, "--task nodes, --edges"),
@@ -499,12 +522,12 @@ def test_an_encoder_of_nodes_knows_no_graphs(graphkin: Any, shapes: Path, node_c
         ({"edges": "g.txt", "labels": "g.txt", "tune": 1}, 2, "nothing can be tuned"),
     ],
 )
-def test_what_is_wrong_about_nodes_is_said(
-    graphkin: Any, tmp_path: Path, given: dict[str, object], code: int, said: str
+def test_invalid_node_options_are_explained(
+    graphkin: Any, tmp_path: Path, data_options: dict[str, object], code: int, arguments: str
 ) -> None:
     (tmp_path / "g.txt").write_text("".join(f"n{node} {node % 2}\n" for node in range(40)))
     (tmp_path / "l.txt").write_text("n1 1\nn2 0\nelse 1\n")
-    options = (part for name, value in given.items() for part in (f"--{name}", value))
-    ended = graphkin("finetune", "--task", "nodes", *options, "--checkpoint", "none", "--output", "result.json")
-    assert (ended.code, said in ended.err) == (code, True), ended.err
-    assert "Traceback" not in ended.err
+    options = (part for name, value in data_options.items() for part in (f"--{name}", value))
+    outcome = graphkin("finetune", "--task", "nodes", *options, "--checkpoint", "none", "--output", "result.json")
+    assert (outcome.code, arguments in outcome.err) == (code, True), outcome.err
+    assert "Traceback" not in outcome.err

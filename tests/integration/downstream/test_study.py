@@ -1,4 +1,4 @@
-"""Studies over seeds: what the document says, that it is continued, and the table."""
+"""Studies over seeds: their document, continuation and table."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,23 +25,23 @@ SMALL = Model(layers=2, width=8)
 QUICK = FinetuneOptions(epochs=2, learning_rate=1e-2, dropout=0.2)
 
 
-def quiet(*_: object) -> Any:
+def no_progress(*_: object) -> Any:
     return nullcontext(lambda _: None)
 
 
-class Stopped(Exception):
-    """Ends a study where it is."""
+class StopStudy(Exception):
+    """Ends a study at this point."""
 
 
-def stopping(epochs: int) -> Any:
-    """A stage that ends everything when so many epochs are over."""
-    done = 0
+def stop_after(epochs: int) -> Any:
+    """Return a progress stage that ends the study after this many epochs."""
+    finished = 0
 
-    def advance(more: int) -> None:
-        nonlocal done
-        done += more
-        if done == epochs:
-            raise Stopped
+    def advance(epochs_done: int) -> None:
+        nonlocal finished
+        finished += epochs_done
+        if finished == epochs:
+            raise StopStudy
 
     @contextmanager
     def stage(*_: object) -> Iterator[Callable[[int], object]]:
@@ -60,16 +60,16 @@ def without_seconds(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "runs": runs}
 
 
-def test_the_document_says_all_of_it(study: Study, dataset: Dataset, split: Split, tmp_path: Path) -> None:
+def test_document_has_every_result(study: Study, dataset: Dataset, split: Split, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
-    document = study.run([0, 4], path, quiet)
+    document = study.run([0, 4], path, no_progress)
     assert json.loads(path.read_text()) == document
     for run, seed in zip(document["runs"], (0, 4), strict=True):
-        again = finetune(study.start, study.data, split, QUICK, seed)
+        repeated = finetune(study.start, study.data, split, QUICK, seed)
         auc = run["scores"]["auc"]
-        assert (run["loss"], auc["valid"], auc["test"]) == (again.loss, again.main.valid, again.main.test)
-        assert (run["seed"], auc["best_epoch"]) == (seed, again.main.best_epoch)
-        assert (auc["valid_at_best"], auc["test_at_best"]) == (again.main.best_valid, again.main.score)
+        assert (run["loss"], auc["valid"], auc["test"]) == (repeated.loss, repeated.main.valid, repeated.main.test)
+        assert (run["seed"], auc["best_epoch"]) == (seed, repeated.main.best_epoch)
+        assert (auc["valid_at_best"], auc["test_at_best"]) == (repeated.main.best_valid, repeated.main.score)
         assert run["seconds"] > 0
     scores = [run["scores"]["auc"]["test_at_best"] for run in document["runs"]]
     assert document["summary"]["auc"] == pytest.approx(
@@ -83,17 +83,15 @@ def test_the_document_says_all_of_it(study: Study, dataset: Dataset, split: Spli
     assert {"torch", "numpy", "rdkit"} <= document["versions"].keys()
 
 
-def test_tasks_that_cannot_be_scored_are_named_with_their_share(
-    labelled_file: Path, split: Split, tmp_path: Path
-) -> None:
-    """A task that is 1 for one molecule of the training part alone, and one that is always 0."""
+def test_tasks_without_a_score_are_listed_with_their_share(labelled_file: Path, split: Split, tmp_path: Path) -> None:
+    """One task is 1 for a single molecule, in the training part; another one is always 0."""
     lines = labelled_file.read_text().splitlines()
     smiles = lines[1 + split.train[0]].split(",")[0]
     lines = [lines[0] + ",rare,never"] + [f"{line},{int(line.startswith(smiles + ','))},0" for line in lines[1:]]
     file = tmp_path / "set.csv"
     file.write_text("\n".join(lines))
     study = Study(read_csv(file), None, Start(SMALL), QUICK)
-    document = study.run([0], tmp_path / "result.json", quiet)
+    document = study.run([0], tmp_path / "result.json", no_progress)
     assert document["setting"]["omitted"]["test"] == {"share": pytest.approx(1 / 3), "tasks": ["rare"]}
     assert document["setting"]["one_class"] == ["never"]
     assert document["summary"]["auc"]["std"] is None
@@ -101,62 +99,60 @@ def test_tasks_that_cannot_be_scored_are_named_with_their_share(
     assert "never" in table(document)
 
 
-def test_seeds_that_are_there_are_kept_and_others_are_added(study: Study, tmp_path: Path) -> None:
+def test_existing_seeds_are_kept_and_others_are_added(study: Study, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
-    first = study.run([1], path, quiet)
-    both = study.run([0, 1], path, quiet)
-    assert both["runs"][1] == first["runs"][0]  # the seconds too
-    assert [run["seed"] for run in both["runs"]] == [0, 1]
-    with pytest.raises(Stopped):
-        replace(study, options=replace(QUICK, dropout=0.3)).run([0, 1], path, stopping(3))
+    first = study.run([1], path, no_progress)
+    both_seeds = study.run([0, 1], path, no_progress)
+    assert both_seeds["runs"][1] == first["runs"][0]  # The recorded seconds are the same too.
+    assert [run["seed"] for run in both_seeds["runs"]] == [0, 1]
+    with pytest.raises(StopStudy):
+        replace(study, options=replace(QUICK, dropout=0.3)).run([0, 1], path, stop_after(3))
     halfway = json.loads(path.read_text())
     assert (halfway["options"]["dropout"], [run["seed"] for run in halfway["runs"]]) == (0.3, [0])
-    again = study.run([0, 1], path, quiet)
-    assert without_seconds(again) == without_seconds(both)
-    assert again["runs"] != both["runs"]
+    repeated = study.run([0, 1], path, no_progress)
+    assert without_seconds(repeated) == without_seconds(both_seeds)
+    assert repeated["runs"] != both_seeds["runs"]
 
 
-@pytest.mark.parametrize("found", ["", "{}", "[1]", '{"format": 2, "setting": null}'])
-def test_anything_else_there_is_replaced(study: Study, tmp_path: Path, found: str) -> None:
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": 2, "setting": null}'])
+def test_invalid_document_is_replaced(study: Study, tmp_path: Path, content: str) -> None:
     path = tmp_path / "result.json"
-    path.write_text(found)
-    assert study.run([0], path, quiet) == json.loads(path.read_text())
+    path.write_text(content)
+    assert study.run([0], path, no_progress) == json.loads(path.read_text())
 
 
-def test_tuning_looks_at_validation_alone_and_continues_where_it_stopped(
-    study: Study, split: Split, tmp_path: Path
-) -> None:
+def test_tuning_only_uses_validation_and_continues_after_a_stop(study: Study, split: Split, tmp_path: Path) -> None:
     tuned = replace(study, trials=4)
-    whole = tuned.run([2, 3], tmp_path / "whole.json", quiet)
-    with pytest.raises(Stopped):
-        tuned.run([2, 3], tmp_path / "parts.json", stopping(5))
+    uninterrupted = tuned.run([2, 3], tmp_path / "whole.json", no_progress)
+    with pytest.raises(StopStudy):
+        tuned.run([2, 3], tmp_path / "parts.json", stop_after(5))
     assert len(json.loads((tmp_path / "parts.json").read_text())["tuning"]) == 2
-    parts = tuned.run([2, 3], tmp_path / "parts.json", quiet)
-    assert without_seconds(parts) == without_seconds(whole)
-    trials = whole["tuning"]
+    parts = tuned.run([2, 3], tmp_path / "parts.json", no_progress)
+    assert without_seconds(parts) == without_seconds(uninterrupted)
+    trials = uninterrupted["tuning"]
     assert len(trials) == 4
     for trial in trials[:2]:
         run = finetune(study.start, study.data, split, replace(QUICK, **trial["values"]), seed=2)
         assert trial == {"values": trial["values"], "valid_auc": run.main.best_valid}
     best = max(trials, key=lambda trial: trial["valid_auc"])
-    assert whole["options"] == {"epochs": 2, **best["values"]}
-    assert whole["runs"][0]["scores"]["auc"]["valid_at_best"] == best["valid_auc"]
+    assert uninterrupted["options"] == {"epochs": 2, **best["values"]}
+    assert uninterrupted["runs"][0]["scores"]["auc"]["valid_at_best"] == best["valid_auc"]
 
 
-def test_the_encoder_is_told_apart_by_its_weights(study: Study, tmp_path: Path) -> None:
+def test_encoders_are_distinguished_by_their_weights(study: Study, tmp_path: Path) -> None:
     config = PretrainConfig.from_strategy("hgc-fo", model=SMALL)
     starts = [Start(SMALL, config, make_encoder(SMALL)) for _ in range(2)]
-    documents = [replace(study, start=start).run([0], tmp_path / "result.json", quiet) for start in starts]
+    documents = [replace(study, start=start).run([0], tmp_path / "result.json", no_progress) for start in starts]
     digests = [document["setting"]["weights_sha256"] for document in documents]
     assert digests[0] != digests[1]
     assert documents[0]["runs"][0]["loss"] != documents[1]["runs"][0]["loss"]
     assert documents[0]["setting"]["pretraining"] == json.loads(json.dumps(config.as_json()))
 
 
-def test_the_table_stands_beside_the_published_rows(study: Study, tmp_path: Path) -> None:
+def test_table_includes_the_published_rows(study: Study, tmp_path: Path) -> None:
     config = PretrainConfig.from_strategy("hgc-ho", model=SMALL)
     start = Start(SMALL, config, make_encoder(SMALL))
-    document = replace(study, name="bbbp", start=start).run([0, 1], tmp_path / "result.json", quiet)
+    document = replace(study, name="bbbp", start=start).run([0, 1], tmp_path / "result.json", no_progress)
     mean, std = document["summary"]["auc"]["mean"], document["summary"]["auc"]["std"]
     lines = table(document).splitlines()
     assert lines[:5] == [
@@ -168,7 +164,7 @@ def test_the_table_stands_beside_the_published_rows(study: Study, tmp_path: Path
     ]
 
 
-def test_published_scores() -> None:
+def test_published_scores_of_molecules() -> None:
     assert published("gin", "adam", "clintox") == {
         "GIN AdaM (T1)": ".7797(.0040)",
         "GIN without pre-training (T4)": ".6480",
@@ -187,7 +183,7 @@ def test_published_scores() -> None:
 
 
 def test_published_scores_of_social_graphs() -> None:
-    """T2 and T5, whose HGC is first or high order."""
+    """Tables T2 and T5, whose HGC is first or high order."""
     assert published("gin", None, "IMDB-BINARY") == {"GIN without pre-training (T2)": ".734"}
     assert published("gin", "hgc-fo", "REDDIT-BINARY") == published("gin", "hgc-ho", "REDDIT-BINARY")
     assert [*published("gin", "hgc-ho", "IMDB-MULTI").values()] == [".474", ".490", ".504", ".433"]
@@ -199,11 +195,11 @@ def test_published_scores_of_social_graphs() -> None:
 
 def test_graphs_have_accuracy_and_the_published_measure(shapes: Path, tmp_path: Path) -> None:
     data = replace(read_tu(shapes), name="IMDB-BINARY")
-    document = Study(data, data.name, Start(SMALL), QUICK).run([0, 1], tmp_path / "result.json", quiet)
+    document = Study(data, data.name, Start(SMALL), QUICK).run([0, 1], tmp_path / "result.json", no_progress)
     run = finetune(Start(SMALL), data, data.split(), QUICK, seed=1)
     for metric, curve in run.curves.items():
-        found = document["runs"][1]["scores"][metric]
-        assert (found["valid"], found["test"], found["best_epoch"]) == (curve.valid, curve.test, curve.best_epoch)
+        content = document["runs"][1]["scores"][metric]
+        assert (content["valid"], content["test"], content["best_epoch"]) == (curve.valid, curve.test, curve.best_epoch)
         scores = [each["scores"][metric]["test_at_best"] for each in document["runs"]]
         assert document["summary"][metric]["mean"] == pytest.approx(np.mean(scores))
     assert document["setting"]["split"] == {"train": 96, "valid": 12, "test": 12}
@@ -214,8 +210,8 @@ def test_graphs_have_accuracy_and_the_published_measure(shapes: Path, tmp_path: 
     assert "120 graphs of 2 classes (96 train, 12 valid, 12 test)" in lines[-1]
 
 
-def test_what_cannot_be_studied(study: Study, tmp_path: Path) -> None:
+def test_impossible_studies_are_refused(study: Study, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no seeds"):
-        study.run([], tmp_path / "result.json", quiet)
+        study.run([], tmp_path / "result.json", no_progress)
     with pytest.raises(InvalidInput, match="cannot write"):
-        study.run([0], tmp_path / "nowhere" / "result.json", stopping(1))
+        study.run([0], tmp_path / "nowhere" / "result.json", stop_after(1))

@@ -1,4 +1,4 @@
-"""Fingerprints that chemfp wrote, arrays and tables: ingested, compared, searched and exported, beside RDKit."""
+"""Fingerprints from chemfp files, arrays and tables: ingest, comparison, search and export, compared with RDKit."""
 
 import csv
 import gzip
@@ -29,34 +29,34 @@ THRESHOLD = 0.5
 Graphkin = Callable[..., Any]
 
 
-def similar() -> dict[tuple[int, int], float]:
-    """Every pair, by RDKit."""
-    found = {}
+def similar_pairs() -> dict[tuple[int, int], float]:
+    """Return every similar pair, computed by RDKit."""
+    pairs = {}
     for a, b in itertools.combinations(range(len(PRINTS)), 2):
         if (similarity := DataStructs.TanimotoSimilarity(PRINTS[a], PRINTS[b])) >= THRESHOLD:
-            found[a, b] = similarity
-    return found
+            pairs[a, b] = similarity
+    return pairs
 
 
 @pytest.fixture
-def where(tmp_path: Path) -> tuple[object, ...]:
+def place(tmp_path: Path) -> tuple[object, ...]:
     return ("--store", tmp_path / "store", "--collection", "c")
 
 
 @pytest.fixture
-def ingest(graphkin: Graphkin, where: tuple[object, ...]) -> Graphkin:
-    def call(*given: object, **options: Any) -> Any:
-        running = ("--threshold", THRESHOLD, "--top-k", 0, "--workers", 1, "--json")
-        return graphkin("ingest", "fingerprints", *given, *where, *running, **options)
+def ingest(graphkin: Graphkin, place: tuple[object, ...]) -> Graphkin:
+    def call(*arguments: object, **options: Any) -> Any:
+        options_of_ingest = ("--threshold", THRESHOLD, "--top-k", 0, "--workers", 1, "--json")
+        return graphkin("ingest", "fingerprints", *arguments, *place, *options_of_ingest, **options)
 
     return call
 
 
-def opened(where: tuple[object, ...]) -> Generation:
-    return open_store(str(where[1])).open("c")
+def open_generation(place: tuple[object, ...]) -> Generation:
+    return open_store(str(place[1])).open("c")
 
 
-def edges_of(generation: Generation) -> dict[tuple[int, int], float]:
+def edge_dict(generation: Generation) -> dict[tuple[int, int], float]:
     (edges,) = generation.edges()
     return {
         (a, b): s
@@ -64,14 +64,14 @@ def edges_of(generation: Generation) -> dict[tuple[int, int], float]:
     }
 
 
-def test_the_hierarchy_of_a_file_of_chemfps_is_rdkits(ingest: Graphkin, where: tuple[object, ...]) -> None:
+def test_edges_of_a_chemfp_file_equal_rdkit(ingest: Graphkin, place: tuple[object, ...]) -> None:
     manifest = json.loads(ingest(CHEMFP).out)
     assert manifest["kind"] == "fingerprint"
     assert (manifest["recipe"]["bits"], manifest["recipe"]["type"]) == (BITS, "OpenBabel-FP2/1")
     counts = manifest["counts"]
     assert (counts["read"], counts["kept"], counts["rejected"]) == (len(LINES), len(DISTINCT), 0)
-    with opened(where) as generation:
-        assert edges_of(generation) == pytest.approx(similar())
+    with open_generation(place) as generation:
+        assert edge_dict(generation) == pytest.approx(similar_pairs())
         assert [*generation.structures()] == DISTINCT
         assert generation.column("popcount").tolist() == [bits.GetNumOnBits() for bits in PRINTS]
         called = [item["names"] for item in generation.items(range(generation.size))]
@@ -79,51 +79,55 @@ def test_the_hierarchy_of_a_file_of_chemfps_is_rdkits(ingest: Graphkin, where: t
     assert called == [[*dict.fromkeys(names)] for names in same]
 
 
-def test_all_that_is_done_with_a_collection(ingest: Graphkin, graphkin: Graphkin, where: tuple[object, ...]) -> None:
+def test_fingerprint_collection_is_searched_and_sampled(
+    ingest: Graphkin, graphkin: Graphkin, place: tuple[object, ...]
+) -> None:
     ingest(CHEMFP)
-    asked = HEXADECIMAL[7][:-8] + "00000000"
-    answer = json.loads(graphkin("search", *where, asked.upper(), "--json").out)
-    found = np.array(DataStructs.BulkTanimotoSimilarity(DataStructs.CreateFromFPSText(asked), PRINTS), np.float32)
-    best = sorted(range(len(PRINTS)), key=lambda item: (-found[item], item))[:10]
-    assert [hit["item"]["id"] for hit in answer["hits"]] == best
-    assert [np.float32(hit["similarity"]) for hit in answer["hits"]] == [found[id] for id in best]
-    stored = json.loads(graphkin("search", *where, "--fingerprint", DISTINCT[3], "--json").out)
+    query = HEXADECIMAL[7][:-8] + "00000000"
+    reply = json.loads(graphkin("search", *place, query.upper(), "--json").out)
+    similarities = np.array(
+        DataStructs.BulkTanimotoSimilarity(DataStructs.CreateFromFPSText(query), PRINTS), np.float32
+    )
+    best = sorted(range(len(PRINTS)), key=lambda item: (-similarities[item], item))[:10]
+    assert [hit["item"]["id"] for hit in reply["hits"]] == best
+    assert [np.float32(hit["similarity"]) for hit in reply["hits"]] == [similarities[id] for id in best]
+    stored = json.loads(graphkin("search", *place, "--fingerprint", DISTINCT[3], "--json").out)
     assert (stored["query"]["id"], stored["hits"][0]["similarity"]) == (3, 1.0)
-    refused = graphkin("search", *where, "0g" * 128)
+    refused = graphkin("search", *place, "0g" * 128)
     assert refused.code == 2
     assert "hexadecimal" in refused.err
-    assert json.loads(graphkin("recall", *where, "--json").out)["recall"] == 1
-    (verified,) = json.loads(graphkin("verify", *where, "--json").out)
+    assert json.loads(graphkin("recall", *place, "--json").out)["recall"] == 1
+    (verified,) = json.loads(graphkin("verify", *place, "--json").out)
     assert verified["problems"] == []
-    a = next(iter(similar()))[0]
-    drawn = graphkin("positives", *where, "--id", a, "--policy", "random_walk", "--json")
-    assert not json.loads(drawn.out)["isolated"]
-    items = csv.DictReader(io.StringIO(graphkin("export", "items", *where, "--format", "csv", "--output", "-").out))
+    a = next(iter(similar_pairs()))[0]
+    positives = graphkin("positives", *place, "--id", a, "--policy", "random_walk", "--json")
+    assert not json.loads(positives.out)["isolated"]
+    items = csv.DictReader(io.StringIO(graphkin("export", "items", *place, "--format", "csv", "--output", "-").out))
     assert [item["structure"] for item in items] == DISTINCT
 
 
-def test_what_goes_out_comes_in_again(
-    ingest: Graphkin, graphkin: Graphkin, where: tuple[object, ...], tmp_path: Path
+def test_exported_fingerprints_can_be_ingested_again(
+    ingest: Graphkin, graphkin: Graphkin, place: tuple[object, ...], tmp_path: Path
 ) -> None:
     first = json.loads(ingest(CHEMFP).out)["generation"]
-    graphkin("export", "fingerprints", *where, "--format", "fps", "--output", tmp_path / "out.fps")
+    graphkin("export", "fingerprints", *place, "--format", "fps", "--output", tmp_path / "out.fps")
     header = (tmp_path / "out.fps").read_text().splitlines()[:4]
     assert header == ["#FPS1", f"#num_bits={BITS}", "#type=OpenBabel-FP2/1", "#software=graphkin"]
-    names = [json.loads(graphkin("neighbors", *where, "--id", 0, "--json").out)["item"]["names"]]
-    again = json.loads(ingest(tmp_path / "out.fps").out)
-    assert again["counts"]["kept"] == len(DISTINCT)
-    assert (again["generation"] == first) == (len(DISTINCT) == len(LINES))
+    names = [json.loads(graphkin("neighbors", *place, "--id", 0, "--json").out)["item"]["names"]]
+    second_manifest = json.loads(ingest(tmp_path / "out.fps").out)
+    assert second_manifest["counts"]["kept"] == len(DISTINCT)
+    assert (second_manifest["generation"] == first) == (len(DISTINCT) == len(LINES))
     assert names[0][0] == NAMES[0]
 
 
 @pytest.mark.parametrize("form", ["gz", "npy", "npy.gz", "csv", "binary", "text", "stdin"])
-def test_one_generation_whatever_holds_them(
-    ingest: Graphkin, where: tuple[object, ...], tmp_path: Path, form: str
+def test_every_format_gives_the_same_generation(
+    ingest: Graphkin, place: tuple[object, ...], tmp_path: Path, form: str
 ) -> None:
     expected = json.loads(ingest(CHEMFP).out)
     packed = [bytes.fromhex(bits) for bits in HEXADECIMAL]
-    known: tuple[object, ...] = ("--bits", BITS)
-    given: tuple[object, ...] = ()
+    known_bits: tuple[object, ...] = ("--bits", BITS)
+    arguments: tuple[object, ...] = ()
     stdin = b""
     match form:
         case "gz":
@@ -132,43 +136,43 @@ def test_one_generation_whatever_holds_them(
         case "npy" | "npy.gz":
             array = io.BytesIO()
             np.save(array, np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1))
-            path, beside = tmp_path / f"a.{form}", tmp_path / "names.txt"
+            path, names_file = tmp_path / f"a.{form}", tmp_path / "names.txt"
             path.write_bytes(gzip.compress(array.getvalue()) if form.endswith("gz") else array.getvalue())
-            beside.write_text("".join(f"{name}\n" for name in NAMES))
-            given = (*known, "--names", beside)
+            names_file.write_text("".join(f"{name}\n" for name in NAMES))
+            arguments = (*known_bits, "--names", names_file)
         case "csv":
-            path, given = tmp_path / "a.csv", known
+            path, arguments = tmp_path / "a.csv", known_bits
             rows = [f"{bits.upper()},{name}" for bits, name in zip(HEXADECIMAL, NAMES, strict=True)]
             path.write_text("\n".join(["Fingerprint,ID", *rows]))
         case "binary" | "text":
-            path, given = tmp_path / "a.parquet", (*known, "--fingerprint-column", "fp")
+            path, arguments = tmp_path / "a.parquet", (*known_bits, "--fingerprint-column", "fp")
             type = pa.binary(len(packed[0])) if form == "binary" else pa.string()
             column = pa.array(packed if form == "binary" else HEXADECIMAL, type)
             pq.write_table(pa.table({"id": NAMES, "fp": column}), path)
         case "stdin":
-            path, given, stdin = Path("-"), (*known, "--format", "fps"), CHEMFP.read_bytes()
-    got = json.loads(ingest(path, *given, stdin=stdin).out)
+            path, arguments, stdin = Path("-"), (*known_bits, "--format", "fps"), CHEMFP.read_bytes()
+    got = json.loads(ingest(path, *arguments, stdin=stdin).out)
     assert got["counts"] == expected["counts"]
     if form == "gz":
         assert got["generation"] == expected["generation"]
-    with opened(where) as generation:
-        assert edges_of(generation) == pytest.approx(similar())
+    with open_generation(place) as generation:
+        assert edge_dict(generation) == pytest.approx(similar_pairs())
         assert generation.items([0])[0]["names"][0] == NAMES[0]
 
 
-def test_the_width_is_the_files(ingest: Graphkin, tmp_path: Path) -> None:
+def test_number_of_bits_is_that_of_the_file(ingest: Graphkin, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.random.default_rng(0).integers(0, 256, (9, 5), np.uint8))
     manifest = json.loads(ingest(tmp_path / "a.npy").out)
     assert (manifest["recipe"]["bits"], manifest["counts"]["kept"]) == (40, 9)
 
 
-def test_what_is_no_fingerprint_is_rejected(ingest: Graphkin, graphkin: Graphkin, where: tuple[object, ...]) -> None:
+def test_invalid_fingerprints_are_rejected(ingest: Graphkin, graphkin: Graphkin, place: tuple[object, ...]) -> None:
     text = b"#FPS1\n#num_bits=12\nff0f\ta\nff1f\tbeyond\nff\tshort\nfg00\tno digit\n0000\tempty\n0000\nFF0F\tagain\n"
     Path("a.fps").write_bytes(text)
     manifest = json.loads(ingest("a.fps", "--max-rejected", 1).out)
     assert manifest["counts"] == {"read": 7, "kept": 2, "duplicates": 1, "rejected": 4}
-    told = json.loads(graphkin("info", *where, "--rejections", "--json").out)["rejections"]
-    reasons = {row["line"]: row["reason"] for row in told}
+    rejections = json.loads(graphkin("info", *place, "--rejections", "--json").out)["rejections"]
+    reasons = {row["line"]: row["reason"] for row in rejections}
     assert [*reasons] == [4, 5, 6, 8]
     assert "beyond the 12" in reasons[4]
     assert "8 bits, not 12" in reasons[5]
@@ -177,7 +181,7 @@ def test_what_is_no_fingerprint_is_rejected(ingest: Graphkin, graphkin: Graphkin
 
 
 @pytest.mark.parametrize(
-    ("files", "options", "said"),
+    ("files", "options", "message"),
     [
         ({"a.fps": b"#FPS1\n#num_bits=8\nff\ta\n", "b.fps": b"#FPS1\n#num_bits=16\nffff\tb\n"}, (), "different"),
         ({"a.fps": b"#FPS1\n#type=x\nff\ta\n", "b.fps": b"#FPS1\n#type=y\nff\tb\n"}, (), "different"),
@@ -189,19 +193,19 @@ def test_what_is_no_fingerprint_is_rejected(ingest: Graphkin, graphkin: Graphkin
         ({"a.csv": b"bits\nff\n"}, (), "--fingerprint-column"),
     ],
 )
-def test_files_that_are_refused(
-    ingest: Graphkin, files: dict[str, bytes], options: tuple[object, ...], said: str
+def test_invalid_files_are_refused(
+    ingest: Graphkin, files: dict[str, bytes], options: tuple[object, ...], message: str
 ) -> None:
     for name, content in files.items():
         Path(name).write_bytes(content)
     refused = ingest(*files, *options)
     assert refused.code == 2
-    assert said in refused.err
+    assert message in refused.err
     assert "Traceback" not in refused.err
 
 
 @pytest.mark.parametrize(
-    ("array", "names", "said"),
+    ("array", "names", "message"),
     [
         (np.zeros((3, 8), np.float32), None, "no such rows"),
         (np.zeros(3, np.uint8), None, "no such rows"),
@@ -210,24 +214,24 @@ def test_files_that_are_refused(
         (np.eye(3, 8, dtype=np.uint8), "a\nb\nc\nd\n", "more names"),
     ],
 )
-def test_arrays_that_are_refused(ingest: Graphkin, array: np.ndarray, names: str | None, said: str) -> None:
+def test_invalid_arrays_are_refused(ingest: Graphkin, array: np.ndarray, names: str | None, message: str) -> None:
     np.save("a.npy", array)
-    beside: tuple[str, ...] = ()
+    names_file: tuple[str, ...] = ()
     if names is not None:
         Path("names.txt").write_text(names)
-        beside = ("--names", "names.txt")
-    refused = ingest("a.npy", *beside)
+        names_file = ("--names", "names.txt")
+    refused = ingest("a.npy", *names_file)
     assert refused.code == 2
-    assert said in refused.err
+    assert message in refused.err
 
 
-def test_an_array_that_is_cut_off(ingest: Graphkin) -> None:
+def test_truncated_array_is_refused(ingest: Graphkin) -> None:
     np.save("a.npy", np.eye(8, dtype=np.uint8))
     Path("a.npy").write_bytes(Path("a.npy").read_bytes()[:-3])
     assert "cut off" in ingest("a.npy").err
 
 
-def test_standard_input_needs_bits(ingest: Graphkin) -> None:
+def test_standard_input_without_bits_is_refused(ingest: Graphkin) -> None:
     refused = ingest("-", "--format", "fps", stdin=CHEMFP.read_bytes())
     assert refused.code == 2
     assert "--bits" in refused.err

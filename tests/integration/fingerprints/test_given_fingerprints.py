@@ -1,4 +1,4 @@
-"""Molecules that come with fingerprints of their own: what is compared is these, beside RDKit."""
+"""Molecules with supplied fingerprints, which are compared instead of computed ones. RDKit is the reference."""
 
 import itertools
 import json
@@ -22,44 +22,55 @@ from graphkin.store import open_store
 
 BITS, THRESHOLD = 100, 0.3
 PLACE = ("--store", "store", "--collection", "c")
-GENERATOR = rdFingerprintGenerator.GetRDKitFPGenerator(fpSize=BITS, maxPath=4)  # no recipe has these
+GENERATOR = rdFingerprintGenerator.GetRDKitFPGenerator(fpSize=BITS, maxPath=4)  # No recipe has these fingerprints.
 
 Graphkin = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
 def rows(nci_file: Path) -> list[tuple[str, str, Any]]:
-    """Distinct molecules: SMILES, name, bits."""
+    """Return distinct molecules as (SMILES, name, bits)."""
     lines = (line.split() for line in nci_file.read_text().splitlines()[:80])
-    read = {Chem.CanonSmiles(smiles): name for smiles, name in lines}
-    return [(smiles, name, GENERATOR.GetFingerprint(Chem.MolFromSmiles(smiles))) for smiles, name in read.items()]
+    names_by_smiles = {Chem.CanonSmiles(smiles): name for smiles, name in lines}
+    return [
+        (smiles, name, GENERATOR.GetFingerprint(Chem.MolFromSmiles(smiles))) for smiles, name in names_by_smiles.items()
+    ]
 
 
 @pytest.fixture
 def ingest(graphkin: Graphkin, rows: list[tuple[str, str, Any]]) -> Callable[..., Any]:
-    """`ingest("csv")`: writes the molecules in one of the forms and ingests them."""
+    """Return `ingest("csv")`, which writes the molecules in this format and ingests them."""
 
     def call(form: str = "csv", *options: object) -> Any:
-        written = [DataStructs.BitVectToFPSText(bits) for _, _, bits in rows]
+        hexadecimal = [DataStructs.BitVectToFPSText(bits) for _, _, bits in rows]
         columns: dict[str, list[Any]] = {
             "smiles": [row[0] for row in rows],
             "id": [row[1] for row in rows],
             "weight": list(range(len(rows))),
         }
         if form == "csv":
-            lines = zip(*columns.values(), written, strict=True)
+            lines = zip(*columns.values(), hexadecimal, strict=True)
             Path("a.csv").write_text("".join(f"{','.join(map(str, line))}\n" for line in [(*columns, "fp"), *lines]))
         else:
-            column = pa.array([bytes.fromhex(bits) for bits in written], pa.binary(len(written[0]) // 2))
+            column = pa.array([bytes.fromhex(bits) for bits in hexadecimal], pa.binary(len(hexadecimal[0]) // 2))
             pq.write_table(pa.table({**columns, "fp": column}), "a.parquet")
-        told = ("--fingerprint", "given", "--fingerprint-column", "fp", "--threshold", THRESHOLD, "--top-k", 0)
-        return graphkin("ingest", "molecules", f"a.{form}", *PLACE, *told, "--workers", 1, "--json", *options)
+        ingest_options = (
+            "--fingerprint",
+            "given",
+            "--fingerprint-column",
+            "fp",
+            "--threshold",
+            THRESHOLD,
+            "--top-k",
+            0,
+        )
+        return graphkin("ingest", "molecules", f"a.{form}", *PLACE, *ingest_options, "--workers", 1, "--json", *options)
 
     return call
 
 
 @pytest.mark.parametrize(("form", "options"), [("csv", ("--bits", BITS)), ("parquet", ())])
-def test_they_are_compared_by_what_was_given(
+def test_edges_equal_rdkit_on_the_supplied_fingerprints(
     ingest: Callable[..., Any], rows: list[tuple[str, str, Any]], form: str, options: tuple[object, ...]
 ) -> None:
     manifest = json.loads(ingest(form, *options).out)
@@ -68,8 +79,8 @@ def test_they_are_compared_by_what_was_given(
     same = {pair: DataStructs.TanimotoSimilarity(*(rows[at][2] for at in pair)) for pair in pairs}
     with open_store("store") as store, store.open("c") as generation:
         (edges,) = generation.edges()
-        found = zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
-        assert {(a, b): s for a, b, s in found} == pytest.approx({p: s for p, s in same.items() if s >= THRESHOLD})
+        edge_rows = zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
+        assert {(a, b): s for a, b, s in edge_rows} == pytest.approx({p: s for p, s in same.items() if s >= THRESHOLD})
         item = generation.items([3])[0]
         assert (item["smiles"], item["names"]) == (rows[3][0], [rows[3][1]])
         molecule = Chem.MolFromSmiles(rows[3][0])
@@ -77,7 +88,9 @@ def test_they_are_compared_by_what_was_given(
         assert item["properties"]["weight"] == 3
 
 
-def test_searches(ingest: Callable[..., Any], graphkin: Graphkin, rows: list[tuple[str, str, Any]]) -> None:
+def test_searches_use_the_supplied_fingerprints(
+    ingest: Callable[..., Any], graphkin: Graphkin, rows: list[tuple[str, str, Any]]
+) -> None:
     ingest("csv", "--bits", BITS)
     smiles, _, bits = rows[5]
     expected = np.array(DataStructs.BulkTanimotoSimilarity(bits, [row[2] for row in rows]), np.float32)
@@ -100,20 +113,30 @@ def test_searches(ingest: Callable[..., Any], graphkin: Graphkin, rows: list[tup
     assert "came with its molecules" in refused["error"]
     (verified,) = json.loads(graphkin("verify", *PLACE, "--json").out)
     assert verified["problems"] == []
-    written = graphkin("export", "fingerprints", *PLACE, "--format", "fps", "--output", "-").out.splitlines()
-    assert written[1] == f"#num_bits={BITS}"
-    assert [line.split("\t")[0] for line in written if line[0] != "#"] == [
+    hexadecimal = graphkin("export", "fingerprints", *PLACE, "--format", "fps", "--output", "-").out.splitlines()
+    assert hexadecimal[1] == f"#num_bits={BITS}"
+    assert [line.split("\t")[0] for line in hexadecimal if line[0] != "#"] == [
         DataStructs.BitVectToFPSText(row[2]) for row in rows
     ]
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2])
-def test_a_molecule_that_comes_again_with_other_bits_is_rejected(graphkin: Graphkin, workers: int) -> None:
-    filler = [f"{'C' * length},ff" for length in range(3, 1200)]  # more than a chunk
+def test_repeated_molecule_with_other_bits_is_rejected(graphkin: Graphkin, workers: int) -> None:
+    filler = [f"{'C' * length},ff" for length in range(3, 1200)]  # More lines than a chunk.
     lines = ["smiles,fp", "CCO,0f", "OCC,0f", "C(C)O,f0", "CC,01", "CC,zz", "CN,", ",01", *filler, "CCO,00", "CC,01"]
     Path("a.csv").write_text("\n".join(lines))
-    told = ("--fingerprint", "given", "--fingerprint-column", "fp", "--workers", workers, "--max-atoms", 2000, "--json")
-    manifest = json.loads(graphkin("ingest", "molecules", "a.csv", *PLACE, *told).out)
+    ingest_options = (
+        "--fingerprint",
+        "given",
+        "--fingerprint-column",
+        "fp",
+        "--workers",
+        workers,
+        "--max-atoms",
+        2000,
+        "--json",
+    )
+    manifest = json.loads(graphkin("ingest", "molecules", "a.csv", *PLACE, *ingest_options).out)
     assert manifest["counts"] == {"read": 1206, "kept": 1199, "duplicates": 2, "rejected": 5}
     rejections = json.loads(graphkin("info", *PLACE, "--rejections", "--json").out)["rejections"]
     reasons = {row["line"]: (row["input"], row["reason"]) for row in rejections}
@@ -126,7 +149,7 @@ def test_a_molecule_that_comes_again_with_other_bits_is_rejected(graphkin: Graph
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--fingerprint", "given"), "need each other"),
         (("--fingerprint-column", "fp"), "need each other"),
@@ -134,19 +157,19 @@ def test_a_molecule_that_comes_again_with_other_bits_is_rejected(graphkin: Graph
         (("--fingerprint", "given", "--fingerprint-column", "fp", "--radius", 2), "radius"),
     ],
 )
-def test_what_does_not_fit_together(graphkin: Graphkin, options: tuple[object, ...], said: str) -> None:
+def test_conflicting_options_are_refused(graphkin: Graphkin, options: tuple[object, ...], message: str) -> None:
     Path("a.csv").write_text("smiles,fp\nCCO,0f\n")
     refused = graphkin("ingest", "molecules", "a.csv", *PLACE, *options)
     assert refused.code == 2
-    assert said in refused.err
+    assert message in refused.err
 
 
-def test_only_tables_have_room_for_them(tmp_path: Path) -> None:
+def test_supplied_fingerprints_need_a_table(tmp_path: Path) -> None:
     (tmp_path / "a.smi").write_text("CCO 0f\n")
     recipe = resolve(fingerprint={"name": "given", "bits": 8})
     with open_store(tmp_path / "store", create=True) as store:
-        read = IngestOptions(read=ReadOptions(fingerprint_column="fp"), workers=1)
+        names_by_smiles = IngestOptions(read=ReadOptions(fingerprint_column="fp"), workers=1)
         with pytest.raises(InvalidInput, match="in tables only"):
-            build(store, "c", [str(tmp_path / "a.smi")], recipe, read)
+            build(store, "c", [str(tmp_path / "a.smi")], recipe, names_by_smiles)
         with pytest.raises(InvalidInput, match="need each other"):
             build(store, "c", [str(tmp_path / "a.smi")], recipe, IngestOptions(workers=1))

@@ -1,4 +1,4 @@
-"""Graphs that are ingested as users ingest them."""
+"""Graphs that are ingested from files."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ __all__ = ["content", "grakel", "recorder", "slow_pairs", "various"]  # fixtures
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., str]:
-    """write(contents, name="g.jsonl"): a file of JSON Lines, graph i called g<i> unless it has a name."""
+    """Return write(contents, name="g.jsonl"), which writes JSON Lines. Graph i is named g<i> unless it has a name."""
 
     def write(contents: Sequence[Content], name: str = "g.jsonl") -> str:
         lines = [json.dumps({"name": f"g{number}", **content}) for number, content in enumerate(contents)]
@@ -40,15 +40,15 @@ _collections = count()
 
 @pytest.fixture
 def generation(store: Store, write: Callable[..., str]) -> Iterator[Callable[..., Generation]]:
-    """generation(contents, recipe=default, workers=1): ingested and opened."""
-    opened: list[Generation] = []
+    """Return generation(contents, recipe=default, workers=1), which ingests graphs and opens the generation."""
+    generations: list[Generation] = []
 
     def generation(contents: Sequence[Content], recipe: GraphRecipe | None = None, workers: int = 1) -> Generation:
         name = f"c{next(_collections)}"
         ingest(store, name, [write(contents)], recipe or resolve_graphs(), IngestOptions(workers=workers))
-        opened.append(store.open(name))
-        return opened[-1]
+        generations.append(store.open(name))
+        return generations[-1]
 
     yield generation
-    for one in opened:
-        one.close()
+    for each in generations:
+        each.close()

@@ -1,4 +1,4 @@
-"""Graphs that somebody asks about, against GraKeL and all stored ones; and what checks a stored hierarchy."""
+"""Searches by graph, compared with GraKeL and a scan of all graphs, and the verification of stored edges."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def _query(recipe: GraphRecipe, content: dict[str, Any]) -> Any:
 
 
 class Unindexed:
-    """A generation whose store keeps no index, as Neo4j."""
+    """A generation whose store keeps no index, such as Neo4j."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
@@ -41,42 +41,44 @@ class Unindexed:
         return {}
 
 
-@pytest.mark.parametrize("labels", ["degree", "given"])
-def test_hits_are_grakels(generation: Callable[..., Generation], various: Any, grakel: Any, labels: Any) -> None:
+@pytest.mark.parametrize("labels", ["degree", "structure"])
+def test_hits_equal_grakel(generation: Callable[..., Generation], various: Any, grakel: Any, labels: Any) -> None:
     recipe, contents = resolve_graphs(labels=labels, top_k=1), various("ab")
     stored = generation(contents, recipe)
-    asked = [
+    queries = [
         contents[3],
         {"num_nodes": 9, "edges": [[0, 1], [3, 4], [4, 4], [4, 3], [4, 5]], "labels": list("abababaab")},
     ]
-    asked.append({"num_nodes": 1, "edges": [], "labels": ["z"]})
+    queries.append({"num_nodes": 1, "edges": [], "labels": ["z"]})
     assert set(stored.index()) == set(SubtreeIndex._fields)
     unindexed: Any = Unindexed(stored)
     searches = GraphKind().search(stored), GraphKind().search(unindexed)
-    for content in asked:
+    for content in queries:
         simple = {**content, "edges": [list(e) for e in {tuple(sorted(edge)) for edge in content["edges"]}]}
         exact = grakel([*contents, simple], labels, 3)[-1, :-1].astype(np.float32)
         for threshold in (None, 0.1, 0.5, 1.0):
             passing = np.flatnonzero(exact >= np.float32(threshold or 1e-9))
             ranked = sorted(passing.tolist(), key=lambda item: (-exact[item], item))
             for limit in (1, 5, 1000):
-                hits, others = (search.search(_query(recipe, content), threshold, limit) for search in searches)
+                hits, scanned = (search.search(_query(recipe, content), threshold, limit) for search in searches)
                 assert hits.ids.dtype == np.int32
                 assert hits.similarity.dtype == np.float32
-                assert hits.ids.tolist() == others.ids.tolist() == ranked[:limit]
+                assert hits.ids.tolist() == scanned.ids.tolist() == ranked[:limit]
                 assert hits.similarity.tolist() == pytest.approx(exact[ranked[:limit]].tolist(), abs=1e-6)
-                assert hits.total == others.total == (None if threshold is None else len(passing))
+                assert hits.total == scanned.total == (None if threshold is None else len(passing))
 
 
-def test_a_threshold_printed_from_a_hit_finds_it_again(generation: Callable[..., Generation], various: Any) -> None:
+def test_printed_similarity_of_a_hit_passes_as_a_threshold(generation: Callable[..., Generation], various: Any) -> None:
     recipe = resolve_graphs()
     search, query = GraphKind().search(generation(various())), _query(recipe, various()[15])
     for similarity in search.search(query, None, 100).similarity:
         assert search.search(query, float(str(similarity)), 100).similarity.min() == similarity
 
 
-def test_stored_is_the_lowest_of_the_same_structure(generation: Callable[..., Generation], content: Any) -> None:
-    """Not one that the kernel takes for the same: two triangles are a ring of six to it, and differently numbered."""
+def test_identical_returns_the_first_equal_structure(generation: Callable[..., Generation], content: Any) -> None:
+    """The structure must be equal, not only its kernel features: the kernel cannot distinguish two triangles from a
+    ring of six.
+    """
     ring, triangles = content(nx.cycle_graph(6)), content(nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
     search = GraphKind().search(generation([triangles, ring, ring, content(nx.path_graph(3))]))
     recipe = resolve_graphs()
@@ -87,8 +89,8 @@ def test_stored_is_the_lowest_of_the_same_structure(generation: Callable[..., Ge
     assert search.find_identical(_query(recipe, content(nx.path_graph(9)))) is None
 
 
-def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., Generation]) -> None:
-    """Without refinement all unlabelled graphs are alike."""
+def test_identical_finds_a_structure_among_many_equal_similarities(generation: Callable[..., Generation]) -> None:
+    """Without refinement, all unlabeled graphs are equally similar."""
     recipe = resolve_graphs(labels="uniform", iterations=0, candidates="window", top_k=1)
     contents = [{"num_nodes": 60, "edges": [[u, v]]} for u in range(60) for v in range(u + 1, 60)]
     search = GraphKind().search(generation(contents, recipe))
@@ -96,7 +98,7 @@ def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., G
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "reason"),
+    ("structure", "error", "reason"),
     [
         ({}, InvalidInput, "one way"),
         ({"graph": "{}", "smiles": "C"}, InvalidInput, "one way"),
@@ -109,21 +111,21 @@ def test_stored_among_a_crowd_of_the_same_similarity(generation: Callable[..., G
         ({"graph": "\udcff"}, InvalidInput, "not JSON"),
     ],
 )
-def test_what_cannot_be_asked(given: dict[str, str], error: type[Exception], reason: str) -> None:
-    with pytest.raises(error, match=reason) as raised:
-        read_structure(resolve_graphs(), **given)
-    assert len(str(raised.value).encode()) < 2000
+def test_invalid_structures_are_refused(structure: dict[str, str], error: type[Exception], reason: str) -> None:
+    with pytest.raises(error, match=reason) as refusal:
+        read_structure(resolve_graphs(), **structure)
+    assert len(str(refusal.value).encode()) < 2000
 
 
-def test_labels_are_wanted_where_they_are_compared() -> None:
+def test_missing_labels_are_refused() -> None:
     with pytest.raises(InvalidInput, match="no labels"):
-        read_structure(resolve_graphs(labels="given"), graph='{"edges": [[0, 1]]}')
+        read_structure(resolve_graphs(labels="structure"), graph='{"edges": [[0, 1]]}')
     with pytest.raises(Conflict, match="molecules"):
         read_structure(resolve(), graph='{"edges": [[0, 1]]}')
 
 
 @pytest.mark.parametrize("kernel", ["grakel-shortest-path", "grakel-graphlet"])
-def test_collections_of_other_kernels_cannot_be_searched(
+def test_search_with_another_kernel_is_refused(
     generation: Callable[..., Generation], various: Any, kernel: Any
 ) -> None:
     with pytest.raises(Conflict, match="cannot be searched") as error:
@@ -131,7 +133,7 @@ def test_collections_of_other_kernels_cannot_be_searched(
     assert error.value.given == f"kernel {kernel}"
 
 
-def test_collections_of_grakel_can(generation: Callable[..., Generation], various: Any) -> None:
+def test_search_with_the_grakel_kernel(generation: Callable[..., Generation], various: Any) -> None:
     recipe = resolve_graphs(kernel="grakel")
     assert GraphKind().search(generation(various()[2:6], recipe)).search(
         _query(recipe, various()[3]), 1.0, 5
@@ -139,68 +141,66 @@ def test_collections_of_grakel_can(generation: Callable[..., Generation], variou
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.7, 1.0])
-def test_recall_is_the_share_that_the_size_lets_through(
+def test_recall_equals_the_share_within_the_size_limit(
     generation: Callable[..., Generation], various: Any, grakel: Any, slow_pairs: Any, threshold: float
 ) -> None:
     contents = various()
     stored = generation(contents, resolve_graphs(top_k=0))
     exact = grakel(contents, "degree", 3).astype(np.float32)
-    truly = {(a, b) for a, b in np.argwhere(np.triu(exact, 1) >= np.float32(threshold)).tolist()}
-    expected = truly & slow_pairs(contents)
-    for rule in (None, "window"):  # too few graphs for the window to be full
-        found = measure_recall(stored, rule, EVERYTHING, threshold)
-        assert (found.exact_pairs, found.found_pairs) == (2 * len(truly), 2 * len(expected))
-        assert found.recall == len(expected) / len(truly)
-        assert found.mean_degree["exact"] == 2 * len(truly) / len(contents)
-    assert len(expected) < len(truly) or threshold == 1
+    similar_pairs = {(a, b) for a, b in np.argwhere(np.triu(exact, 1) >= np.float32(threshold)).tolist()}
+    expected = similar_pairs & slow_pairs(contents)
+    for rule in (None, "window"):  # There are too few graphs to fill the window.
+        measured = measure(stored, rule, EVERYTHING, threshold)
+        assert (measured.exact_pairs, measured.found_pairs) == (2 * len(similar_pairs), 2 * len(expected))
+        assert measured.recall == len(expected) / len(similar_pairs)
+        assert measured.mean_degree["exact"] == 2 * len(similar_pairs) / len(contents)
+    assert len(expected) < len(similar_pairs) or threshold == 1
 
 
-def test_the_window_of_a_stored_hierarchy_is_that_of_its_ingest(
-    generation: Callable[..., Generation], content: Any
-) -> None:
-    """With more candidates than seventy, ties are broken as they were: by the hash of name and structure."""
+def test_window_of_a_generation_equals_that_of_its_ingest(generation: Callable[..., Generation], content: Any) -> None:
+    """With more than seventy candidates, ties are broken by the hash of name and structure, as in the ingest."""
     contents = [content(nx.gnm_random_graph(12, 14, seed=seed)) for seed in range(200)]
     wide, narrow = (generation(contents, resolve_graphs(candidates=rule, top_k=0)) for rule in ("exact", "window"))
-    found = measure_recall(wide, "window", EVERYTHING, 0.2)
-    kept = [s for block in narrow.edges() for s in block.similarity.tolist() if s >= np.float32(0.2)]
-    assert found.found_pairs == 2 * len(kept)
-    assert found.recall is not None
-    assert 0.3 < found.recall < 0.8
+    measured = measure(wide, "window", EVERYTHING, 0.2)
+    edges_above = [s for block in narrow.edges() for s in block.similarity.tolist() if s >= np.float32(0.2)]
+    assert measured.found_pairs == 2 * len(edges_above)
+    assert measured.recall is not None
+    assert 0.3 < measured.recall < 0.8
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0])
 @pytest.mark.parametrize("kernel", ["wl", "grakel"])
-def test_what_was_ingested_is_sound(
+def test_verify_accepts_an_ingested_generation(
     generation: Callable[..., Generation], various: Any, threshold: float, kernel: Any
 ) -> None:
-    """Also where the last digits of GraKeL's ones differ."""
+    """Twins test GraKeL, whose similarities of 1 differ in the last digits."""
     twins = [{**one, "name": f"{turn}{number}"} for turn in "ab" for number, one in enumerate(various("abc"))]
-    found = generation(twins, resolve_graphs(labels="given", iterations=4, threshold=threshold, kernel=kernel))
-    assert found.manifest.edges >= 24
-    assert verify(found, EVERYTHING) == []
+    stored = generation(twins, resolve_graphs(labels="structure", iterations=4, threshold=threshold, kernel=kernel))
+    assert stored.manifest.edges >= 24
+    assert verify(stored, EVERYTHING) == []
 
 
 @pytest.mark.parametrize("iterations", [0, 3])
-def test_any_number_of_iterations_is_verified(
+def test_verify_accepts_any_number_of_iterations(
     generation: Callable[..., Generation], various: Any, iterations: int
 ) -> None:
     assert verify(generation(various(), resolve_graphs(iterations=iterations)), EVERYTHING) == []
 
 
-def _tampered(
+def _publish_tampered(
     store: Store,
     stored: Generation,
     edges: Edges | None = None,
     rows: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> Generation:
-    """Published again with other edges, or with rows that were changed."""
+    """Publish a generation again with other edges or changed rows."""
     edges = edges or Edges.concatenate(list(stored.edges()))
     with store.draft("tampered", "graph") as draft:
         for batch in stored.scan():
-            told = batch.drop_columns("id").to_pylist()
-            for row in told:
+            item_rows = batch.drop_columns("id").to_pylist()
+            for row in item_rows:
                 rows(row)
-            draft.append_items(pa.RecordBatch.from_pylist(told, schema=batch.schema.remove(0)))
+            draft.append_items(pa.RecordBatch.from_pylist(item_rows, schema=batch.schema.remove(0)))
         draft.append_fingerprints(np.empty((stored.size, 0), np.uint64))
         draft.append_edges(edges)
         draft.write_forest(edges.take(slice(0)))
@@ -209,33 +209,31 @@ def _tampered(
 
 
 @pytest.mark.parametrize("error", [2e-6, -2e-6, 0.3])
-def test_a_tampered_similarity_is_found(
+def test_verify_detects_a_wrong_similarity(
     store: Store, generation: Callable[..., Generation], various: Any, error: float
 ) -> None:
     stored = generation(various())
     edges = Edges.concatenate(list(stored.edges()))
     place = int(np.flatnonzero(edges.similarity < 0.6)[2])
     edges.similarity[place] += error
-    with _tampered(store, stored, edges) as wrong:
+    with _publish_tampered(store, stored, edges) as wrong:
         (problem,) = verify(wrong, EVERYTHING)
     assert problem.startswith(f"edge {edges.source[place]}-{edges.target[place]}:")
 
 
-def test_a_structure_that_is_not_what_was_counted_is_found(
-    store: Store, generation: Callable[..., Generation], various: Any
-) -> None:
+def test_verify_detects_a_wrong_structure(store: Store, generation: Callable[..., Generation], various: Any) -> None:
     def tamper(row: dict[str, Any]) -> None:
         if row["names"] == ["g4"]:
             row["structure"] = '{"num_nodes":7,"edges":[[0,1]]}'
 
-    with _tampered(store, generation(various(), resolve_graphs(threshold=1.0)), rows=tamper) as wrong:
+    with _publish_tampered(store, generation(various(), resolve_graphs(threshold=1.0)), rows=tamper) as wrong:
         problems = verify(wrong, EVERYTHING)
     assert problems[0] == "item 4: its numbers of nodes and edges are not those of its structure"
     assert all(problem.startswith("edge 4-") for problem in problems[1:])
 
 
-def test_more_edges_than_grakel_takes_at_once(generation: Callable[..., Generation], content: Any) -> None:
+def test_verify_splits_many_edges_for_grakel(generation: Callable[..., Generation], content: Any) -> None:
     contents = [content(nx.gnm_random_graph(10, 12, seed=seed)) for seed in range(120)]
-    found = generation(contents, resolve_graphs(top_k=0))
-    assert found.manifest.edges > 3000
-    assert verify(found, EVERYTHING) == []
+    stored = generation(contents, resolve_graphs(top_k=0))
+    assert stored.manifest.edges > 3000
+    assert verify(stored, EVERYTHING) == []

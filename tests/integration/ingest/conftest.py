@@ -1,4 +1,4 @@
-"""What RDKit alone says of molecules."""
+"""Fixtures with RDKit as the reference."""
 
 from tests.unit.conftest import generators, recorder, similarities
 

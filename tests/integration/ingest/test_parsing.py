@@ -1,4 +1,4 @@
-"""Chunks to molecules in workers, which may die."""
+"""Parsing of chunks in worker processes, which may crash."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,14 +15,14 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve
 
 RECIPE = resolve(tie_seed=3)
 CRASH = "".join(f"[{isotope}CH2]" for isotope in range(1, 40_001))
-"""RDKit parses this chain, and overflows the stack while writing its SMILES (the isotopes make that quick)."""
+"""RDKit parses this chain, but overflows the stack while writing its SMILES. The isotopes make the crash fast."""
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    prepared = Workspace(tmp_path / "work")
-    prepared.prepare()
-    return prepared
+    new_workspace = Workspace(tmp_path / "work")
+    new_workspace.prepare()
+    return new_workspace
 
 
 def _parsed(
@@ -34,7 +34,7 @@ def _parsed(
 
 
 def _rows(parsed: list[Parsed]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Molecules and rejections, in order."""
+    """Return molecules and rejections in order."""
     return (
         [row for each in parsed for row in each.items.to_pylist()],
         [row for each in parsed for row in each.rejections.to_pylist()],
@@ -42,7 +42,7 @@ def _rows(parsed: list[Parsed]) -> tuple[list[dict[str, Any]], list[dict[str, An
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_any_number_of_workers_gives_the_same_in_order(
+def test_results_do_not_depend_on_the_number_of_workers(
     chunk: Callable[..., Chunk], nci_smiles: list[str], workers: int, workspace: Workspace
 ) -> None:
     texts = [*nci_smiles[:300], "nonsense", "", *nci_smiles[300:330]]
@@ -50,33 +50,33 @@ def test_any_number_of_workers_gives_the_same_in_order(
     sizes = [1, 200, 3, 50, 0, 7, 60, 11]
     starts = [sum(sizes[:n]) for n in range(len(sizes))]
     chunks = [whole.slice(start, size) for start, size in zip(starts, sizes, strict=True)]
-    found = _parsed(iter(chunks), workspace, RECIPE, 1000, workers)
-    alone = [ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(each) for each in chunks]
-    assert found == alone
+    results = _parsed(iter(chunks), workspace, RECIPE, 1000, workers)
+    expected = [ChunkParser(MoleculeDescriber(RECIPE, 1000)).parse(each) for each in chunks]
+    assert results == expected
 
 
-def test_nothing_to_parse(workspace: Workspace) -> None:
+def test_no_chunks_give_no_results(workspace: Workspace) -> None:
     assert _parsed([], workspace, RECIPE, 1000, 2) == []
 
 
-def test_a_worker_that_dies_costs_the_record_that_killed_it(chunk: Callable[..., Chunk], workspace: Workspace) -> None:
-    """Before and after it, in its chunk and in others, every record is parsed, in order and once."""
+def test_crash_only_rejects_its_record(chunk: Callable[..., Chunk], workspace: Workspace) -> None:
+    """Every record before and after it, in its chunk and in others, is parsed once and in order."""
     texts = [["C", "CC", CRASH, "CCC", "nonsense"], ["N"], [CRASH], ["O", "CO"], ["F"]]
-    found = _parsed(map(chunk, texts), workspace, RECIPE, 100_000, 2)
-    molecules, rejections = _rows(found)
+    results = _parsed(map(chunk, texts), workspace, RECIPE, 100_000, 2)
+    molecules, rejections = _rows(results)
     assert [row["smiles"] for row in molecules] == ["C", "CC", "CCC", "N", "O", "CO", "F"]
-    died = "the parser process died on this record"
-    assert [(row["line"], row["input"], row["reason"] == died) for row in rejections] == [
+    crash_reason = "the parser process died on this record"
+    assert [(row["line"], row["input"], row["reason"] == crash_reason) for row in rejections] == [
         (3, CRASH[:4096], True),
         (5, "nonsense", False),
         (1, CRASH[:4096], True),
     ]
 
 
-def test_what_was_parsed_is_found_again_and_what_is_half_is_not(
+def test_complete_results_are_reused_and_partial_ones_are_not(
     chunk: Callable[..., Chunk], workspace: Workspace
 ) -> None:
-    """The pieces are exchanged between two runs, so that it shows where the second takes its molecules from."""
+    """Two result files are exchanged between runs, which shows that the second run reads them."""
     chunks = [chunk(["C", "nonsense"]), chunk(["N"]), chunk(["O"])]
     first = _parsed(chunks, workspace, RECIPE, 1000, 2)
     pieces = {Parsed.read(path).items["smiles"][0].as_py(): path for path in workspace.folder.iterdir()}
@@ -85,14 +85,14 @@ def test_what_was_parsed_is_found_again_and_what_is_half_is_not(
     pieces["C"].write_bytes(content["N"])
     for length in (0, 1, len(content["O"]) // 2, len(content["O"]) - 300):
         pieces["O"].write_bytes(content["O"][:length])
-        again = _parsed(chunks, workspace, RECIPE, 1000, 2)
-        assert again == [first[1], first[1], first[2]]
+        second = _parsed(chunks, workspace, RECIPE, 1000, 2)
+        assert second == [first[1], first[1], first[2]]
     for recipe, max_atoms in ((resolve(tie_seed=4), 1000), (RECIPE, 999), (resolve(tie_seed=3, inchikey=True), 1000)):
-        one, *_ = _parsed(chunks, workspace, recipe, max_atoms, 1)
-        assert one.items["smiles"].to_pylist() == ["C"]
+        other, *_ = _parsed(chunks, workspace, recipe, max_atoms, 1)
+        assert other.items["smiles"].to_pylist() == ["C"]
 
 
-def test_a_full_disk_is_said(chunk: Callable[..., Chunk], workspace: Workspace) -> None:
+def test_write_error_is_reported(chunk: Callable[..., Chunk], workspace: Workspace) -> None:
     workspace.folder.rmdir()
     with pytest.raises(StoreError, match="cannot write the store"):
         _parsed([chunk(["C"])], workspace, RECIPE, 1000, 1)

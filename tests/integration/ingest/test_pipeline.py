@@ -1,4 +1,4 @@
-"""The whole of it, file to generation, against RDKit."""
+"""The ingest pipeline from file to generation, compared with RDKit."""
 
 import csv
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., str]:
-    """write(*lines, name="m.smi") -> path."""
+    """Return write(*lines, name="m.smi"), which writes a file and returns its path."""
 
     def write(*lines: str, name: str = "m.smi") -> str:
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
@@ -41,7 +41,7 @@ def write(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def nci(write: Callable[..., str], nci_file: Path) -> str:
-    """500 records, rejections and duplicates among them."""
+    """Return a file of 500 records, some of them rejected or duplicate."""
     return write(*nci_file.read_text().splitlines()[:500])
 
 
@@ -54,7 +54,7 @@ def _edges(generation: Generation) -> dict[tuple[int, int], np.float32]:
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.7])
-def test_edges_are_rdkits(
+def test_edges_equal_rdkit(
     store: Store, nci: str, nci_smiles: list[str], generators: Any, similarities: Any, threshold: float
 ) -> None:
     manifest = ingest(store, "c", [nci], resolve(threshold=threshold, top_k=0), IngestOptions(workers=2))
@@ -79,7 +79,7 @@ def test_edges_are_rdkits(
 
 
 @pytest.mark.parametrize("preset", ["default", "paper", "rc"])
-def test_workers_and_repetition_change_nothing(store: Store, nci: str, preset: str) -> None:
+def test_generation_does_not_depend_on_workers_or_repetition(store: Store, nci: str, preset: str) -> None:
     recipe = resolve(preset, top_k=3)
     first = ingest(store, "c", [nci], recipe, IngestOptions(workers=1))
     other = ingest(store, "d", [nci], recipe, IngestOptions(workers=2))
@@ -95,7 +95,7 @@ def test_workers_and_repetition_change_nothing(store: Store, nci: str, preset: s
     assert first.dropped
 
 
-def test_capped_edges_and_what_was_dropped(store: Store, nci: str) -> None:
+def test_truncated_pairs_are_counted(store: Store, nci: str) -> None:
     whole = ingest(store, "whole", [nci], resolve(threshold=0.3, top_k=0), QUICK)
     capped = ingest(store, "capped", [nci], resolve(threshold=0.3, top_k=5), QUICK)
     assert capped.dropped == whole.edges - capped.edges > 0
@@ -111,11 +111,11 @@ def test_capped_edges_and_what_was_dropped(store: Store, nci: str) -> None:
                 assert {pair for pair, s in _edges(two).items() if s >= np.float32(threshold)} == set(_edges(higher))
 
 
-def test_manifest_says_what_was_done(store: Store, nci: str) -> None:
+def test_manifest_records_the_ingest(store: Store, nci: str) -> None:
     recipe = resolve(threshold=0.3)
     manifest = ingest(store, "c", [nci], recipe, QUICK)
     data = Path(nci).read_bytes()
-    assert [given.model_dump() for given in manifest.inputs] == [
+    assert [source.model_dump() for source in manifest.inputs] == [
         {"name": nci, "bytes": len(data), "sha256": sha256(data).hexdigest()}
     ]
     assert manifest.recipe == recipe.model_dump(mode="json")
@@ -133,13 +133,13 @@ def test_manifest_says_what_was_done(store: Store, nci: str) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.01, 1.0])
-def test_extreme_thresholds(store: Store, write: Callable[..., str], threshold: float) -> None:
+def test_extreme_thresholds_are_ingested(store: Store, write: Callable[..., str], threshold: float) -> None:
     manifest = ingest(store, "c", [write("CCO", "CCCO", "c1ccccc1", "[U]")], resolve(threshold=threshold), QUICK)
     assert manifest.counts.kept == 4
     assert sum(manifest.histograms["similarity"].counts) == manifest.edges
 
 
-def test_one_molecule_is_a_hierarchy(store: Store, write: Callable[..., str]) -> None:
+def test_single_molecule_is_a_generation(store: Store, write: Callable[..., str]) -> None:
     manifest = ingest(store, "c", [write("C methane")], resolve(), QUICK)
     assert (manifest.counts.kept, manifest.edges, manifest.dropped) == (1, 0, 0)
     with store.open("c") as generation:
@@ -147,12 +147,12 @@ def test_one_molecule_is_a_hierarchy(store: Store, write: Callable[..., str]) ->
         assert verify(generation, 10) == []
 
 
-def test_several_files_are_one_collection_in_the_order_given(store: Store, write: Callable[..., str]) -> None:
+def test_several_files_are_one_collection_in_order(store: Store, write: Callable[..., str]) -> None:
     smi = write("OCC first", "N", "nonsense", "N")
     table = write("id,smiles,logP", "a,CCO,1.5", "b,C,x", name="t.csv")
     manifest = ingest(store, "c", [smi, table], resolve(), IngestOptions(workers=2, max_rejected=0.5))
     assert manifest.counts.model_dump() == {"read": 6, "kept": 3, "duplicates": 2, "rejected": 1}
-    assert [given.name for given in manifest.inputs] == [smi, table]
+    assert [source.name for source in manifest.inputs] == [smi, table]
     with store.open("c") as generation:
         assert [(item["smiles"], item["names"]) for item in generation.items(range(3))] == [
             ("CCO", ["first", "a"]),
@@ -163,42 +163,42 @@ def test_several_files_are_one_collection_in_the_order_given(store: Store, write
     assert (rejection["source"], rejection["line"], rejection["input"]) == (smi, 3, "nonsense")
 
 
-def test_too_many_rejections_fail_the_run_and_are_left_in_a_file(
+def test_too_many_rejections_fail_and_are_written_to_a_file(
     store: Store, write: Callable[..., str], tmp_path: Path
 ) -> None:
-    file, left = write("C", "N", 'bad,"one"', "", "O"), tmp_path / "left.csv"
-    options = IngestOptions(workers=1, max_rejected=0.3, rejections_file=left)
+    file, rejections_path = write("C", "N", 'bad,"one"', "", "O"), tmp_path / "left.csv"
+    options = IngestOptions(workers=1, max_rejected=0.3, rejections_file=rejections_path)
     with pytest.raises(InvalidInput, match=r"2 of 5 records \(40\.0%\)") as error:
         ingest(store, "c", [file], resolve(), options)
-    assert str(left) in str(error.value.hint)
+    assert str(rejections_path) in str(error.value.hint)
     assert f"{file}:3" in str(error.value.given)
     assert store.collections() == []
-    with left.open(newline="", encoding="utf-8") as opened:
-        rows = list(csv.DictReader(opened))
+    with rejections_path.open(newline="", encoding="utf-8") as text:
+        rows = list(csv.DictReader(text))
     assert [(row["source"], row["line"], row["input"]) for row in rows] == [(file, "3", 'bad,"one"'), (file, "4", "")]
     assert ingest(store, "c", [file], resolve(), IngestOptions(workers=1, max_rejected=0.4)).counts.kept == 3
 
 
-def test_nothing_but_rejections_is_never_published(store: Store, write: Callable[..., str]) -> None:
+def test_ingest_without_valid_records_publishes_nothing(store: Store, write: Callable[..., str]) -> None:
     with pytest.raises(InvalidInput, match="2 of 2 records"):
         ingest(store, "c", [write("bad", "worse")], resolve(), IngestOptions(workers=1, max_rejected=1))
     with pytest.raises(NotFound):
         store.open("c")
 
 
-def test_no_record_at_all(store: Store, write: Callable[..., str]) -> None:
+def test_empty_input_is_refused(store: Store, write: Callable[..., str]) -> None:
     with pytest.raises(InvalidInput, match="no record"):
         ingest(store, "c", [write("smiles", name="t.csv")], resolve(), QUICK)
     assert store.collections() == []
 
 
-def test_a_file_that_is_not_there_is_said_before_anything_is_done(store: Store, nci: str, tmp_path: Path) -> None:
+def test_missing_file_is_reported_before_the_ingest(store: Store, nci: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot open"):
         ingest(store, "c", [nci, str(tmp_path / "missing.smi")], resolve(), QUICK)
     assert store.collections() == []
 
 
-def test_options_of_the_reader_and_the_cap_on_atoms(store: Store, write: Callable[..., str]) -> None:
+def test_reader_options_and_atom_limit_apply(store: Store, write: Callable[..., str]) -> None:
     file = write("structure,label", "CCO,ethanol", "CCCCCC,hexane", name="t.dat")
     read = ReadOptions(format="csv", structure_column="structure", name_column="label")
     options = IngestOptions(read=read, max_size=5, max_rejected=0.5, workers=1)

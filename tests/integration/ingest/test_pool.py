@@ -1,4 +1,4 @@
-"""Records that break, kill or stop what describes them: each is rejected, and no other."""
+"""Records that break, kill or block the process that describes them: each one is rejected, and no other record."""
 
 import os
 import re
@@ -26,7 +26,7 @@ DIED = "the parser process died on this record"
 
 
 class Fragile(Describer):
-    """Does to its process what the record says."""
+    """Affects its process as the text of a record says."""
 
     key = b"fragile"
     schema = pa.schema([("text", pa.string())])
@@ -36,7 +36,7 @@ class Fragile(Describer):
     def describe(self, text: str, notation: str, name: str | None) -> Sequence[object]:  # noqa: C901
         match text:
             case "stuck":
-                re.match("(a+)+$", "a" * 60 + "b")  # for years, and no other thread of Python's runs meanwhile
+                re.match("(a+)+$", "a" * 60 + "b")  # This takes years, and blocks all other Python threads.
             case "slow":
                 time.sleep(PATIENCE / 5)
             case "dies":
@@ -84,23 +84,23 @@ def _parsed(pool: ParserPool, chunks: Iterable[Chunk]) -> list[Parsed]:
     return list(pool.parsed())
 
 
-def _outcome(given: Any) -> tuple[list[str], list[tuple[str, str]]]:
-    parsed = list(given)
+def _outcome(results: Any) -> tuple[list[str], list[tuple[str, str]]]:
+    parsed = list(results)
     items = [row["text"] for each in parsed for row in each.items.to_pylist()]
     rejections = [(row["input"], row["reason"]) for each in parsed for row in each.rejections.to_pylist()]
     return items, rejections
 
 
 @pytest.mark.parametrize("text", RAISED)
-def test_whatever_is_raised_rejects_the_record(chunk: Callable[..., Chunk], text: str) -> None:
+def test_any_exception_rejects_its_record(chunk: Callable[..., Chunk], text: str) -> None:
     parsed = ChunkParser(Fragile(None, 0)).parse(chunk(["before", text, "after"]))
-    items, ((rejected, reason),) = _outcome([parsed])
+    items, ((rejected_text, reason),) = _outcome([parsed])
     assert items == ["before", "after"]
-    assert rejected == text
+    assert rejected_text == text
     assert reason == RAISED[text]
 
 
-def test_records_that_are_stuck_or_kill_are_rejected_and_no_other(
+def test_blocking_and_killing_records_are_rejected_alone(
     chunk: Callable[..., Chunk], pool: ParserPool, tmp_path: Path
 ) -> None:
     texts = [["a", "stuck", "b", "dies", "c"], ["dies"], ["d", "key"], [], ["e", "stuck"], ["exits", "f"], ["g"]]
@@ -117,29 +117,27 @@ def test_records_that_are_stuck_or_kill_are_rejected_and_no_other(
     assert not list((tmp_path / "work").glob("*.partial"))
 
 
-def test_time_is_of_one_record_not_of_many(chunk: Callable[..., Chunk], pool: ParserPool) -> None:
+def test_time_limit_applies_to_one_record(chunk: Callable[..., Chunk], pool: ParserPool) -> None:
     items, rejections = _outcome(_parsed(pool, [chunk(["slow"] * 10)]))
     assert (len(items), rejections) == (10, [])
 
 
-def test_a_stuck_record_costs_its_time_twice_not_once_for_each_half_of_its_chunk(
-    chunk: Callable[..., Chunk], pool: ParserPool
-) -> None:
-    """By halving, a record among 1,000 would be waited for eleven times."""
+def test_blocking_record_costs_its_time_limit_only_twice(chunk: Callable[..., Chunk], pool: ParserPool) -> None:
+    """Halving the chunk would cost the time limit eleven times for a record among 1,000."""
     texts = [f"t{n}" for n in range(1000)]
     texts[617] = "stuck"
     parsed = _parsed(pool, [chunk(texts)])
     assert [(each.items.num_rows, each.rejections.num_rows) for each in parsed] == [(617, 0), (0, 1), (382, 0)]
 
 
-def test_a_mark_that_cannot_be_written_is_said(chunk: Callable[..., Chunk], pool: ParserPool, tmp_path: Path) -> None:
+def test_unwritable_progress_mark_is_reported(chunk: Callable[..., Chunk], pool: ParserPool, tmp_path: Path) -> None:
     (tmp_path / "work").rmdir()
     with pytest.raises(StoreError, match="cannot write the store"):
         _parsed(pool, [chunk(["a"])])
 
 
-def test_chunks_are_read_in_the_thread_that_asks(chunk: Callable[..., Chunk], pool: ParserPool) -> None:
-    """So ctrl-C, which the main thread hears, ends a wait for a pipe that stalls."""
+def test_chunks_are_read_in_the_calling_thread(chunk: Callable[..., Chunk], pool: ParserPool) -> None:
+    """Ctrl-C reaches the main thread and can then end a wait for a stalled pipe."""
     readers = set()
 
     def read() -> Iterator[Chunk]:
@@ -151,7 +149,7 @@ def test_chunks_are_read_in_the_thread_that_asks(chunk: Callable[..., Chunk], po
     assert readers == {threading.current_thread()}
 
 
-def test_a_pool_that_is_left_before_it_is_done_ends_its_processes(chunk: Callable[..., Chunk], tmp_path: Path) -> None:
+def test_closing_an_unfinished_pool_ends_its_processes(chunk: Callable[..., Chunk], tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "work")
     workspace.prepare()
     with ParserPool(Fragile, resolve(), 1000, 2, workspace, PATIENCE) as pool:

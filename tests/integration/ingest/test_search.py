@@ -1,4 +1,4 @@
-"""What was ingested is searched by its index."""
+"""Searches of an ingested collection by its index."""
 
 from pathlib import Path
 
@@ -12,18 +12,18 @@ from graphkin.similarity.planes import BitPlanes
 from graphkin.store import open_store
 
 
-def test_an_ingested_collection_is_searched_by_its_index(tmp_path: Path, nci_file: Path, nci_smiles: list[str]) -> None:
+def test_search_by_index_equals_a_scan(tmp_path: Path, nci_file: Path, nci_smiles: list[str]) -> None:
     with open_store(tmp_path / "store", create=True) as store:
         ingest(store, "c", [str(nci_file)], resolve(), IngestOptions(workers=1))
         with store.open("c") as generation:
             assert set(generation.index()) == set(BitPlanes._fields)
-            found = MoleculeSearch(generation)
-            whole = generation.fingerprints().words
+            molecule_search = MoleculeSearch(generation)
+            all_words = generation.fingerprints().words
             for smiles in nci_smiles[:200:20]:
                 query = read_structure(resolve(), smiles=smiles)
-                hits = found.search(query, None, 30)
-                similarity = np.bitwise_count(whole & query.arrays[0]).sum(axis=1) / np.maximum(
-                    np.bitwise_count(whole | query.arrays[0]).sum(axis=1), 1
+                hits = molecule_search.search(query, None, 30)
+                similarity = np.bitwise_count(all_words & query.arrays[0]).sum(axis=1) / np.maximum(
+                    np.bitwise_count(all_words | query.arrays[0]).sum(axis=1), 1
                 )
-                expected = np.lexsort((np.arange(len(whole)), -similarity.astype(np.float32)))[:30]
+                expected = np.lexsort((np.arange(len(all_words)), -similarity.astype(np.float32)))[:30]
                 assert hits.ids.tolist() == expected.tolist()

@@ -1,4 +1,4 @@
-"""One collection of real molecules, and the three ways to ask it."""
+"""One collection of real molecules, opened in three ways."""
 
 import csv
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ THRESHOLD = 0.3
 
 @pytest.fixture(scope="session")
 def molecules_file(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of distinct molecules: canonical SMILES, a name, a number and, of every other, a text."""
+    """Return a table of distinct molecules: canonical SMILES, a name, a number and, for every second one, a text."""
     rows: dict[str, list[Any]] = {}
     for line in nci_file.read_text().splitlines():
         smiles, name = line.split()
@@ -39,16 +39,16 @@ def molecules_file(nci_file: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def frame(molecules_file: Path) -> pd.DataFrame:
-    """The file, as pandas reads it; its row numbers are the ids."""
+    """Return the file as a pandas frame, whose row numbers are the ids."""
     return pd.read_csv(molecules_file)
 
 
 @pytest.fixture(scope="session")
 def folder(molecules_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that `graphkin.ingest` made, with everything that is similar enough joined."""
+    """Return a store from `graphkin.ingest`, with every pair above the threshold stored."""
     store = tmp_path_factory.mktemp("library") / "store"
-    published = graphkin.ingest(molecules_file, store=store, collection="c", threshold=THRESHOLD, top_k=0, workers=1)
-    assert published.counts.kept == MOLECULES
+    manifest = graphkin.ingest(molecules_file, store=store, collection="c", threshold=THRESHOLD, top_k=0, workers=1)
+    assert manifest.counts.kept == MOLECULES
     return store
 
 
@@ -56,7 +56,7 @@ def folder(molecules_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def mine(
     request: pytest.FixtureRequest, folder: Path, serve: Callable[..., AbstractContextManager[str]]
 ) -> Iterator[Collection]:
-    """The collection, opened in a folder, of a server, and on Neo4j."""
+    """Yield the collection, opened from a folder, from a server, and from Neo4j."""
     if request.param == "folder":
         with graphkin.open(folder) as collections:
             yield collections["c"]
@@ -66,7 +66,7 @@ def mine(
     else:
         server = request.getfixturevalue("spare_neo4j")
         server.clear()
-        with open_store(folder) as store, store.open("c") as opened, open_store(server.url, create=True) as other:
-            copy_generation(opened, other)
+        with open_store(folder) as store, store.open("c") as source, open_store(server.url, create=True) as other:
+            copy_generation(source, other)
         with graphkin.open(server.url) as collections:
             yield collections["c"]

@@ -1,4 +1,4 @@
-"""Graphs for PyTorch Geometric beside RDKit's and PyG's own reading; the feed beside the draws that it is made of."""
+"""Graphs for PyTorch Geometric, compared with RDKit and PyG, and the feed, compared with the positives."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,60 +22,62 @@ BATCH = 64
 
 
 @pytest.fixture(scope="module")
-def opened(folder: Path) -> Iterator[Collection]:
+def local_collection(folder: Path) -> Iterator[Collection]:
     with graphkin.open(folder) as collections:
         yield collections["c"]
 
 
-def test_graphs_are_the_molecules(opened: Collection, frame: pd.DataFrame) -> None:
-    graphs = opened.to_pyg()
+def test_graphs_equal_rdkit_and_pyg(local_collection: Collection, frame: pd.DataFrame) -> None:
+    graphs = local_collection.to_pyg()
     assert [graph.id for graph in graphs] == list(range(len(frame)))
     for graph, smiles in zip(graphs, frame["smiles"], strict=True):
         graph.validate()
-        theirs = from_smiles(smiles)
-        assert graph.x[:, 0].tolist() == (theirs.x[:, 0] - 1).tolist()
-        assert {*map(tuple, graph.edge_index.T.tolist())} == {*map(tuple, theirs.edge_index.T.tolist())}
-        assert graph.num_edges == theirs.num_edges
+        expected = from_smiles(smiles)
+        assert graph.x[:, 0].tolist() == (expected.x[:, 0] - 1).tolist()
+        assert {*map(tuple, graph.edge_index.T.tolist())} == {*map(tuple, expected.edge_index.T.tolist())}
+        assert graph.num_edges == expected.num_edges
         molecule = Chem.MolFromSmiles(smiles)
         aromatic = {
             (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds() if bond.GetIsAromatic()
         }
-        found = graph.edge_index.T[graph.edge_attr[:, 0] == 3].tolist()
-        assert {*map(tuple, found)} == aromatic | {pair[::-1] for pair in aromatic}
+        double_bonds = graph.edge_index.T[graph.edge_attr[:, 0] == 3].tolist()
+        assert {*map(tuple, double_bonds)} == aromatic | {pair[::-1] for pair in aromatic}
 
 
-def test_a_served_collection_gives_the_same_graphs(mine: Collection, opened: Collection) -> None:
-    for one, other in zip(mine.to_pyg(), opened.to_pyg(), strict=True):
+def test_graphs_do_not_depend_on_the_connection(collection: Collection, local_collection: Collection) -> None:
+    for one, other in zip(collection.to_pyg(), local_collection.to_pyg(), strict=True):
         assert torch.equal(one.x, other.x)
         assert torch.equal(one.edge_index, other.edge_index)
         assert torch.equal(one.edge_attr, other.edge_attr)
 
 
-def test_graphs_without_attributes(tmp_path: Path) -> None:
-    made = [nx.gnp_random_graph(5 + seed, 0.5, seed=seed) for seed in range(5)]
-    lines = [f'{{"num_nodes": {len(graph)}, "edges": {[[*edge] for edge in graph.edges]}}}' for graph in made]
+def test_graphs_without_attributes_have_no_features(tmp_path: Path) -> None:
+    networks = [nx.gnp_random_graph(5 + seed, 0.5, seed=seed) for seed in range(5)]
+    lines = [f'{{"num_nodes": {len(graph)}, "edges": {[[*edge] for edge in graph.edges]}}}' for graph in networks]
     (tmp_path / "graphs.jsonl").write_text("\n".join(lines))
     graphkin.ingest(tmp_path / "graphs.jsonl", store=tmp_path / "s", collection="g", kind="graphs", workers=1)
     with graphkin.open(tmp_path / "s") as collections:
         graphs = collections["g"].to_pyg()
-        found = collections["g"].search(graph={"edges": [[0, 1], [1, 2], [2, 0]]}, limit=3)
-    assert found.columns == ["id", "similarity", "structure", "names", "properties"]
-    for graph, expected in zip(graphs, made, strict=True):
+        double_bonds = collections["g"].search(graph={"edges": [[0, 1], [1, 2], [2, 0]]}, limit=3)
+    assert double_bonds.columns == ["id", "similarity", "structure", "names", "properties"]
+    for graph, expected in zip(graphs, networks, strict=True):
         assert graph.x.tolist() == [[119, 0]] * len(expected)
-        drawn = nx.Graph(map(tuple, graph.edge_index.T.tolist()))
-        assert nx.utils.edges_equal(drawn.edges, expected.edges)
+        network = nx.Graph(map(tuple, graph.edge_index.T.tolist()))
+        assert nx.utils.edges_equal(network.edges, expected.edges)
 
 
-def test_a_feed_holds_every_anchor_with_its_positives(opened: Collection) -> None:
-    linked = {*opened.edges()["source"].to_pylist(), *opened.edges()["target"].to_pylist()}
-    graphs = opened.to_pyg()
-    feed = opened.feed("random_walk", k=3, batch_size=BATCH, seed=11)
+def test_feed_has_every_anchor_with_its_positives(local_collection: Collection) -> None:
+    linked = {*local_collection.edges()["source"].to_pylist(), *local_collection.edges()["target"].to_pylist()}
+    graphs = local_collection.to_pyg()
+    feed = local_collection.feed("random_walk", k=3, batch_size=BATCH, seed=11)
     orders = []
     for epoch in range(2):
         anchors = []
         for one, other in DataLoader(feed, batch_size=None):
             ids = one.id.tolist()
-            expected = opened.positives(ids, "random_walk", k=3, seed=11, epoch=epoch)["positives"].to_pylist()
+            expected = local_collection.positives(ids, "random_walk", k=3, seed=11, epoch=epoch)[
+                "positives"
+            ].to_pylist()
             assert other.id.reshape(-1, 3).tolist() == expected
             assert other.num_graphs == 3 * one.num_graphs == 3 * len(ids)
             assert torch.equal(one.x, torch.cat([graphs[id].x for id in ids]))
@@ -86,26 +88,26 @@ def test_a_feed_holds_every_anchor_with_its_positives(opened: Collection) -> Non
         assert sorted(anchors) == sorted(linked)
         orders.append(anchors)
     assert orders[0] != orders[1]
-    again = [one.id.tolist() for one, _ in opened.feed("random_walk", k=3, batch_size=BATCH, seed=11)]
-    assert np.concatenate(again).tolist() == orders[0]
+    repeated = [one.id.tolist() for one, _ in local_collection.feed("random_walk", k=3, batch_size=BATCH, seed=11)]
+    assert np.concatenate(repeated).tolist() == orders[0]
 
 
-def test_a_feed_is_learned_from(opened: Collection) -> None:
-    """With layers of PyTorch Geometric: anchors come nearer to their positives than to those of others."""
+def test_model_learns_from_a_feed(local_collection: Collection) -> None:
+    """Layers of PyTorch Geometric move anchors closer to their positives than to those of other anchors."""
     torch.manual_seed(0)
     atoms, bonds = torch.nn.Embedding(120, 16), torch.nn.Embedding(4, 16)
     layer = GINEConv(torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 16)))
 
-    def encoded(batch):
+    def encode(batch):
         nodes = layer(atoms(batch.x[:, 0]), batch.edge_index, bonds(batch.edge_attr[:, 0]))
         return torch.nn.functional.normalize(global_add_pool(nodes, batch.batch), dim=1)
 
     parameters = [*atoms.parameters(), *bonds.parameters(), *layer.parameters()]
     optimizer, losses = torch.optim.Adam(parameters, 0.01), []
-    feed = opened.feed(k=1, batch_size=32)
+    feed = local_collection.feed(k=1, batch_size=32)
     for _ in range(4):
         for anchors, positives in DataLoader(feed, batch_size=None):
-            scores = encoded(anchors) @ encoded(positives).T / 0.1
+            scores = encode(anchors) @ encode(positives).T / 0.1
             loss = torch.nn.functional.cross_entropy(scores, torch.arange(anchors.num_graphs))
             optimizer.zero_grad()
             loss.backward()
@@ -114,8 +116,8 @@ def test_a_feed_is_learned_from(opened: Collection) -> None:
     assert np.mean(losses[-5:]) < np.mean(losses[:5])
 
 
-def test_workers_of_a_loader_are_refused(opened: Collection) -> None:
+def test_feed_refuses_loader_workers(local_collection: Collection) -> None:
     with pytest.raises(InvalidInput, match="num_workers=0"):
-        next(iter(DataLoader(opened.feed(), batch_size=None, num_workers=1, multiprocessing_context="fork")))
+        next(iter(DataLoader(local_collection.feed(), batch_size=None, num_workers=1, multiprocessing_context="fork")))
     with pytest.raises(InvalidInput, match="batch size"):
-        opened.feed(batch_size=0)
+        local_collection.feed(batch_size=0)

@@ -1,4 +1,4 @@
-"""What docs/python.md shows runs as it stands there."""
+"""The examples in docs/python.md run."""
 
 import re
 from pathlib import Path

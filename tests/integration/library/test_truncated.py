@@ -1,4 +1,4 @@
-"""Truncated pairs and names given as structures: the library, the commands and both clients say so."""
+"""Reports of truncated pairs and hints for names given as structures, in the library, the commands and both clients."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,29 +26,33 @@ Serve = Callable[..., AbstractContextManager[str]]
 
 
 @pytest.fixture(scope="module")
-def capped(molecules_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store in which each item keeps its two most similar neighbors."""
+def truncated_store(molecules_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store in which each item keeps its two most similar neighbors."""
     store = tmp_path_factory.mktemp("capped") / "store"
     graphkin.ingest(molecules_file, store=store, collection="c", threshold=THRESHOLD, top_k=2, workers=1)
     return store
 
 
 @pytest.fixture(scope="module")
-def url(capped: Path, serve: Serve) -> Iterator[str]:
-    with serve(capped) as url:
+def url(truncated_store: Path, serve: Serve) -> Iterator[str]:
+    with serve(truncated_store) as url:
         yield url
 
 
 @pytest.fixture(scope="module", params=["folder", "http"])
-def collection(request: pytest.FixtureRequest, capped: Path) -> Iterator[Collection]:
-    opened = graphkin.open(capped) if request.param == "folder" else graphkin.connect(request.getfixturevalue("url"))
+def collection(request: pytest.FixtureRequest, truncated_store: Path) -> Iterator[Collection]:
+    opened = (
+        graphkin.open(truncated_store)
+        if request.param == "folder"
+        else graphkin.connect(request.getfixturevalue("url"))
+    )
     with opened as collections:
         yield collections["c"]
 
 
 @pytest.fixture(scope="module")
 def pairs(frame: pd.DataFrame) -> int:
-    """All pairs that are similar enough, counted one by one."""
+    """Return the number of pairs above the threshold, counted one by one."""
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
     bits = [generator.GetFingerprint(Chem.MolFromSmiles(smiles)) for smiles in frame["smiles"]]
     return sum(DataStructs.TanimotoSimilarity(a, b) >= THRESHOLD for a, b in combinations(bits, 2))
@@ -57,26 +61,26 @@ def pairs(frame: pd.DataFrame) -> int:
 def test_truncated_pairs_are_counted_and_warned_of(
     collection: Collection, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Record warnings where they are issued: the server runs in a thread here, and filters are not of one thread."""
-    issued: list[str] = []
+    """Warnings are recorded where they are issued: the server is a thread, and warning filters apply to all threads."""
+    messages: list[str] = []
 
     def warn(message: object, category: object = None, *_: object, **__: object) -> None:
         if category is graphkin.TruncatedPairsWarning:
-            issued.append(str(message))
+            messages.append(str(message))
 
     monkeypatch.setattr(warnings, "warn", warn)
     stored = len(collection.edges())
     collection.cliffs("activity")
     counts = f"{pairs:,} pairs found, {stored:,} stored, {pairs - stored:,} truncated"
     assert stored < pairs
-    assert len(issued) == 2
-    assert all("these are stored pairs only" in text and counts in text and "top_k=0" in text for text in issued)
+    assert len(messages) == 2
+    assert all("these are stored pairs only" in text and counts in text and "top_k=0" in text for text in messages)
     assert counts in repr(collection)
     assert counts in collection._repr_html_()
 
 
-def test_warning_names_the_line_of_the_caller(capped: Path) -> None:
-    with graphkin.open(capped) as collections:
+def test_warning_names_the_line_of_the_caller(truncated_store: Path) -> None:
+    with graphkin.open(truncated_store) as collections:
         with pytest.warns(graphkin.TruncatedPairsWarning) as of_edges:
             collections["c"].edges()
         with pytest.warns(graphkin.TruncatedPairsWarning) as of_cliffs:
@@ -91,18 +95,18 @@ def test_complete_collection_warns_of_nothing(folder: Path) -> None:
         collections["c"].edges()
 
 
-def test_commands_and_replies_have_the_counts(capped: Path, url: str, pairs: int, tmp_path: Path) -> None:
-    where = ["--store", str(capped), "--collection", "c"]
+def test_commands_and_replies_have_the_counts(truncated_store: Path, url: str, pairs: int, tmp_path: Path) -> None:
+    place = ["--store", str(truncated_store), "--collection", "c"]
     file = tmp_path / "edges.parquet"
-    exported = CliRunner().invoke(command, ["export", "edges", *where, "--format", "parquet", "--output", str(file)])
+    exported = CliRunner().invoke(command, ["export", "edges", *place, "--format", "parquet", "--output", str(file)])
     stored = len(pd.read_parquet(file))
     counts = f"{pairs:,} pairs found, {stored:,} stored, {pairs - stored:,} truncated"
     assert f"note: these are stored pairs only: {counts}" in exported.stderr
     found = CliRunner().invoke(
-        command, ["cliffs", *where, "--property", "activity", "--output", str(tmp_path / "c.csv")]
+        command, ["cliffs", *place, "--property", "activity", "--output", str(tmp_path / "c.csv")]
     )
     assert f"note: these are stored pairs only: {counts}" in found.stderr
-    assert f"({counts})" in CliRunner().invoke(command, ["info", *where]).stdout
+    assert f"({counts})" in CliRunner().invoke(command, ["info", *place]).stdout
     metadata = pq.read_schema(file).metadata
     assert metadata[b"graphkin.pairs"] == b'{"found": %d, "stored": %d, "truncated": %d}' % (
         pairs,
@@ -126,7 +130,7 @@ def test_one_structure_is_no_batch(collection: Collection, url: str) -> None:
     assert collection.search_batch(["CCO"], limit=1)["query"].to_pylist() == [0]
 
 
-def test_search_for_a_name_points_to_it(collection: Collection, frame: pd.DataFrame, capped: Path) -> None:
+def test_search_for_a_name_points_to_it(collection: Collection, frame: pd.DataFrame, truncated_store: Path) -> None:
     name, smiles = frame["id"][5], frame["smiles"][5]
     with pytest.raises(InvalidInput, match="not a molecule") as refused:
         collection.search(name)
@@ -137,5 +141,5 @@ def test_search_for_a_name_points_to_it(collection: Collection, frame: pd.DataFr
     with pytest.raises(InvalidInput) as unknown:
         collection.search("no such thing")
     assert "name of item" not in str(unknown.value)
-    shown = CliRunner().invoke(command, ["search", name, "--store", str(capped), "--collection", "c"])
-    assert hint in str(shown.exception)
+    outcome = CliRunner().invoke(command, ["search", name, "--store", str(truncated_store), "--collection", "c"])
+    assert hint in str(outcome.exception)

@@ -1,4 +1,4 @@
-"""Nodes that are ingested as users ingest them."""
+"""Nodes that are ingested from files."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., str]:
-    """write(graph, name="g.edgelist"): a file with its edges; nodes are called by their numbers."""
+    """Return write(graph, name="g.edgelist"), which writes the edges. Nodes are named by their numbers."""
 
     def write(graph: nx.Graph, name: str = "g.edgelist") -> str:
         (tmp_path / name).write_text("".join(f"{u} {v}\n" for u, v in graph.edges))
@@ -35,16 +35,16 @@ def write(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def generation(store: Store, write: Callable[..., str]) -> Iterator[Callable[..., Generation]]:
-    """generation(*graphs, workers=1, **recipe): ingested and opened."""
-    opened: list[Generation] = []
+    """Return generation(*graphs, workers=1, **recipe), which ingests graphs and opens the generation."""
+    generations: list[Generation] = []
 
     def generation(*graphs: nx.Graph, workers: int = 1, **recipe: Any) -> Generation:
         name = f"c{next(_collections)}"
         files = [write(graph, f"{number}.edgelist") for number, graph in enumerate(graphs)]
         ingest(store, name, files, resolve_nodes(**recipe), IngestOptions(workers=workers, max_rejected=0.5))
-        opened.append(store.open(name))
-        return opened[-1]
+        generations.append(store.open(name))
+        return generations[-1]
 
     yield generation
-    for one in opened:
-        one.close()
+    for each in generations:
+        each.close()

@@ -1,4 +1,4 @@
-"""Files of big graphs to generations of nodes, against GraKeL, NetworkX and brute force."""
+"""The ingest pipeline for nodes of large graphs, compared with GraKeL, NetworkX and brute force."""
 
 import json
 from collections import Counter
@@ -35,7 +35,7 @@ def structures(generation: Generation) -> list[dict[str, Any]]:
     return [json.loads(text) for text in generation.structures()]
 
 
-def initial(structure: dict[str, Any], labels: str) -> list[int]:
+def initial_labels(structure: dict[str, Any], labels: str) -> list[int]:
     degrees = Counter(end for edge in structure["edges"] for end in edge)
     nodes = range(structure["num_nodes"])
     match labels:
@@ -48,76 +48,82 @@ def initial(structure: dict[str, Any], labels: str) -> list[int]:
 
 
 @pytest.mark.parametrize("labels", ["degree", "uniform", "centre"])
-def test_similarities_are_grakels_on_the_same_subgraphs(generation: Callable[..., Generation], labels: str) -> None:
-    found = generation(KARATE, labels=labels, top_k=0, closeness=1)
+def test_similarities_equal_grakel_on_the_same_subgraphs(generation: Callable[..., Generation], labels: str) -> None:
+    result = generation(KARATE, labels=labels, top_k=0, closeness=1)
     graphs = []
-    for structure in structures(found):
+    for structure in structures(result):
         neighbors: dict[int, dict[int, float]] = {node: {} for node in range(structure["num_nodes"])}
         for u, v in structure["edges"]:
             neighbors[u][v] = neighbors[v][u] = 1.0
-        graphs.append(grakel.Graph(neighbors, node_labels=dict(enumerate(initial(structure, labels)))))
+        graphs.append(grakel.Graph(neighbors, node_labels=dict(enumerate(initial_labels(structure, labels)))))
     kernel = grakel.WeisfeilerLehman(n_iter=3, base_graph_kernel=grakel.VertexHistogram, normalize=True)
     exact = np.asarray(kernel.fit_transform(graphs))
-    search = kind_of(found).search(found)
+    search = kind_of(result).search(result)
     for id in (0, 7, 33):
         assert np.abs(search.similarities(id) - exact[id]).max() < 1e-9
-    edges = edges_of(found)
+    edges = edges_of(result)
     assert edges == pytest.approx({pair: exact[pair] for pair in edges}, abs=1e-6)
-    assert verify(found, 10**6) == []
+    assert verify(result, 10**6) == []
 
 
-def refined(structure: dict[str, Any]) -> Counter[Any]:
-    """Its subtrees to height 3, as nested tuples by number."""
-    around: list[list[int]] = [[] for _ in range(structure["num_nodes"])]
+def subtree_counts(structure: dict[str, Any]) -> Counter[Any]:
+    """Return the number of subtrees up to height 3, as nested tuples."""
+    neighbors: list[list[int]] = [[] for _ in range(structure["num_nodes"])]
     for u, v in structure["edges"]:
-        around[u].append(v)
-        around[v].append(u)
-    labels: list[Any] = [(len(own),) for own in around]
-    counted = Counter(labels)
+        neighbors[u].append(v)
+        neighbors[v].append(u)
+    labels: list[Any] = [(len(values),) for values in neighbors]
+    counter = Counter(labels)
     for _ in range(3):
         labels = [
-            hash((labels[node], tuple(sorted(labels[other] for other in around[node])))) for node in range(len(around))
+            hash((labels[node], tuple(sorted(labels[other] for other in neighbors[node]))))
+            for node in range(len(neighbors))
         ]
-        counted.update(labels)
-    return counted
+        counter.update(labels)
+    return counter
 
 
-def test_exact_edges_of_2000_nodes_are_those_of_brute_force(generation: Callable[..., Generation]) -> None:
-    found = generation(AIR, workers=2, top_k=0, threshold=0.5)
-    told = structures(found)
-    counts = [refined(structure) for structure in told]
-    columns = {label: column for column, label in enumerate(dict.fromkeys(label for own in counts for label in own))}
-    features = np.zeros((len(told), len(columns)), np.float32)
-    for row, own in enumerate(counts):
-        features[row, [columns[label] for label in own]] = list(own.values())
+def test_exact_edges_of_2000_nodes_equal_brute_force(generation: Callable[..., Generation]) -> None:
+    result = generation(AIR, workers=2, top_k=0, threshold=0.5)
+    node_structures = structures(result)
+    counts = [subtree_counts(structure) for structure in node_structures]
+    columns = {
+        label: column
+        for column, label in enumerate(dict.fromkeys(label for item_counts in counts for label in item_counts))
+    }
+    features = np.zeros((len(node_structures), len(columns)), np.float32)
+    for row, item_counts in enumerate(counts):
+        features[row, [columns[label] for label in item_counts]] = list(item_counts.values())
     features /= np.linalg.norm(features, axis=1, keepdims=True)
     similarity = features @ features.T
-    nodes, edges = (np.array(each) for each in zip(*((s["num_nodes"], len(s["edges"])) for s in told), strict=True))
+    nodes, edges = (
+        np.array(each) for each in zip(*((s["num_nodes"], len(s["edges"])) for s in node_structures), strict=True)
+    )
     accepts = 10 * np.abs(nodes[:, None] - nodes) <= nodes[:, None]
     few = np.where(edges[:, None] > 0, edges[:, None], 50)
     accepts &= 10 * np.abs(edges[:, None] - edges) <= few
     near = np.triu(accepts | accepts.T, 1)
-    stored = edges_of(found)
+    stored = edges_of(result)
     a, b = np.nonzero(near & (similarity > 0.5 + 1e-5))
     assert {*zip(a.tolist(), b.tolist(), strict=True)} <= stored.keys()
     assert all(near[pair] and abs(similarity[pair] - s) < 1e-5 for pair, s in stored.items())
     assert len(stored) > 2000
 
 
-def test_workers_do_not_matter_and_ids_are_by_content(store: Store, write: Callable[..., str], tmp_path: Path) -> None:
+def test_generation_does_not_depend_on_workers(store: Store, write: Callable[..., str], tmp_path: Path) -> None:
     graph, recipe = nx.gnp_random_graph(300, 0.02, seed=1), resolve_nodes()
-    path, published = write(graph), []
+    path, results = write(graph), []
     for workers in (1, 2, 4):
         options = IngestOptions(workers=workers, max_rejected=0.2)
         manifest = ingest(store, f"w{workers}", [path], recipe, options)
         with store.open(f"w{workers}") as opened:
-            published.append((manifest.generation, edges_of(opened), structures(opened)))
-    assert published[0] == published[1] == published[2]
+            results.append((manifest.generation, edges_of(opened), structures(opened)))
+    assert results[0] == results[1] == results[2]
     other = ingest(store, "seed", [path], resolve_nodes(seed=1), IngestOptions(workers=1, max_rejected=0.2))
-    assert other.generation != published[0][0]
+    assert other.generation != results[0][0]
 
 
-def test_items_say_what_their_node_is(store: Store, tmp_path: Path) -> None:
+def test_items_have_name_degree_and_label(store: Store, tmp_path: Path) -> None:
     (tmp_path / "one.edgelist").write_text("a b\na c\na c\nc a\nd d\nb c\na a\n")
     (tmp_path / "two.csv").write_text("source,target\na,x\nx,y\n")
     (tmp_path / "labels.txt").write_text("a 1\nb 2\nnobody 3\n")
@@ -127,8 +133,8 @@ def test_items_say_what_their_node_is(store: Store, tmp_path: Path) -> None:
         for names in (("one.edgelist", "two.csv"), ("labels.txt", "labels.csv"))
     )
     manifest = ingest(store, "n", files, resolve_nodes(), IngestOptions(workers=1, max_rejected=0.5, labels=labels))
-    with store.open("n") as found:
-        items = found.items(range(found.size))
+    with store.open("n") as result:
+        items = result.items(range(result.size))
         assert [item["names"] for item in items] == [["a"], ["b"], ["c"], ["a"], ["x"], ["y"]]
         assert [item["properties"]["degree"] for item in items] == [2, 2, 2, 1, 2, 1]
         assert [item["properties"].get("label") for item in items] == [1, 2, None, None, None, 2.5]
@@ -136,12 +142,12 @@ def test_items_say_what_their_node_is(store: Store, tmp_path: Path) -> None:
         assert [item["properties"]["self_loops"] for item in items] == [1, 0, 0, 0, 0, 0]
         graphs = [item["properties"]["graph"] for item in items]
         assert (len(set(graphs[:3])), len(set(graphs[3:])), len(set(graphs))) == (1, 1, 2)
-        assert found.find("name", "a") == [0, 3]
-        rejected = [row for batch in found.rejections() for row in batch.to_pylist()]
+        assert result.find("name", "a") == [0, 3]
+        rejected = [row for batch in result.rejections() for row in batch.to_pylist()]
         assert [(Path(row["source"]).name, row["line"], row["input"]) for row in rejected] == [
             ("one.edgelist", 5, "d"), ("one.edgelist", 3, "nobody")
         ]  # fmt: skip
-        links = found.links()
+        links = result.links()
         assert links is not None
         rows = np.split(links.indices, links.indptr[1:-1])
         assert [row.tolist() for row in rows] == [[1, 2], [0, 2], [0, 1], [4], [3, 5], [4]]
@@ -149,37 +155,37 @@ def test_items_say_what_their_node_is(store: Store, tmp_path: Path) -> None:
     assert manifest.counts.kept == 6
 
 
-def test_a_graph_given_twice_is_there_once(generation: Callable[..., Generation]) -> None:
-    found = generation(KARATE, nx.cycle_graph(5), KARATE)
-    assert (found.size, found.manifest.counts.duplicates) == (39, 34)
-    links = found.links()
+def test_repeated_graph_is_ingested_once(generation: Callable[..., Generation]) -> None:
+    result = generation(KARATE, nx.cycle_graph(5), KARATE)
+    assert (result.size, result.manifest.counts.duplicates) == (39, 34)
+    links = result.links()
     assert links is not None
     assert len(links.indices) == 2 * (KARATE.number_of_edges() + 5)
 
 
 @pytest.mark.parametrize("radius", [1, 3])
-def test_proximity_is_by_distance(generation: Callable[..., Generation], radius: int) -> None:
+def test_proximity_depends_on_distance(generation: Callable[..., Generation], radius: int) -> None:
     graph = nx.disjoint_union(KARATE, nx.path_graph(6))
     order = [*dict.fromkeys(end for edge in graph.edges for end in edge)]
     exact = {
         tuple(sorted((order.index(u), order.index(v)))): 1 / (1 + distance)
-        for u, reached in nx.all_pairs_shortest_path_length(graph, radius)
-        for v, distance in reached.items()
+        for u, distances in nx.all_pairs_shortest_path_length(graph, radius)
+        for v, distance in distances.items()
         if u != v
     }
-    found = generation(graph, kernel="proximity", radius=radius, top_k=0, workers=2)
-    assert edges_of(found) == pytest.approx(exact, abs=1e-6)
-    assert verify(found, 10**6) == []
+    result = generation(graph, kernel="proximity", radius=radius, top_k=0, workers=2)
+    assert edges_of(result) == pytest.approx(exact, abs=1e-6)
+    assert verify(result, 10**6) == []
     with pytest.raises(Conflict, match="cannot be searched"):
-        kind_of(found).search(found)
+        kind_of(result).search(result)
     closer = generation(graph, kernel="proximity", radius=radius, top_k=0, threshold=0.5)
     assert edges_of(closer) == pytest.approx({pair: s for pair, s in exact.items() if s >= 0.5})
 
 
-def test_a_structure_with_a_centre_is_searched(generation: Callable[..., Generation]) -> None:
-    found = generation(KARATE, labels="centre")
-    kind, recipe = kind_of(found), kind_of(found).recipe(found.manifest.recipe)
-    search, texts = kind.search(found), list(found.structures())
+def test_search_by_a_structure_with_a_center(generation: Callable[..., Generation]) -> None:
+    result = generation(KARATE, labels="centre")
+    kind, recipe = kind_of(result), kind_of(result).recipe(result.manifest.recipe)
+    search, texts = kind.search(result), list(result.structures())
     query = kind.read(recipe, texts[5], "graph")
     hits = search.search(query, None, 5)
     assert hits.similarity[0] == 1
@@ -190,20 +196,20 @@ def test_a_structure_with_a_centre_is_searched(generation: Callable[..., Generat
             kind.read(recipe, text, "graph")
 
 
-def test_recall_of_the_window(generation: Callable[..., Generation]) -> None:
-    found = generation(KARATE, closeness=1, top_k=0)
-    assert measure_recall(found, None, 34).recall is not None
+def test_recall_of_the_window_equals_an_ingest(generation: Callable[..., Generation]) -> None:
+    result = generation(KARATE, closeness=1, top_k=0)
+    assert measure(result, None, 34).recall is not None
     window = generation(KARATE, closeness=1, candidates="window", top_k=0)
-    measured = measure_recall(found, "window", 34)
+    measured = measure(result, "window", 34)
     assert measured.found_pairs == 2 * window.manifest.edges
 
 
-def test_a_window_of_proximity_is_refused() -> None:
+def test_window_of_proximity_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no window"):
         resolve_nodes(kernel="proximity", candidates="window")
 
 
-def test_labels_for_some_files_are_refused(store: Store, write: Callable[..., str]) -> None:
+def test_labels_for_only_some_files_are_refused(store: Store, write: Callable[..., str]) -> None:
     files = [write(KARATE, "a.edgelist"), write(KARATE, "b.edgelist")]
     with pytest.raises(InvalidInput, match="for each file or for none"):
         ingest(store, "n", files, resolve_nodes(), IngestOptions(labels=files[:1]))

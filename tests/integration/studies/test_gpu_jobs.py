@@ -1,4 +1,4 @@
-"""The jobs for a GPU run on a CPU where only the payload and the packages of the machine can be imported."""
+"""GPU jobs run on a CPU where only the payload and the packages of the GPU machine can be imported."""
 
 import json
 import os
@@ -37,24 +37,24 @@ if __name__ == "__main__":
         arguments = ["--tiny", "--minutes", "20", "--work", work, "--output", f"{output}/{job}"]
         gpu(["run", job, *arguments], standalone_mode=False)
 """
-"""Runs several jobs in one process, which imports torch once."""
+"""The program runs several jobs in one process, which imports torch once."""
 
 
 def closure(names: Sequence[str]) -> set[str]:
-    """Return the installed packages of these names, and all that they require."""
-    found: set[str] = set()
-    waiting = [name.lower() for name in names]
-    while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+    """Return the installed packages of these names, and all packages that they require."""
+    packages: set[str] = set()
+    remaining = [name.lower() for name in names]
+    while remaining:
+        name = re.sub(r"[-_.]+", "-", remaining.pop()).lower()
         try:
             lines = requires(name) or []
         except PackageNotFoundError:
             continue
-        if name not in found:
-            found.add(name)
+        if name not in packages:
+            packages.add(name)
             needed = [Requirement(line) for line in lines]
-            waiting += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
-    return found
+            remaining += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return packages
 
 
 @pytest.fixture(scope="session")
@@ -89,13 +89,13 @@ def run_jobs(work: Path, output: Path, jobs: Sequence[str], environment: Mapping
     script = work.with_suffix(".py")
     script.write_text(ALL_JOBS)
     process = run([str(script), str(work), str(output), *jobs], environment)
-    said, _ = process.communicate()
-    assert process.returncode == 0, said
+    printed, _ = process.communicate()
+    assert process.returncode == 0, printed
 
 
 @pytest.fixture(scope="session")
-def finished(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the work of all jobs, and what came back of each."""
+def finished_jobs(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the work and the output of all jobs."""
     folder = tmp_path_factory.mktemp("gpu")
     run_jobs(folder / "work", folder / "output", [*JOBS], environment)
     return folder
@@ -109,61 +109,55 @@ def cells(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
 @pytest.mark.parametrize("module", ["fastapi", "httpx", "zstandard", "pytest", "polars"])
 def test_other_packages_cannot_be_imported(environment: Mapping[str, str], module: str) -> None:
     process = run(["-c", f"import {module}"], environment)
-    said, _ = process.communicate()
+    output, _ = process.communicate()
     assert process.returncode == 1
-    assert f"No module named '{module}'" in said
+    assert f"No module named '{module}'" in output
 
 
 @pytest.mark.parametrize("job", [*JOBS])
-def test_every_piece_of_a_job_is_done(finished: Path, job: str) -> None:
+def test_every_piece_of_a_job_is_computed(finished_jobs: Path, job: str) -> None:
     from studies.gpu.setting import Setting
 
-    pieces = JOBS[job].program().pieces(Setting(finished / "work" / "tiny", "cpu", 1, 0, tiny=True))
-    assert cells(finished / "output" / job).keys() == {(piece.unit, part) for piece in pieces for part in piece.parts}
+    pieces = JOBS[job].program().pieces(Setting(finished_jobs / "work" / "tiny", "cpu", 1, 0, tiny=True))
+    assert cells(finished_jobs / "output" / job).keys() == {
+        (piece.unit, part) for piece in pieces for part in piece.parts
+    }
 
 
 @pytest.mark.parametrize("job", [*JOBS])
-def test_what_comes_back_fits(finished: Path, job: str) -> None:
-    files = [*(finished / "output" / job).rglob("*")]
+def test_output_of_a_job_fits_the_transfer_limits(finished_jobs: Path, job: str) -> None:
+    files = [*(finished_jobs / "output" / job).rglob("*")]
     assert len(files) <= 8
     assert all(re.fullmatch(r"[\w.-]+", file.name) and file.stat().st_size < 16 * 2**20 for file in files)
 
 
-def test_join_on_the_device_finds_the_pairs_of_the_cpu(finished: Path) -> None:
-    joins = [cell for (_, part), cell in cells(finished / "output" / "join").items() if part == "join"]
-    assert [cell["sha256"] for cell in joins] == [cell["processor_sha256"] for cell in joins]
-    assert [cell["pairs"] for cell in joins] == [cell["processor_pairs"] for cell in joins]
-    assert sum(cell["pairs"] for cell in joins) > 0
+def test_join_on_the_device_finds_the_pairs_of_the_ingest(finished_jobs: Path) -> None:
+    join_cells = cells(finished_jobs / "output" / "join").values()
+    assert [cell["pairs"] for cell in join_cells] == [cell["processor_pairs"] for cell in join_cells]
+    assert sum(cell["pairs"] for cell in join_cells) > 0
 
 
-@pytest.mark.parametrize("unit", ["ingest", "ingest-two-million"])
-def test_both_ingests_of_the_join_build_the_same(finished: Path, unit: str) -> None:
-    results = cells(finished / "output" / "join")
-    device, processor = results[unit, "device"], results[unit, "processor"]
-    assert (device["generation"], device["sha256"]) == (processor["generation"], processor["sha256"])
-
-
-def test_strips_of_ten_million_are_one_join(finished: Path) -> None:
-    """The same molecules are joined in strips here, and at once by the job `join`."""
-    strips = cells(finished / "output" / "ten-million")
-    whole = cells(finished / "output" / "join")
+def test_strips_equal_one_join(finished_jobs: Path) -> None:
+    """Molecules that the job `join` joins at once are joined in strips here."""
+    strips = cells(finished_jobs / "output" / "ten-million")
+    join_results = cells(finished_jobs / "output" / "join")
     for threshold in ("0.6", "0.5"):
         pairs = sum(cell["pairs"] for (unit, _), cell in strips.items() if unit == threshold)
-        assert pairs == whole[threshold, "join"]["pairs"]
+        assert pairs == join_results[threshold, "join"]["pairs"]
 
 
-def test_losses_on_the_device_are_those_of_a_cpu(finished: Path) -> None:
-    compared = [cell for (_, part), cell in cells(finished / "output" / "step").items() if part == "parity"]
-    assert max(cell["largest_relative_difference"] for cell in compared) < 1e-4
+def test_losses_on_the_device_equal_those_of_a_cpu(finished_jobs: Path) -> None:
+    parity_cells = [cell for (_, part), cell in cells(finished_jobs / "output" / "step").items() if part == "parity"]
+    assert max(cell["largest_relative_difference"] for cell in parity_cells) < 1e-4
 
 
 def test_killed_run_continues_on_another_machine(
-    finished: Path, environment: Mapping[str, str], tmp_path: Path
+    finished_jobs: Path, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """Only the prepared data and what came back are left. The result is that of a run that nobody killed."""
+    """Only the prepared data and the output remain. The result equals that of an uninterrupted run."""
     work, output = tmp_path / "work", tmp_path / "output"
     for each, prepared in product((work, tmp_path / "other"), ("data", "store")):
-        shutil.copytree(finished / "work" / "tiny" / prepared, each / "tiny" / prepared)
+        shutil.copytree(finished_jobs / "work" / "tiny" / prepared, each / "tiny" / prepared)
     arguments = ["--tiny", "--minutes", "20", "--work", str(work), "--output", str(output / "dose")]
     process = run(["-m", "studies.gpu", "run", "dose", *arguments], environment)
     try:
@@ -173,12 +167,12 @@ def test_killed_run_continues_on_another_machine(
         process.communicate()
     assert len(cells(output / "dose")) < 5
     run_jobs(tmp_path / "other", output, ["dose"], environment)
-    continued, whole = cells(output / "dose"), cells(finished / "output" / "dose")
-    assert continued.keys() == whole.keys()
-    assert all(continued[key]["loss"] == whole[key]["loss"] for key in whole)
-    one, other = encoders(output / "dose"), encoders(finished / "output" / "dose")
-    assert one.keys() == other.keys()
-    assert all(torch.equal(one[name], other[name]) for name in one)
+    continued, join_results = cells(output / "dose"), cells(finished_jobs / "output" / "dose")
+    assert continued.keys() == join_results.keys()
+    assert all(continued[key]["loss"] == join_results[key]["loss"] for key in join_results)
+    resumed, uninterrupted = encoders(output / "dose"), encoders(finished_jobs / "output" / "dose")
+    assert resumed.keys() == uninterrupted.keys()
+    assert all(torch.equal(resumed[name], uninterrupted[name]) for name in resumed)
 
 
 def encoders(folder: Path) -> Mapping[str, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Who runs tasks, and inputs with all that is asked of a reader."""
+"""Task runners, and input that covers the cases of a reader."""
 
 import gzip
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from graphkin.ingest.runners.spark import session
 
 @pytest.fixture(params=["processes", pytest.param("spark", marks=pytest.mark.long)])
 def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
-    """Two at a time."""
+    """Yield a runner of two concurrent tasks."""
     if request.param == "spark":
         yield request.getfixturevalue("spark")
         return
@@ -29,9 +29,11 @@ def spark(require_tools: Callable[..., None]) -> Iterator[Runner]:
 
 
 @pytest.fixture(scope="package")
-def mixed(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> list[str]:
-    """2,000 records of real molecules in three files, a tenth of them garbage: SMILES, gzipped CSV with a property that
-    is not always a number, and one that overlaps with both."""
+def mixed_files(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> list[str]:
+    """Return three files with 2,000 records of real molecules, a tenth of them invalid.
+
+    They are SMILES, gzipped CSV with a property that is not always a number, and one that overlaps with both.
+    """
     folder = tmp_path_factory.mktemp("mixed")
     lines = nci_file.read_text().splitlines()[:1500]
     garbage = [f"notamolecule{n} wrong" for n in range(100)]

@@ -1,4 +1,4 @@
-"""An ingest by Spark as a process of its own, to be killed: its only argument says all, as JSON."""
+"""An ingest by Spark in its own process, which tests kill. Its only argument is a JSON object."""
 
 import json
 import sys
@@ -10,8 +10,8 @@ from graphkin.ingest.stages.pipeline import ingest
 from graphkin.similarity.kinds import kind_named
 
 if __name__ == "__main__":
-    told = json.loads(sys.argv[1])
-    recipe = kind_named(told["kind"]).recipe(told["recipe"])
+    arguments = json.loads(sys.argv[1])
+    recipe = kind_named(arguments["kind"]).recipe(arguments["recipe"])
     options = IngestOptions(workers=1, max_rejected=0.2)
-    with session(told["master"]) as spark:
-        ingest(spark, told["lake"], "c", told["files"], recipe, options, sizes=Sizes(**told["sizes"]))
+    with session(arguments["master"]) as spark:
+        ingest(spark, arguments["lake"], "c", arguments["files"], recipe, options, sizes=Sizes(**arguments["sizes"]))

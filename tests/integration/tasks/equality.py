@@ -1,4 +1,4 @@
-"""What two ingests have made, to be compared byte for byte."""
+"""Byte-for-byte comparison of the results of two ingests."""
 
 from pathlib import Path
 from typing import Any
@@ -16,46 +16,46 @@ from tests.lakes import plain
 
 OPTIONS = IngestOptions(workers=1, max_rejected=0.2)
 SMALL = Sizes(records=600, group=1000, owners=500, block=400, columns=2, room=1000)
-"""Many parts, groups, shards, blocks and merged forests of some thousand items."""
+"""These sizes give many parts, groups, shards, blocks and merged forests from some thousand items."""
 
 
-def files(folder: Path) -> dict[str, str]:
-    """SHA-256 by name, without the runs in names of parts.
+def file_digests(folder: Path) -> dict[str, str]:
+    """Return SHA-256 by name, with part names that do not depend on the run.
 
-    The search index is left out, and the manifest, which holds times.
+    The search index and the manifest, which has times, are excluded.
     """
-    every = (path for path in folder.rglob("*") if path.is_file())
+    paths = (path for path in folder.rglob("*") if path.is_file())
     return {
-        plain(path.relative_to(folder).as_posix()): file_sha256(path)
-        for path in every
+        plain(path.relative_to(folder).as_posix()): sha256_at(path)
+        for path in paths
         if not path.name.startswith("index.") and path.name != "manifest.json"
     }
 
 
-def told(manifest: Manifest) -> dict[str, Any]:
-    """All that it says but when, how long and where."""
+def stable_fields(manifest: Manifest) -> dict[str, Any]:
+    """Return the fields of a manifest except for times and locations."""
     return manifest.model_dump(exclude={"published_at", "times", "fragments"})
 
 
-def in_one_stream(inputs: list[str], recipe: Recipe, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """What is told of collection c, and its files in a store."""
+def ingest_in_one_stream(inputs: list[str], recipe: Recipe, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Ingest into collection c of a store, and return its stable manifest fields and its file digests."""
     with open_store(folder, create=True) as store:
         manifest = ingest(store, "c", inputs, recipe, OPTIONS)
-    return told(manifest), files(folder / "collections")
+    return stable_fields(manifest), file_digests(folder / "collections")
 
 
-def of_lake(lake: Path, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """The same of a lake, which is loaded into a folder; nothing is left beside it, and nothing in it is wrong."""
+def read_lake(lake: Path, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return stable manifest fields and file digests of a lake, which is checked and copied into a folder."""
     assert not list(lake.glob("_work/**/*.json"))
     with open_lake(str(lake)) as source, source.open("c") as generation:
         assert generation.check() == []
         with open_store(folder, create=True) as store:
             copy_generation(generation, store)
-        return told(generation.manifest), files(folder / "collections")
+        return stable_fields(generation.manifest), file_digests(folder / "collections")
 
 
 def assert_equal(runner: Runner, inputs: list[str], recipe: Recipe, sizes: Sizes, folder: Path) -> None:
-    """What comes of the files by tasks, however they are cut, is what comes of them in one stream, byte for byte."""
-    made = ingest_by_tasks(runner, str(folder / "lake"), "c", inputs, recipe, OPTIONS, sizes=sizes)
-    expected = in_one_stream(inputs, recipe, folder / "one")
-    assert (told(made), of_lake(folder / "lake", folder / "loaded")) == (expected[0], expected)
+    """Check that an ingest by tasks of any size equals an ingest in one stream, byte for byte."""
+    manifest = ingest_by_tasks(runner, str(folder / "lake"), "c", inputs, recipe, OPTIONS, sizes=sizes)
+    expected = ingest_in_one_stream(inputs, recipe, folder / "one")
+    assert (stable_fields(manifest), read_lake(folder / "lake", folder / "loaded")) == (expected[0], expected)

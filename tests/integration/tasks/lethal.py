@@ -1,4 +1,4 @@
-"""A record that kills whoever parses it."""
+"""A record that crashes the process that parses it."""
 
 import subprocess
 import sys
@@ -24,7 +24,9 @@ MoleculeDescriber.describe = lethal
 
 
 def assert_only_the_lethal_is_rejected(engine: Sequence[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every Python that an ingest starts dies of nitrogen, which each of four parts has."""
+    """Check that only one record is rejected. Each Python process of the ingest crashes on nitrogen, which all four
+    files have.
+    """
     (folder / "lethal").mkdir()
     (folder / "lethal" / "sitecustomize.py").write_text(_LETHAL)
     monkeypatch.setenv("PYTHONPATH", str(folder / "lethal"))
@@ -34,12 +36,12 @@ def assert_only_the_lethal_is_rejected(engine: Sequence[str], folder: Path, monk
         (folder / file).write_text(
             f"{carbon}O a{number}\n{carbon}N b{number}\nN#N lethal\nS{carbon} c{number}\nwrong d\n"
         )
-    what = ["ingest", "molecules", *files, *engine, "--lake", "lake"]
-    command = [sys.executable, "-m", "graphkin", *what, "--collection", "c", "--max-rejected", "0.5"]
+    arguments = ["ingest", "molecules", *files, *engine, "--lake", "lake"]
+    command = [sys.executable, "-m", "graphkin", *arguments, "--collection", "c", "--max-rejected", "0.5"]
     subprocess.run(command, cwd=folder, check=True)
-    with open_lake(str(folder / "lake")) as lake, lake.open("c") as made:
-        names = [name for item in made.items(range(made.size)) for name in item["names"]]
-        rejections = [row for batch in made.rejections() for row in batch.to_pylist()]
+    with open_lake(str(folder / "lake")) as lake, lake.open("c") as generation:
+        names = [name for item in generation.items(range(generation.size)) for name in item["names"]]
+        rejections = [row for batch in generation.rejections() for row in batch.to_pylist()]
     assert names == [f"{letter}{number}" for number in range(4) for letter in "abc"]
     assert [(row["line"], row["input"]) for row in rejections] == 4 * [(3, "N#N"), (5, "wrong")]
     assert {row["reason"] for row in rejections[::2]} == {"the parser process died on this record"}

@@ -1,4 +1,4 @@
-"""What tasks make of files, whoever runs them, is what one stream makes of them, however the work is cut."""
+"""Ingests by tasks equal an ingest in one stream, for any runner and any sizes of tasks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ from graphkin.similarity.nodes.recipe import resolve_nodes
 from graphkin.similarity.recipe import Recipe
 from graphkin.similarity.vectors.recipe import resolve_vectors
 from graphkin.store import open_lake, open_store
-from tests.integration.tasks.equality import OPTIONS, SMALL, assert_equal, files, of_lake, told
+from tests.integration.tasks.equality import OPTIONS, SMALL, assert_equal, file_digests, read_lake, stable_fields
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ from tests.integration.tasks.equality import OPTIONS, SMALL, assert_equal, files
         [],
     ],
 )
-def test_what_the_command_cannot_do_is_told(
-    graphkin: Callable[..., Any], mixed: list[str], options: list[str], tmp_path: Path
+def test_unsupported_options_are_refused(
+    graphkin: Callable[..., Any], mixed_files: list[str], options: list[str], tmp_path: Path
 ) -> None:
-    assert graphkin("ingest", "molecules", *mixed, "--collection", "c", *options).code == 2
+    assert graphkin("ingest", "molecules", *mixed_files, "--collection", "c", *options).code == 2
     assert not list(tmp_path.iterdir())
 
 
@@ -47,10 +47,12 @@ def test_what_the_command_cannot_do_is_told(
     [resolve_nodes(), resolve(fingerprint={"name": "given", "bits": 64})],
     ids=["nodes", "given"],
 )
-def test_items_that_other_records_describe_too_are_refused(recipe: Recipe, mixed: list[str], tmp_path: Path) -> None:
-    never_asked: Any = None
+def test_kinds_with_items_from_several_records_are_refused(
+    recipe: Recipe, mixed_files: list[str], tmp_path: Path
+) -> None:
+    unused_runner: Any = None
     with pytest.raises(InvalidInput, match="tasks do not ingest"):
-        ingest(never_asked, str(tmp_path / "lake"), "c", mixed, recipe)
+        ingest(unused_runner, str(tmp_path / "lake"), "c", mixed_files, recipe)
 
 
 @pytest.mark.parametrize(
@@ -74,41 +76,41 @@ def test_items_that_other_records_describe_too_are_refused(recipe: Recipe, mixed
         ),
     ],
 )
-def test_molecules_however_the_work_is_cut(
-    runner: Runner, mixed: list[str], recipe: Recipe, sizes: Sizes, tmp_path: Path
+def test_molecules_equal_one_stream(
+    runner: Runner, mixed_files: list[str], recipe: Recipe, sizes: Sizes, tmp_path: Path
 ) -> None:
-    assert_equal(runner, mixed, recipe, sizes, tmp_path)
+    assert_equal(runner, mixed_files, recipe, sizes, tmp_path)
 
 
-def test_a_lake_of_several_parts(runner: Runner, nci_file: Path, tmp_path: Path) -> None:
-    """More items than are rendered by one task, of which the second begins within a parsed part."""
+def test_lake_of_several_parts_equals_one_stream(runner: Runner, nci_file: Path, tmp_path: Path) -> None:
+    """There are more items than a task renders. The second task starts within a parsed part."""
     sizes = Sizes(records=1000, rows=4096, owners=3000, block=1500)
     assert_equal(runner, [str(nci_file)], resolve(threshold=0.6), sizes, tmp_path)
 
 
 @pytest.mark.parametrize("sizes", [Sizes(), Sizes(records=16, group=50, owners=10)], ids=["whole", "small"])
-def test_graphs(runner: Runner, shapes: Path, sizes: Sizes, tmp_path: Path) -> None:
+def test_graphs_equal_one_stream(runner: Runner, shapes: Path, sizes: Sizes, tmp_path: Path) -> None:
     assert_equal(runner, [str(shapes)], resolve_graphs(), sizes, tmp_path)
 
 
 @pytest.fixture
 def arrays(tmp_path: Path) -> Callable[[np.ndarray], tuple[list[str], tuple[str, ...]]]:
-    """Two files with the halves of an array, and two with names for their rows."""
+    """Return a function that writes two files with the halves of an array, and two with names of their rows."""
 
-    def written(array: np.ndarray) -> tuple[list[str], tuple[str, ...]]:
+    def write_arrays(array: np.ndarray) -> tuple[list[str], tuple[str, ...]]:
         for number, half in enumerate(np.array_split(array, 2)):
             np.save(tmp_path / f"{number}.npy", half)
             (tmp_path / f"{number}.txt").write_text("".join(f"row {number} {row}\n" for row in range(len(half))))
         return [str(tmp_path / f"{n}.npy") for n in range(2)], tuple(str(tmp_path / f"{n}.txt") for n in range(2))
 
-    return written
+    return write_arrays
 
 
 @pytest.mark.parametrize("kind", ["fingerprints", "vectors"])
-def test_other_kinds_with_names_in_files_of_their_own(
+def test_fingerprints_and_vectors_with_files_of_names_equal_one_stream(
     runner: Runner, arrays: Callable[..., Any], kind: str, tmp_path: Path
 ) -> None:
-    """Some rows twice."""
+    """Some rows are repeated."""
     random = np.random.default_rng(0)
     recipe: Recipe
     if kind == "fingerprints":
@@ -120,59 +122,60 @@ def test_other_kinds_with_names_in_files_of_their_own(
     inputs, names = arrays(np.concatenate([rows, rows[50:90]]))
     options = IngestOptions(workers=1, names=names)
     sizes = Sizes(records=70, group=100, owners=90, block=64, columns=2, room=100)
-    made = ingest(runner, str(tmp_path / "lake"), "c", inputs, recipe, options, sizes=sizes)
+    manifest = ingest(runner, str(tmp_path / "lake"), "c", inputs, recipe, options, sizes=sizes)
     with open_store(tmp_path / "one", create=True) as store:
         expected = ingest_here(store, "c", inputs, recipe, options)
-    assert made.edges > 100
-    assert told(made) == told(expected)
-    assert of_lake(tmp_path / "lake", tmp_path / "loaded")[1] == files(tmp_path / "one" / "collections")
+    assert manifest.edges > 100
+    assert stable_fields(manifest) == stable_fields(expected)
+    assert read_lake(tmp_path / "lake", tmp_path / "loaded")[1] == file_digests(tmp_path / "one" / "collections")
 
 
-def test_too_many_rejections_publish_nothing_and_are_listed(runner: Runner, mixed: list[str], tmp_path: Path) -> None:
+def test_too_many_rejections_publish_nothing_and_are_written_to_a_file(
+    runner: Runner, mixed_files: list[str], tmp_path: Path
+) -> None:
     """And the pieces that they leave are not mixed with those of the next job."""
     url, listed = str(tmp_path / "lake"), tmp_path / "listed.csv"
     with pytest.raises(InvalidInput, match=r"200 of 2000 records \(10\.0%\) were rejected") as refused:
-        ingest(runner, url, "c", mixed, resolve(), IngestOptions(max_rejected=0.05, rejections_file=listed))
+        ingest(runner, url, "c", mixed_files, resolve(), IngestOptions(max_rejected=0.05, rejections_file=listed))
     assert str(listed) in str(refused.value)
     assert len(listed.read_text().splitlines()) == 201
     assert not (tmp_path / "lake" / "manifest.json").exists()
-    ingest(runner, url, "c", mixed[:1], resolve(threshold=0.5), OPTIONS)
+    ingest(runner, url, "c", mixed_files[:1], resolve(threshold=0.5), OPTIONS)
     with open_lake(url) as lake, lake.open("c") as generation:
         assert generation.manifest.counts.read == 700
         assert generation.check() == []
     assert {path.name for path in (tmp_path / "lake").iterdir()}.isdisjoint({"_work"})
 
 
-def test_more_items_than_ids_are_refused_before_any_is_compared(
-    runner: Runner, mixed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_too_many_items_are_refused_before_the_join(
+    runner: Runner, mixed_files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(items, "MAX_ID", 99)
     with pytest.raises(InvalidInput, match="cannot have so many items"):
-        ingest(runner, str(tmp_path / "lake"), "c", mixed, resolve(), OPTIONS)
+        ingest(runner, str(tmp_path / "lake"), "c", mixed_files, resolve(), OPTIONS)
     assert {path.name for path in (tmp_path / "lake").iterdir()} <= {"_work", "rejections"}
 
 
-def test_what_is_wrong_with_a_file_is_told_as_one_machine_tells_it(
-    runner: Runner, mixed: list[str], tmp_path: Path
-) -> None:
+def test_errors_about_files_equal_those_of_one_stream(runner: Runner, mixed_files: list[str], tmp_path: Path) -> None:
     cut = tmp_path / "cut.csv.gz"
-    cut.write_bytes(Path(mixed[1]).read_bytes()[:-100])
+    cut.write_bytes(Path(mixed_files[1]).read_bytes()[:-100])
     (tmp_path / "other.csv").write_text("structure\nC\n")
     for file in (cut, tmp_path / "other.csv", tmp_path / "nowhere.smi"):
-        with pytest.raises(InvalidInput) as here, open_store(tmp_path / "one", create=True) as store:
+        with pytest.raises(InvalidInput) as local_error, open_store(tmp_path / "one", create=True) as store:
             ingest_here(store, "c", [str(file)], resolve(), OPTIONS)
-        with pytest.raises(InvalidInput) as there:
+        with pytest.raises(InvalidInput) as tasks_error:
             ingest(runner, str(tmp_path / "lake"), "c", [str(file)], resolve(), OPTIONS)
-        assert str(here.value) == str(there.value)
+        assert str(local_error.value) == str(tasks_error.value)
     with pytest.raises(InvalidInput, match="not a collection name"):
-        ingest(runner, str(tmp_path / "lake"), "No Name", mixed, resolve(), OPTIONS)
+        ingest(runner, str(tmp_path / "lake"), "No Name", mixed_files, resolve(), OPTIONS)
 
 
-def test_odd_and_differing_values_however_the_work_is_cut(runner: Runner, tmp_path: Path) -> None:
+def test_special_and_differing_values_equal_one_stream(runner: Runner, tmp_path: Path) -> None:
     """Missing markers, censored numbers, a column that stays text, and repeated items in other parts and files."""
-    odd = ["1.0", "2.50", ">10000", "n/a", "", "~3"]
+    special_values = ["1.0", "2.50", ">10000", "n/a", "", "~3"]
     rows = [
-        f"{'C' * (row % 23 + 1)}O,{odd[row % 5 if row < 60 else row % 6]},{row % 7 or 'high'}" for row in range(120)
+        f"{'C' * (row % 23 + 1)}O,{special_values[row % 5 if row < 60 else row % 6]},{row % 7 or 'high'}"
+        for row in range(120)
     ]
     inputs = []
     for number, part in enumerate((rows[:50], rows[50:])):

@@ -1,4 +1,4 @@
-"""Tasks by Spark: what only Spark does, and a few of the cases that any runner passes."""
+"""Tasks by Spark: its own behavior, and a few cases that every runner passes."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from graphkin.ingest.runners.spark import session
 from graphkin.ingest.stages.engine import Engine
 from graphkin.ingest.stages.job import Job, Sizes
 from graphkin.similarity.molecules.recipe import resolve
-from tests.integration.tasks.equality import OPTIONS, SMALL, assert_equal, files
+from tests.integration.tasks.equality import OPTIONS, SMALL, assert_equal, file_digests
 from tests.integration.tasks.lethal import assert_only_the_lethal_is_rejected
 
 CAPPED = resolve(threshold=0.3, top_k=4)
@@ -35,24 +35,26 @@ def java(require_tools: Callable[..., None]) -> None:
 
 
 @pytest.mark.long
-def test_molecules_in_small_pieces(spark: Runner, mixed: list[str], tmp_path: Path) -> None:
-    """With a cap that most items feel."""
-    assert_equal(spark, mixed, CAPPED, SMALL, tmp_path)
+def test_molecules_in_small_tasks_equal_one_stream(spark: Runner, mixed_files: list[str], tmp_path: Path) -> None:
+    """The top-k limit truncates the lists of most items."""
+    assert_equal(spark, mixed_files, CAPPED, SMALL, tmp_path)
 
 
-def test_by_the_command(graphkin: Callable[..., Any], shapes: Path, tmp_path: Path) -> None:
-    """Graphs; the lake is, file for file, what this machine writes."""
-    what = ("ingest", "graphs", shapes, "--collection", "c", "--json")
-    by_spark = graphkin(*what, "--engine", "spark", "--master", "local[2]", "--lake", "lake", "--store", "loaded")
+def test_command_by_spark_writes_the_files_of_one_stream(
+    graphkin: Callable[..., Any], shapes: Path, tmp_path: Path
+) -> None:
+    """The lake of graphs equals that of one stream, file by file."""
+    arguments = ("ingest", "graphs", shapes, "--collection", "c", "--json")
+    by_spark = graphkin(*arguments, "--engine", "spark", "--master", "local[2]", "--lake", "lake", "--store", "loaded")
     assert by_spark.code == 0, by_spark.err
-    here = graphkin(*what, "--lake", "other", "--store", "one")
-    assert json.loads(by_spark.out)["generation"] == json.loads(here.out)["generation"]
-    assert files(tmp_path / "lake") == files(tmp_path / "other")
-    assert files(tmp_path / "loaded" / "collections") == files(tmp_path / "one" / "collections")
+    local_outcome = graphkin(*arguments, "--lake", "other", "--store", "one")
+    assert json.loads(by_spark.out)["generation"] == json.loads(local_outcome.out)["generation"]
+    assert file_digests(tmp_path / "lake") == file_digests(tmp_path / "other")
+    assert file_digests(tmp_path / "loaded" / "collections") == file_digests(tmp_path / "one" / "collections")
 
 
-class _Told(Progress):
-    """Leaves a file when it is told of a task that has ended."""
+class _RecordedProgress(Progress):
+    """Records progress, and creates a file when the first task has ended."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -62,16 +64,16 @@ class _Told(Progress):
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
         yield self._advance
 
-    def _advance(self, ended: int) -> None:
-        self.ended.append(ended)
-        if ended:
+    def _advance(self, outcome: int) -> None:
+        self.ended.append(outcome)
+        if outcome:
             self.file.touch()
 
 
 @pytest.mark.long
-def test_tasks_are_told_of_as_they_end(spark: Runner, tmp_path: Path) -> None:
-    """The second waits until somebody was told of the first."""
-    told = _Told(tmp_path / "told")
+def test_progress_is_reported_as_tasks_end(spark: Runner, tmp_path: Path) -> None:
+    """The second task waits until the progress of the first was reported."""
+    progress = _RecordedProgress(tmp_path / "told")
     job = Job(str(tmp_path / "lake"), "key", str(tmp_path), (), CAPPED, OPTIONS, SMALL)
 
     def task(job: Job, number: int) -> dict[str, Any]:
@@ -79,41 +81,53 @@ def test_tasks_are_told_of_as_they_end(spark: Runner, tmp_path: Path) -> None:
             time.sleep(0.01)
         return {}
 
-    Engine(spark, job, Clock(told)).run("stage", task, 2)
-    assert [each for each in told.ended if each] == [1, 1]
+    Engine(spark, job, Clock(progress)).run("stage", task, 2)
+    assert [each for each in progress.ended if each] == [1, 1]
 
 
 @pytest.mark.long
-def test_a_record_that_kills_is_rejected_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crashing_record_is_rejected_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_only_the_lethal_is_rejected(["--engine", "spark", "--master", "local[1]"], tmp_path, monkeypatch)
 
 
-def test_without_the_extra_it_says_what_to_install(mixed: list[str], graphkin_without: Without) -> None:
-    what = ["ingest", "molecules", *mixed, "--engine", "spark", "--lake", "lake", "--collection", "c"]
-    ended = graphkin_without("pyspark", *what)
+def test_missing_extra_is_explained(mixed_files: list[str], graphkin_without: Without) -> None:
+    arguments = ["ingest", "molecules", *mixed_files, "--engine", "spark", "--lake", "lake", "--collection", "c"]
+    outcome = graphkin_without("pyspark", *arguments)
     hint = "pip install 'graphkin[spark]', or '.[spark]' in a clone"
-    assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
+    assert (outcome.returncode, hint in outcome.stderr, "Traceback" in outcome.stderr) == (2, True, False)
 
 
 @pytest.mark.long
-def test_by_spark_submit(graphkin: Callable[..., Any], mixed: list[str], tmp_path: Path) -> None:
-    """With the same arguments but for the master. It puts what goes to standard error before what is printed."""
+def test_spark_submit_equals_one_stream(graphkin: Callable[..., Any], mixed_files: list[str], tmp_path: Path) -> None:
+    """The arguments are the same except for the master. Spark also prints to standard error, before the output."""
     spark_submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
     submit = [spark_submit, "--master", "local[2]", str(Path(package.__path__[0]) / "__main__.py")]
-    what = ("--collection", "c", "--max-rejected", "0.2", "--json")
-    command = [*submit, "ingest", "molecules", *mixed, "--engine", "spark", "--lake", str(tmp_path / "lake"), *what]
+    arguments = ("--collection", "c", "--max-rejected", "0.2", "--json")
+    command = [
+        *submit,
+        "ingest",
+        "molecules",
+        *mixed_files,
+        "--engine",
+        "spark",
+        "--lake",
+        str(tmp_path / "lake"),
+        *arguments,
+    ]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    outcome = graphkin("ingest", "molecules", *mixed, "--store", tmp_path / "one", *what)
-    assert json.loads(done.stdout.splitlines()[-1])["generation"] == json.loads(outcome.out)["generation"]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    outcome = graphkin("ingest", "molecules", *mixed_files, "--store", tmp_path / "one", *arguments)
+    assert json.loads(process.stdout.splitlines()[-1])["generation"] == json.loads(outcome.out)["generation"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("partitions", [1, 2, 4])
-def test_molecules_in_so_many_partitions(mixed: list[str], partitions: int, tmp_path: Path) -> None:
+def test_molecules_in_several_partitions_equal_one_stream(
+    mixed_files: list[str], partitions: int, tmp_path: Path
+) -> None:
     """Of records, of owners and of blocks, on as many threads of Spark's."""
     most = -(-RECORDS // partitions)
     sizes = Sizes(records=most, group=most, owners=most, block=most, columns=partitions)
     with session(f"local[{partitions}]") as spark:
-        assert_equal(spark, mixed, CAPPED, sizes, tmp_path)
+        assert_equal(spark, mixed_files, CAPPED, sizes, tmp_path)

@@ -1,4 +1,4 @@
-"""Graphs on a real server, for tests of the gds engine."""
+"""Graphs on a real server, for tests of the gds sampler."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -61,21 +61,23 @@ def gds_server(spare_neo4j: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def connect(gds_server: Any) -> Iterator[Callable[[], Store]]:
-    """connect(): the store on the server, through connections of its own."""
-    opened: list[Store] = []
+    """Yield connect(), which opens the store on the server with connections of its own."""
+    stores: list[Store] = []
 
-    def another() -> Store:
-        opened.append(open_store(gds_server.url, create=True))
-        return opened[-1]
+    def open_another() -> Store:
+        stores.append(open_store(gds_server.url, create=True))
+        return stores[-1]
 
-    yield another
-    for store in opened:
+    yield open_another
+    for store in stores:
         store.close()
 
 
 @pytest.fixture(scope="module")
 def publish(connect: Callable[[], Store]) -> Publish:
-    """publish(collection, nodes, {(i, j): similarity}, copies=1): a reader of what is now on the server."""
+    """Return publish(collection, nodes, {(i, j): similarity}, copies=1), which publishes a graph and returns its
+    reader.
+    """
     store = connect()
     return lambda collection, *graph: publish_graph(store, collection, *graph)
 
@@ -87,24 +89,24 @@ def publish_embedded(tmp_path: Path) -> Publish:
 
 @pytest.fixture(scope="session")
 def toy() -> Weights:
-    """A triangle 0-1-2, vertex 3 hanging on 2, and vertex 4 on 3."""
+    """Return a graph: a triangle 0-1-2, vertex 3 linked to 2, and vertex 4 linked to 3."""
     return TOY
 
 
 @pytest.fixture(scope="module")
-def toys(publish: Publish) -> Generation:
-    """1,000 copies of the toy graph and of an isolated vertex 5."""
+def toy_copies(publish: Publish) -> Generation:
+    """Return 1,000 copies of the toy graph with an isolated vertex 5."""
     return publish("toys", 6, TOY, 1000)
 
 
 @pytest.fixture(scope="module")
 def ask(gds_server: Any) -> Callable[..., list[dict[str, Any]]]:
-    """ask(statement, **parameters): rows, through a connection of its own."""
+    """Return ask(statement, **parameters), which returns rows over a connection of its own."""
     rows: Callable[..., list[dict[str, Any]]] = gds_server.ask
     return rows
 
 
 @pytest.fixture(scope="module")
 def projections(ask: Callable[..., list[dict[str, Any]]]) -> Callable[[], list[str]]:
-    """projections(): the names of all projections on the server."""
+    """Return projections(), which returns the names of all projections on the server."""
     return lambda: [row["name"] for row in ask("CALL gds.graph.list() YIELD graphName RETURN graphName AS name")]

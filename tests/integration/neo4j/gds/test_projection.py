@@ -1,4 +1,4 @@
-"""The life of a projection: made once, refused, lost, dropped."""
+"""The life cycle of a projection: creation, refusal, loss and deletion."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ _numbers = count()
 
 @pytest.fixture
 def generation(publish):
-    """A path of three and an isolated item, in a collection of its own."""
+    """Return a path of three items and an isolated one, in a collection of its own."""
     return publish(f"path-{next(_numbers)}", 4, PATH)
 
 
@@ -27,83 +27,83 @@ def sampler(generation):
     return GdsSampler(generation)
 
 
-def drawn(sampler, epoch=0):
+def sample(sampler, epoch=0):
     return sampler.positives(np.arange(4, dtype=np.int32), WALK, 0, epoch)
 
 
-def test_the_first_request_makes_it_and_others_find_it(connect, generation, sampler, projections):
-    assert not sampler.is_ready()
+def test_first_request_creates_the_projection_for_all(connect, generation, sampler, projections):
+    assert not sampler.ready()
     before = projections()
-    sets = drawn(sampler)
-    assert sampler.is_ready()
+    sets = sample(sampler)
+    assert sampler.ready()
     assert len(projections()) == len(before) + 1
-    elsewhere = GdsSampler(connect().open(generation.collection))
-    assert elsewhere.is_ready()
-    assert np.array_equal(drawn(elsewhere).positives, sets.positives)
+    other_sampler = GdsSampler(connect().open(generation.collection))
+    assert other_sampler.ready()
+    assert np.array_equal(sample(other_sampler).positives, sets.positives)
     assert len(projections()) == len(before) + 1
     sampler.drop()
-    assert not elsewhere.is_ready()
+    assert not other_sampler.ready()
     assert sorted(projections()) == sorted(before)
     sampler.drop()
-    assert np.array_equal(drawn(elsewhere).isolated, sets.isolated)
+    assert np.array_equal(sample(other_sampler).isolated, sets.isolated)
 
 
-def test_it_holds_every_item_and_every_edge_both_ways(ask, toys):
-    sampler = GdsSampler(toys)
+def test_projection_has_every_item_and_edge(ask, toy_copies):
+    sampler = GdsSampler(toy_copies)
     sampler.prepare()
     sizes = ask("CALL gds.graph.list() YIELD nodeCount, relationshipCount RETURN nodeCount, relationshipCount")
-    assert {"nodeCount": toys.size, "relationshipCount": 2 * toys.manifest.edges} in sizes
+    assert {"nodeCount": toy_copies.size, "relationshipCount": 2 * toy_copies.manifest.edges} in sizes
 
 
-def test_all_who_come_at_once_get_one(connect, generation, projections):
+def test_concurrent_requests_share_one_projection(connect, generation, projections):
     before = projections()
     samplers = [GdsSampler(connect().open(generation.collection)) for _ in range(2)] * 3
     barrier = threading.Barrier(len(samplers))
 
-    def rush(sampler):
+    def sample_at_once(sampler):
         barrier.wait()
-        return drawn(sampler)
+        return sample(sampler)
 
     with ThreadPoolExecutor(len(samplers)) as pool:
-        answers = list(pool.map(rush, samplers))
+        samples = list(pool.map(sample_at_once, samplers))
     assert len(projections()) == len(before) + 1
-    assert all(np.array_equal(answer.positives, answers[0].positives) for answer in answers)
+    assert all(np.array_equal(answer.positives, samples[0].positives) for answer in samples)
 
 
-def test_one_that_does_not_fit_is_refused_with_its_numbers(generation, sampler):
+def test_projection_beyond_the_memory_limit_is_refused(generation, sampler):
     small = GdsSampler(generation, max_bytes=1000)
     with pytest.raises(StoreError, match=r"bytes for 4 items and 2 edges\n.*at most 1000 bytes"):
-        drawn(small)
-    assert not small.is_ready()
-    drawn(sampler)
-    assert drawn(small).isolated.tolist() == [False, False, False, True]  # it is there already
+        sample(small)
+    assert not small.ready()
+    sample(sampler)
+    assert sample(small).isolated.tolist() == [False, False, False, True]  # The projection exists already.
 
 
-def test_it_goes_with_its_generation(connect, generation, sampler, projections):
+def test_projection_is_dropped_with_its_generation(connect, generation, sampler, projections):
     before = projections()
-    drawn(sampler)
+    sample(sampler)
     connect().delete(generation.collection, generation.id)
     assert sorted(projections()) == sorted(before)
-    for late in (sampler, GdsSampler(generation)):
+    for stale_sampler in (sampler, GdsSampler(generation)):
         with pytest.raises(Deleted):
-            drawn(late)
+            sample(stale_sampler)
     assert sorted(projections()) == sorted(before)
 
 
-def test_none_is_left_when_it_is_made_during_the_deletion(connect, publish, projections):
+def test_projection_created_during_a_deletion_is_dropped(connect, publish, projections):
     before = projections()
     for _ in range(5):
         generation = publish(f"path-{next(_numbers)}", 4, PATH)
         sampler, store = GdsSampler(generation), connect()
         with ThreadPoolExecutor(2) as pool:
-            made = pool.submit(sampler.prepare)
+            preparation = pool.submit(sampler.prepare)
             pool.submit(store.delete, generation.collection, generation.id).result()
-            assert isinstance(made.exception(), Deleted | None)
+            assert isinstance(preparation.exception(), Deleted | None)
         assert sorted(projections()) == sorted(before)
 
 
-def test_walks_that_are_missing_are_noticed(ask, generation, sampler):
-    drawn(sampler)
+def test_missing_walks_raise_an_error(ask, generation, sampler):
+    sample(sampler)
     sampler.drop()
     ask(
         "MATCH (g:GraphkinGeneration {generation: $id}) "
@@ -116,26 +116,26 @@ def test_walks_that_are_missing_are_noticed(ask, generation, sampler):
 
 
 @pytest.mark.long
-def test_a_server_that_was_killed_projects_again_once_it_has_gds(connect, gds_server, toys, generation):
-    sampler, other, anchors = GdsSampler(toys), GdsSampler(generation), np.arange(toys.size, dtype=np.int32)
-    drawn(other)
-    at_work = threading.Event()
+def test_restarted_server_creates_the_projection_again(connect, gds_server, toy_copies, generation):
+    sampler, other, anchors = GdsSampler(toy_copies), GdsSampler(generation), np.arange(toy_copies.size, dtype=np.int32)
+    sample(other)
+    has_started = threading.Event()
 
     def build():
         for epoch in count():
             sampler.positives(anchors, WALK, 0, epoch)
-            at_work.set()
+            has_started.set()
 
     with ThreadPoolExecutor(1) as pool:
         builder = pool.submit(build)
-        assert at_work.wait(60)
+        assert has_started.wait(60)
         gds_server.kill()
         error = builder.exception()
     assert isinstance(error, StoreBusy)
     assert error.retry_after is not None
     assert error.retry_after > 0
     with gds_server.without_gds():
-        for request in (sampler.is_ready, lambda: drawn(sampler)):
+        for request in (sampler.ready, lambda: sample(sampler)):
             with pytest.raises(StoreError, match=r"no Graph Data Science\n(.*\n)*.*hint: install") as lacking:
                 request()
             assert not isinstance(lacking.value, StoreBusy)

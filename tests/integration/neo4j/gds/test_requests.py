@@ -1,4 +1,4 @@
-"""What requests to the gds engine promise beside their distributions."""
+"""Guarantees of the gds sampler besides its distributions."""
 
 from dataclasses import fields
 from itertools import pairwise
@@ -34,7 +34,7 @@ each_policy = pytest.mark.parametrize("policy", POLICIES, ids=Policy.canonical)
 
 @pytest.fixture(scope="module")
 def edges():
-    """A sparse random graph; the last 40 items are isolated."""
+    """Return a sparse random graph whose last 40 items are isolated."""
     random = np.random.default_rng(11)
     ends = {tuple(sorted(pair)) for pair in random.integers(0, SIZE - 40, (700, 2)).tolist() if pair[0] != pair[1]}
     return dict(zip(sorted(ends), random.uniform(0.4, 1, len(ends)).astype(np.float32).tolist(), strict=True))
@@ -58,20 +58,20 @@ def sampler(generation):
     return generation.sampler("gds")
 
 
-def every(size=SIZE):
+def all_items(size=SIZE):
     return np.arange(size, dtype=np.int32)
 
 
-def same(one, other, rows=slice(None)):
+def is_same(one, other, rows=slice(None)):
     return all(np.array_equal(getattr(one, part.name), getattr(other, part.name)[rows]) for part in fields(one))
 
 
 @each_policy
 def test_every_anchor_gets_k_positives_unless_isolated(sampler, graph, policy):
-    sets = sampler.positives(every(), policy, 0, 0)
+    sets = sampler.positives(all_items(), policy, 0, 0)
     isolated = np.array([graph.degree(item) == 0 for item in range(SIZE)])
     assert isolated.sum() >= 40
-    assert np.array_equal(sets.anchors, every())
+    assert np.array_equal(sets.anchors, all_items())
     assert np.array_equal(sets.isolated, isolated)
     assert np.array_equal(sets.counts, np.where(isolated, 0, policy.k))
     assert (sets.positives[isolated] == -1).all()
@@ -88,33 +88,33 @@ def test_every_anchor_gets_k_positives_unless_isolated(sampler, graph, policy):
             whole = min(policy.k, graph.degree(anchor))
             assert len(set(sets.positives[anchor, :whole].tolist()) - {anchor}) == whole
             assert policy.pad == "resample" or (sets.positives[anchor, whole:] == anchor).all()
-    walked = (sets.visits > 0) == ((sets.positives >= 0) & (sets.positives != every()[:, np.newaxis]))
+    walked = (sets.visits > 0) == ((sets.positives >= 0) & (sets.positives != all_items()[:, np.newaxis]))
     assert walked.all() if policy.name == "random_walk" else not sets.visits.any()
 
 
 @each_policy
-def test_draws_depend_on_neither_batch_nor_order_nor_repeats(sampler, policy):
-    whole = sampler.positives(every(), policy, 11, 3)
+def test_samples_do_not_depend_on_batch_order_or_repetition(sampler, policy):
+    whole = sampler.positives(all_items(), policy, 11, 3)
     anchors = np.random.default_rng(0).integers(0, SIZE, 100).astype(np.int32)
     anchors[:3] = anchors[3], SIZE - 1, anchors[3]
-    assert same(sampler.positives(anchors, policy, 11, 3), whole, anchors)
+    assert is_same(sampler.positives(anchors, policy, 11, 3), whole, anchors)
 
 
 @each_policy
-def test_draws_change_with_seed_and_epoch(sampler, policy):
-    first = sampler.positives(every(), policy, 0, 0).positives
+def test_samples_change_with_seed_and_epoch(sampler, policy):
+    first = sampler.positives(all_items(), policy, 0, 0).positives
     for seed, epoch in ((1, 0), (0, 1), (MAX_SEED, 0)):
-        assert (sampler.positives(every(), policy, seed, epoch).positives != first).any(axis=1).sum() > 20
+        assert (sampler.positives(all_items(), policy, seed, epoch).positives != first).any(axis=1).sum() > 20
 
 
-def test_no_anchors_and_only_isolated_ones(sampler):
+def test_samples_of_no_anchors_and_of_isolated_ones(sampler):
     for policy in POLICIES:
-        assert sampler.positives(every(0), policy, 0, 0).positives.shape == (0, policy.k)
+        assert sampler.positives(all_items(0), policy, 0, 0).positives.shape == (0, policy.k)
         assert sampler.positives(np.array([SIZE - 1, SIZE - 2, SIZE - 1]), policy, 0, 0).isolated.all()
         assert sampler.explain(SIZE - 1, policy, 0, 0) == []
 
 
-def test_wrong_requests(sampler):
+def test_invalid_requests_are_refused(sampler):
     for anchor in (-1, SIZE):
         with pytest.raises(NotFound, match=f"no item {anchor}\n.*\n.*0 to {SIZE - 1}"):
             sampler.positives(np.array([0, anchor]), POLICIES[0], 0, 0)
@@ -122,7 +122,7 @@ def test_wrong_requests(sampler):
             sampler.explain(anchor, POLICIES[2], 0, 0)
     for seed, epoch in ((-1, 0), (MAX_SEED + 1, 0), (0, -1)):
         with pytest.raises(InvalidInput, match="out of range"):
-            sampler.positives(every(), POLICIES[2], seed, epoch)
+            sampler.positives(all_items(), POLICIES[2], seed, epoch)
 
 
 @each_policy
@@ -143,23 +143,23 @@ def test_positives_are_explained_by_the_shortest_path(sampler, graph, policy):
 
 
 @pytest.mark.parametrize("policy", IN_PROCESS, ids=Policy.canonical)
-def test_what_gds_cannot_draw_exactly_is_drawn_by_snapshot(sampler, generation, policy):
+def test_policies_without_exact_gds_equal_the_snapshot_sampler(sampler, generation, policy):
     snapshot = SnapshotSampler(generation.graph(), generation.id)
-    assert same(sampler.positives(every(), policy, 1, 2), snapshot.positives(every(), policy, 1, 2))
+    assert is_same(sampler.positives(all_items(), policy, 1, 2), snapshot.positives(all_items(), policy, 1, 2))
     assert sampler.explain(7, policy, 1, 2) == snapshot.explain(7, policy, 1, 2)
 
 
-def test_negatives_and_connecting_paths_are_those_of_snapshot(sampler, generation, graph):
+def test_negatives_and_connecting_paths_equal_the_snapshot_sampler(sampler, generation, graph):
     snapshot = SnapshotSampler(generation.graph(), generation.id)
     assert np.array_equal(sampler.negatives(1, 2, 3, 4, 30), snapshot.negatives(1, 2, 3, 4, 30))
     source, target = next(iter(graph.edges))
     for edges in (1, 2, 3):
         paths = [each.connecting_path(source, target, edges) for each in (sampler, snapshot)]
-        found, expected = (None if path is None else path.tolist() for path in paths)
-        assert found == expected
+        actual, expected = (None if path is None else path.tolist() for path in paths)
+        assert actual == expected
 
 
-def test_a_faint_neighbour_is_found_though_no_walk_finds_it(publish, monkeypatch):
+def test_neighbor_of_tiny_similarity_is_sampled(publish, monkeypatch):
     monkeypatch.setattr(gds, "_ROUNDS", 2)
     star = {(0, 1): 1.0, (0, 2): 1e-30, (0, 3): 1.0, (0, 4): 2e-30}
     sampler = GdsSampler(publish("faint", 5, star))

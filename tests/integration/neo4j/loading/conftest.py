@@ -1,4 +1,4 @@
-"""Real servers and the real importer, and what it means that two stores hold the same generation."""
+"""Real servers, the real importer, and a comparison of generations in two stores."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def empty_server(spare_neo4j: Any) -> Any:
 
 @pytest.fixture
 def bare_server(spare_neo4j: Any) -> Iterator[Any]:
-    """A server whose database holds nothing, not even constraints and indexes, and afterwards again."""
+    """Yield a server whose database is empty, without constraints and indexes. It is emptied again afterwards."""
     _wipe(spare_neo4j)
     yield spare_neo4j
     _wipe(spare_neo4j)
@@ -43,8 +43,8 @@ def _wipe(server: Any) -> None:
 
 
 @pytest.fixture(scope="session")
-def cypher_of() -> Callable[[str], list[str]]:
-    """cypher_of(heading): the statements that the operating guide gives there."""
+def guide_cypher() -> Callable[[str], list[str]]:
+    """Return guide_cypher(heading), which returns the Cypher statements of this section of the operating guide."""
     guide = (Path(__file__).parents[4] / "docs" / "operating.md").read_text(encoding="utf-8")
 
     def statements(heading: str) -> list[str]:
@@ -57,7 +57,7 @@ def cypher_of() -> Callable[[str], list[str]]:
 
 @pytest.fixture
 def run_import(start_neo4j: Callable[..., Any], tmp_path: Path) -> Callable[[str, Path], Any]:
-    """Runs a command line that calls `neo4j-admin`, for the server with this home."""
+    """Return a function that runs a command line with `neo4j-admin` for the server with this home."""
     program = tmp_path / "bin" / "neo4j-admin"
     program.parent.mkdir()
     short_lived = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -76,7 +76,9 @@ def run_import(start_neo4j: Callable[..., Any], tmp_path: Path) -> Callable[[str
 
 @pytest.fixture(scope="session")
 def nci_store(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> Path:
-    """An embedded store with the collection `nci`: 800 records, InChIKeys, a cap that drops pairs, rejections."""
+    """Return an embedded store with the collection `nci` of 800 records, with InChIKeys, truncated pairs and
+    rejections.
+    """
     folder = tmp_path_factory.mktemp("nci")
     lines = nci_file.read_text().splitlines(keepends=True)[:800]
     (folder / "nci.smi").write_text("".join([*lines, "notamolecule wrong\n"]))
@@ -87,7 +89,7 @@ def nci_store(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def assert_same() -> Callable[[Generation, Generation], None]:
-    """Fails unless two generations agree in everything but the time of publication."""
+    """Return a function that checks that two generations only differ in their times of publication."""
 
     def check(one: Generation, other: Generation) -> None:
         fields = set(Provenance.model_fields) | {"generation"}

@@ -1,4 +1,4 @@
-"""A store on a server is saved into a folder, and restored on a server."""
+"""Backup of a store on a server into a folder, and its restoration."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from graphkin.store.base import Generation
 from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES
 
 
-def test_there_and_back(
+def test_restored_backup_equals_the_original(
     empty_server: Any, tmp_path: Path, assert_same: Callable[[Generation, Generation], None], capfd: Any
 ) -> None:
     backup = tmp_path / "backup"
@@ -27,5 +27,5 @@ def test_there_and_back(
         with open_store(backup) as saved:
             assert copy_all(saved, store).new == []
             for name in "cg":
-                with saved.open(name) as expected, store.open(name) as found:
-                    assert_same(expected, found)
+                with saved.open(name) as expected, store.open(name) as restored:
+                    assert_same(expected, restored)

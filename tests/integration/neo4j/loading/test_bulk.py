@@ -1,4 +1,4 @@
-"""`graphkin export neo4j-admin`, imported by the real importer and read back from the server started on the result."""
+"""`graphkin export neo4j-admin`: its files are imported by the real importer and read from the server."""
 
 import re
 import shlex
@@ -38,9 +38,8 @@ ODD_PROPERTIES = {
 
 
 @pytest.fixture
-def odd(molecules: Any) -> Any:
-    """The known molecules and more, with names and properties that try the importer's syntax and its buffer, some
-    linked as nodes of a big graph are."""
+def odd_molecules(molecules: Any) -> Any:
+    """Return molecules with names and properties that test the importer's syntax and buffer. Some have links."""
     more: list[dict[str, Any]] = [{"smiles": f"N{'C' * n}", "names": names} for n, names in enumerate(ODD_NAMES)]
     more.append({"smiles": "O", "names": [], "properties": ODD_PROPERTIES})
     types = {name: "text" if isinstance(value, str) else "number" for name, value in ODD_PROPERTIES.items()}
@@ -55,10 +54,10 @@ def odd(molecules: Any) -> Any:
 
 
 @pytest.fixture
-def stores(odd: Any, graphs: Any, nci_store: Path, tmp_path: Path) -> dict[str, Path]:
-    """Collection -> the embedded store that holds it."""
+def stores(odd_molecules: Any, graphs: Any, nci_store: Path, tmp_path: Path) -> dict[str, Path]:
+    """Return the embedded store of each collection."""
     with open_store(tmp_path / "store", create=True) as store:
-        odd.publish(store, "odd")
+        odd_molecules.publish(store, "odd")
         graphs.publish(store, "graphs")
     return {"odd": tmp_path / "store", "graphs": tmp_path / "store", "nci": nci_store}
 
@@ -66,7 +65,7 @@ def stores(odd: Any, graphs: Any, nci_store: Path, tmp_path: Path) -> dict[str, 
 @pytest.mark.parametrize(
     "collection", ["odd", *(pytest.param(name, marks=pytest.mark.long) for name in ("graphs", "nci"))]
 )
-def test_an_imported_generation_is_the_same(
+def test_imported_generation_equals_the_original(
     graphkin: Callable[..., Any],
     stores: dict[str, Path],
     collection: str,
@@ -76,20 +75,20 @@ def test_an_imported_generation_is_the_same(
     assert_same: Callable[..., None],
     tmp_path: Path,
 ) -> None:
-    where = ("--store", stores[collection], "--collection", collection)
-    exported = graphkin("export", "neo4j-admin", *where, "--output", "the import")
+    place = ("--store", stores[collection], "--collection", collection)
+    exported = graphkin("export", "neo4j-admin", *place, "--output", "the import")
     assert exported.code == 0
     assert "--overwrite-destination" not in exported.out
-    done = run_import(exported.out, tmp_path / "home")
-    assert done.returncode == 0, done.stderr
+    process = run_import(exported.out, tmp_path / "home")
+    assert process.returncode == 0, process.stderr
     server = start_neo4j(tmp_path / "home")
     try:
         with open_store(stores[collection]) as source, open_store(server.url) as imported:
             with source.open(collection) as one, imported.open(collection) as other:
                 assert_same(one, other)
                 assert one.manifest.published_at == other.manifest.published_at
-                _assert_found(one, other)
-                _assert_shortest(server, one)
+                _assert_same_lookups(one, other)
+                _assert_similarities_read_as_float32(server, one)
             molecules.publish(imported, "later")
             assert [found.name for found in imported.collections()] == sorted([collection, "later"])
             kinds = {found.kind for found in imported.collections()}
@@ -102,44 +101,42 @@ def test_an_imported_generation_is_the_same(
         server.kill()
 
 
-def test_parts_by_processes_are_what_one_process_writes(
-    graphkin: Callable[..., Any], nci_store: Path, tmp_path: Path
-) -> None:
-    """But for the token of the graph, which is drawn anew each time."""
-    where = ("--store", nci_store, "--collection", "nci")
-    assert graphkin("export", "neo4j-admin", *where, "--output", "one").code == 0
-    _in_parts(nci_store, tmp_path / "parts")
+def test_parts_from_processes_equal_one_export(graphkin: Callable[..., Any], nci_store: Path, tmp_path: Path) -> None:
+    """Only the token of the graph differs, which is random."""
+    place = ("--store", nci_store, "--collection", "nci")
+    assert graphkin("export", "neo4j-admin", *place, "--output", "one").code == 0
+    _export_in_parts(nci_store, tmp_path / "parts")
     assert len(list((tmp_path / "parts").glob("SIMILAR-0*.csv"))) == 8
-    assert _joined(tmp_path / "parts") == _joined(tmp_path / "one")
+    assert _file_texts(tmp_path / "parts") == _file_texts(tmp_path / "one")
 
 
 @pytest.mark.parametrize(
     "engine", [["tasks", "--workers", "2"], pytest.param(["spark", "--master", "local[2]"], marks=pytest.mark.long)]
 )
-def test_whoever_runs_tasks_writes_them(
+def test_every_engine_writes_the_same_files(
     graphkin: Callable[..., Any], nci_store: Path, engine: list[str], tmp_path: Path
 ) -> None:
-    where = ("--store", nci_store, "--collection", "nci")
+    place = ("--store", nci_store, "--collection", "nci")
     outputs = [
-        graphkin("export", "neo4j-admin", *where, "--output", name, *how)
-        for name, how in (("one", []), ("other", ["--engine", *engine]))
+        graphkin("export", "neo4j-admin", *place, "--output", name, *engine_options)
+        for name, engine_options in (("one", []), ("other", ["--engine", *engine]))
     ]
     assert [output.code for output in outputs] == [0, 0], outputs
     assert outputs[0].out.replace("/one", "/other") == outputs[1].out
-    assert _joined(tmp_path / "other") == _joined(tmp_path / "one")
+    assert _file_texts(tmp_path / "other") == _file_texts(tmp_path / "one")
 
 
 @pytest.mark.long
-def test_parts_are_imported_as_one(
+def test_parts_are_imported_as_one_generation(
     nci_store: Path,
     run_import: Callable[[str, Path], Any],
     start_neo4j: Callable[..., Any],
     assert_same: Callable[..., None],
     tmp_path: Path,
 ) -> None:
-    command = _in_parts(nci_store, tmp_path / "parts")
-    done = run_import(f"cd {tmp_path}/parts && {shlex.join(command)}", tmp_path / "home")
-    assert done.returncode == 0, done.stderr
+    command = _export_in_parts(nci_store, tmp_path / "parts")
+    process = run_import(f"cd {tmp_path}/parts && {shlex.join(command)}", tmp_path / "home")
+    assert process.returncode == 0, process.stderr
     server = start_neo4j(tmp_path / "home")
     try:
         with open_generation(nci_store, "nci", None) as one, open_generation(server.url, "nci", None) as other:
@@ -148,14 +145,14 @@ def test_parts_are_imported_as_one(
         server.kill()
 
 
-def _in_parts(store: Path, folder: Path) -> list[str]:
+def _export_in_parts(store: Path, folder: Path) -> list[str]:
     folder.mkdir()
     with open_generation(store, "nci", None) as generation, Processes(2) as processes:
         return write_import(generation, folder, by_tasks(processes, str(store), generation, no_progress), rows=100)
 
 
-def _joined(folder: Path) -> dict[str, str]:
-    """The files, those of several parts as one, with the same token."""
+def _file_texts(folder: Path) -> dict[str, str]:
+    """Return the text of each file, with its parts joined and the token replaced."""
     token = (folder / "GraphkinGeneration.csv").read_text().split(",")[-3].strip('"')
     texts: dict[str, str] = {}
     for path in sorted(folder.iterdir()):
@@ -165,17 +162,17 @@ def _joined(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_what_is_there_is_not_overwritten(
+def test_existing_database_is_not_overwritten(
     graphkin: Callable[..., Any], stores: dict[str, Path], run_import: Callable[[str, Path], Any], tmp_path: Path
 ) -> None:
-    where = ("--store", stores["graphs"], "--collection", "graphs")
-    exported = graphkin("export", "neo4j-admin", *where, "--output", "the import")
+    place = ("--store", stores["graphs"], "--collection", "graphs")
+    exported = graphkin("export", "neo4j-admin", *place, "--output", "the import")
     assert run_import(exported.out, tmp_path / "home").returncode == 0
     assert "Database already exist" in run_import(exported.out, tmp_path / "home").stderr
 
 
-def _assert_found(one: Any, other: Any) -> None:
-    """What indexes answer: each name, structure and key."""
+def _assert_same_lookups(one: Any, other: Any) -> None:
+    """Check that lookups of names, structures and keys give the same results."""
     for item in one.items(range(min(one.size, 50))):
         for name in item["names"]:
             assert other.find("name", name) == one.find("name", name)
@@ -184,8 +181,8 @@ def _assert_found(one: Any, other: Any) -> None:
                 assert other.find(field, item[field]) == one.find(field, item[field])
 
 
-def _assert_shortest(server: Any, one: Any) -> None:
-    """What a user of Cypher compares is the text of each float32, not the float32 written out as a double."""
+def _assert_similarities_read_as_float32(server: Any, one: Any) -> None:
+    """Cypher compares the decimal text of each float32, not the float32 converted to a double."""
     for type, edges in (("SIMILAR", one.edges()), ("SPANS", [one.forest()])):
         rows = server.ask(f"MATCH (a)-[r:{type}]->(b) RETURN a.id AS a, b.id AS b, r.similarity AS similarity")
         ends = (zip(each.source, each.target, each.similarity.astype(str), strict=True) for each in edges)
@@ -194,15 +191,15 @@ def _assert_shortest(server: Any, one: Any) -> None:
 
 
 def _indexes(url: str) -> dict[str, tuple[str, bool]]:
-    """Name -> (state, whether a constraint owns it)."""
+    """Return name -> (state, whether a constraint owns the index)."""
     connection = Connection(url)
     rows = connection.read("SHOW INDEXES YIELD name, state, owningConstraint, type WHERE type <> 'LOOKUP' RETURN *")
     connection.close()
     return {row["name"]: (row["state"], row["owningConstraint"] is not None) for row in rows}
 
 
-def test_a_lone_empty_name_is_refused(graphkin: Callable[..., Any], molecules: Any, tmp_path: Path) -> None:
-    """The importer would take it for no name."""
+def test_single_empty_name_is_refused(graphkin: Callable[..., Any], molecules: Any, tmp_path: Path) -> None:
+    """The importer would read it as no name."""
     rows = [*molecules.rows[:-1], {"smiles": "CC/C=C\\C", "names": [""]}]
     with open_store(tmp_path / "store", create=True) as store:
         replace(molecules, rows=rows).publish(store, "c")
@@ -214,7 +211,7 @@ def test_a_lone_empty_name_is_refused(graphkin: Callable[..., Any], molecules: A
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "\r"])
-def test_a_property_that_the_importer_has_no_name_for_is_refused(
+def test_property_name_with_a_line_break_is_refused(
     graphkin: Callable[..., Any], molecules: Any, tmp_path: Path, name: str
 ) -> None:
     with open_store(tmp_path / "store", create=True) as store:
@@ -227,7 +224,7 @@ def test_a_property_that_the_importer_has_no_name_for_is_refused(
 
 
 @pytest.mark.parametrize("name", ["taken", "file", "no/parent"])
-def test_folders_that_cannot_be_written(
+def test_unusable_output_folders_are_refused(
     graphkin: Callable[..., Any], nci_store: Path, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "taken").mkdir()

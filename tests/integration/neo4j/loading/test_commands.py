@@ -1,4 +1,4 @@
-"""The command line over a server: what it ingests and answers is what it does with a folder."""
+"""Commands over a server give the same results as over a folder."""
 
 import json
 from collections.abc import Callable
@@ -10,13 +10,15 @@ import pytest
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory, nci_file: Path) -> Path:
-    """1,000 real records, one of which is no molecule."""
+    """Return a file of 1,000 real records, one of them invalid."""
     file = tmp_path_factory.mktemp("source") / "nci.smi"
     file.write_text("".join([*nci_file.read_text().splitlines(keepends=True)[:999], "notamolecule wrong\n"]))
     return file
 
 
-def test_it_answers_as_a_folder_does(graphkin: Callable[..., Any], empty_server: Any, source: Path) -> None:
+def test_commands_give_the_same_results_as_over_a_folder(
+    graphkin: Callable[..., Any], empty_server: Any, source: Path
+) -> None:
     places = ("folder", empty_server.url)
     ingested = [
         graphkin("ingest", "molecules", source, "--store", place, "--collection", "nci", "--top-k", 3, "--json")
@@ -37,12 +39,12 @@ def test_it_answers_as_a_folder_does(graphkin: Callable[..., Any], empty_server:
         assert len(outcomes[0].out) > 50
     for place in places:
         assert graphkin("verify", "--store", place).code == 0
-    drawn = graphkin(
+    positives = graphkin(
         *("positives", "--store", places[1], "--collection", "nci", "--id", 3, "--policy", "first_order"),
         *("--sampler", "gds", "--json"),
     )
-    assert drawn.code == 0
-    assert all(positive["direct"] for positive in json.loads(drawn.out)["positives"])
+    assert positives.code == 0
+    assert all(positive["direct"] for positive in json.loads(positives.out)["positives"])
     refused = graphkin(
         *("positives", "--store", "folder", "--collection", "nci", "--id", 3, "--policy", "first_order"),
         *("--sampler", "gds"),
@@ -50,27 +52,27 @@ def test_it_answers_as_a_folder_does(graphkin: Callable[..., Any], empty_server:
     assert (refused.code, "neo4j://" in refused.err) == (2, True)
 
 
-def test_damage_on_the_server_is_told(graphkin: Callable[..., Any], empty_server: Any, source: Path) -> None:
-    where = ("--store", empty_server.url)
-    assert graphkin("ingest", "molecules", source, *where, "--collection", "nci").code == 0
-    for damage, told in (
+def test_verify_detects_damage_on_the_server(graphkin: Callable[..., Any], empty_server: Any, source: Path) -> None:
+    place = ("--store", empty_server.url)
+    assert graphkin("ingest", "molecules", source, *place, "--collection", "nci").code == 0
+    for damage, message in (
         ("MATCH ()-[r:SIMILAR]->() WITH r LIMIT 1 SET r.similarity = 0.9999", "computed again"),
         ("MATCH ()-[r:SIMILAR]->() WITH r LIMIT 1 DELETE r", "edges are stored"),
         ("MATCH (i:GraphkinMolecule {id: 0}) SET i.smiles = 'C'", "content hash"),
     ):
         empty_server.ask(damage)
-        outcome = graphkin("verify", *where, "--sample", 1_000_000)
+        outcome = graphkin("verify", *place, "--sample", 1_000_000)
         assert outcome.code == 1
-        assert told in outcome.out
+        assert message in outcome.out
 
 
-def test_a_lake_is_loaded_as_a_folder_is(graphkin: Callable[..., Any], empty_server: Any, source: Path) -> None:
-    where = ("--store", "folder", "--collection", "nci")
-    assert graphkin("ingest", "molecules", source, *where).code == 0
-    assert graphkin("export", "lake", *where, "--output", "lake").code == 0
+def test_lake_is_loaded_into_a_server(graphkin: Callable[..., Any], empty_server: Any, source: Path) -> None:
+    source_place = ("--store", "folder", "--collection", "nci")
+    assert graphkin("ingest", "molecules", source, *source_place).code == 0
+    assert graphkin("export", "lake", *source_place, "--output", "lake").code == 0
     assert graphkin("load", "--lake", "lake", "--to", empty_server.url).code == 0
-    for what in ("items", "edges"):
-        command = ("export", what, "--collection", "nci", "--format", "csv", "--output", "-")
+    for table in ("items", "edges"):
+        command = ("export", table, "--collection", "nci", "--format", "csv", "--output", "-")
         outputs = [graphkin(*command, "--store", place).out for place in ("folder", empty_server.url)]
         assert outputs[0] == outputs[1]
         assert len(outputs[0]) > 1000

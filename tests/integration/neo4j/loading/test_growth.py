@@ -1,4 +1,4 @@
-"""What is appended and removed in Neo4j makes the generations that it makes in a folder."""
+"""Appends and removals in Neo4j give the same generations as in a folder."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from graphkin.similarity.nodes.recipe import resolve_nodes
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_store
 from graphkin.store.base import Store
-from tests.integration.append.conftest import OPTIONS, Here, content, written
+from tests.integration.append.conftest import OPTIONS, InlineParser, content, write_parts
 
 
 def molecules(nci_file: Path) -> list[str]:
@@ -46,49 +46,52 @@ KINDS: dict[str, tuple[Callable[[Path], list[str]], str, int, Recipe]] = {
 
 @pytest.fixture
 def stores(empty_server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Store, Store]]:
-    """One in Neo4j and one in a folder."""
-    monkeypatch.setattr(reading, "ParserPool", Here)
-    with open_store(empty_server.url, create=True) as here, open_store(tmp_path / "store", create=True) as there:
-        yield here, there
+    """Yield a store in Neo4j and one in a folder."""
+    monkeypatch.setattr(reading, "ParserPool", InlineParser)
+    with (
+        open_store(empty_server.url, create=True) as server_generation,
+        open_store(tmp_path / "store", create=True) as folder_generation,
+    ):
+        yield server_generation, folder_generation
 
 
-def assert_alike(stores: Sequence[Store]) -> None:
-    with stores[0].open("c") as here, stores[1].open("c") as there:
-        expected = content(there)
-        for what, found in content(here).items():
-            assert found == expected[what], what
-        assert here.id == there.id
-        assert here.check() == []
+def assert_equal_content(stores: Sequence[Store]) -> None:
+    with stores[0].open("c") as server_generation, stores[1].open("c") as folder_generation:
+        expected = content(folder_generation)
+        for field, value in content(server_generation).items():
+            assert value == expected[field], field
+        assert server_generation.id == folder_generation.id
+        assert server_generation.check() == []
 
 
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind != "molecules")) for kind in KINDS]
 )
-def test_generations_are_those_of_a_folder(
+def test_generations_equal_those_of_a_folder(
     stores: tuple[Store, Store], kind: str, tmp_path: Path, nci_file: Path
 ) -> None:
-    made, ending, header, recipe = KINDS[kind]
-    lines = made(nci_file)
+    make_lines, ending, header, recipe = KINDS[kind]
+    lines = make_lines(nci_file)
     top, rows = lines[:header], lines[header:]
     middle = len(rows) // 2
-    older, newer = written(tmp_path / "files", [[*top, *rows[:middle]], [*top, *rows[middle - 5 :]]], ending)
-    (listed,) = written(tmp_path / "listed", [[f"m{n}" for n in range(0, len(rows), 4)]], "txt")
+    older, newer = write_parts(tmp_path / "files", [[*top, *rows[:middle]], [*top, *rows[middle - 5 :]]], ending)
+    (removal_list,) = write_parts(tmp_path / "listed", [[f"m{n}" for n in range(0, len(rows), 4)]], "txt")
     for store in stores:
         ingest(store, "c", [older], recipe, OPTIONS)
     with stores[0].open("c") as reader:
         before = content(reader)
         for store in stores:
             append(store, "c", [newer], OPTIONS)
-        assert_alike(stores)
+        assert_equal_content(stores)
         for store in stores:
-            assert remove(store, "c", listed, "name").items == (len(rows) + 3) // 4
-        assert_alike(stores)
+            assert remove(store, "c", removal_list, "name").items == (len(rows) + 3) // 4
+        assert_equal_content(stores)
         assert content(reader) == before
     assert len(stores[0].collection("c").generations) == 3
     assert stores[0].collection("c") == stores[1].collection("c")
 
 
-def test_nodes_do_not_grow_there_either(stores: tuple[Store, Store], tmp_path: Path) -> None:
+def test_growth_of_nodes_is_refused(stores: tuple[Store, Store], tmp_path: Path) -> None:
     nx.write_edgelist(nx.karate_club_graph(), tmp_path / "club.edgelist", data=False)
     ingest(stores[0], "c", [str(tmp_path / "club.edgelist")], resolve_nodes(), OPTIONS)
     before = stores[0].collection("c")
@@ -98,4 +101,4 @@ def test_nodes_do_not_grow_there_either(stores: tuple[Store, Store], tmp_path: P
     with pytest.raises(Conflict, match="neither added nor removed"):
         remove(stores[0], "c", str(tmp_path / "listed"), "name")
     assert stores[0].collection("c") == before
-    stores[0].draft("c", "node").discard()  # nobody holds it
+    stores[0].draft("c", "node").discard()  # Nobody holds the write lease.

@@ -1,4 +1,4 @@
-"""`graphkin load`: a generation copied into a Neo4j server, and back."""
+"""`graphkin load`: a generation copied into a Neo4j server and back."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from graphkin.store import open_store
 from graphkin.store.neo4j import connection
 
 
-def test_there_and_back_it_is_the_same(
+def test_loaded_generation_equals_the_original(
     graphkin: Callable[..., Any],
     empty_server: Any,
     molecules: Any,
@@ -23,8 +23,8 @@ def test_there_and_back_it_is_the_same(
     tmp_path: Path,
 ) -> None:
     with open_store(tmp_path / "store", create=True) as store:
-        given = {"odd": molecules, "graphs": graphs, "nodes": nodes}
-        published = {name: each.publish(store, name) for name, each in given.items()}
+        sources = {"odd": molecules, "graphs": graphs, "nodes": nodes}
+        published = {name: each.publish(store, name) for name, each in sources.items()}
     for name, manifest in published.items():
         outcome = graphkin("load", "--store", "store", "--collection", name, "--to", empty_server.url)
         assert outcome.code == 0
@@ -38,12 +38,12 @@ def test_there_and_back_it_is_the_same(
                     assert_same(one, other)
 
 
-def test_real_molecules_are_verified_on_the_server(
+def test_loaded_molecules_are_verified_on_the_server(
     graphkin: Callable[..., Any], empty_server: Any, nci_store: Path, assert_same: Callable[..., None]
 ) -> None:
-    where = ("--collection", "nci")
-    loaded = graphkin("load", "--store", nci_store, *where, "--to", empty_server.url, "--json")
-    assert "edges" in loaded.err
+    collection_options = ("--collection", "nci")
+    outcome = graphkin("load", "--store", nci_store, *collection_options, "--to", empty_server.url, "--json")
+    assert "edges" in outcome.err
     with (
         open_store(nci_store) as source,
         open_store(empty_server.url) as copy,
@@ -51,26 +51,26 @@ def test_real_molecules_are_verified_on_the_server(
         copy.open("nci") as other,
     ):
         assert_same(one, other)
-        assert json.loads(loaded.out)["generation"] == one.id
-    assert graphkin("verify", "--store", empty_server.url, *where).code == 0
+        assert json.loads(outcome.out)["generation"] == one.id
+    assert graphkin("verify", "--store", empty_server.url, *collection_options).code == 0
     exports = [
-        graphkin("export", "edges", "--store", place, *where, "--format", "csv", "--output", "-").out
+        graphkin("export", "edges", "--store", place, *collection_options, "--format", "csv", "--output", "-").out
         for place in (nci_store, empty_server.url)
     ]
     assert exports[0] == exports[1]
 
 
-def test_real_graphs_are_verified_and_searched_on_the_server(
+def test_loaded_graphs_are_verified_and_searched_on_the_server(
     graphkin: Callable[..., Any], empty_server: Any, assert_same: Callable[..., None], tmp_path: Path
 ) -> None:
-    """A server keeps no index: there it is made again from the structures."""
+    """The server keeps no index, so the index is computed again from the structures."""
     graphs = [nx.gnm_random_graph(10, 12, seed=seed) for seed in range(60)]
     lines = [json.dumps({"name": f"g{n}", "edges": list(g.edges), "num_nodes": 10}) for n, g in enumerate(graphs)]
     (tmp_path / "g.jsonl").write_text("\n".join(lines))
     ingested = graphkin("ingest", "graphs", "g.jsonl", "--store", "store", "--collection", "g", "--top-k", 5)
     assert ingested.code == 0, ingested.err
-    where = ("--collection", "g")
-    assert graphkin("load", "--store", "store", *where, "--to", empty_server.url).code == 0
+    collection_options = ("--collection", "g")
+    assert graphkin("load", "--store", "store", *collection_options, "--to", empty_server.url).code == 0
     with (
         open_store(tmp_path / "store") as source,
         open_store(empty_server.url) as copy,
@@ -81,17 +81,19 @@ def test_real_graphs_are_verified_and_searched_on_the_server(
     places = ("store", empty_server.url)
     for command in (("verify",), ("recall", "--threshold", 0.5), ("search", lines[7]), ("neighbors", "--name", "g7")):
         name, *arguments = command
-        answers = [graphkin(name, "--store", place, *where, *arguments, "--json") for place in places]
-        assert [answer.code for answer in answers] == [0, 0], answers
-        assert answers[0].out == answers[1].out
-    direct = graphkin("ingest", "graphs", "g.jsonl", "--store", empty_server.url, *where, "--top-k", 5, "--json")
+        outputs = [graphkin(name, "--store", place, *collection_options, *arguments, "--json") for place in places]
+        assert [answer.code for answer in outputs] == [0, 0], outputs
+        assert outputs[0].out == outputs[1].out
+    direct = graphkin(
+        "ingest", "graphs", "g.jsonl", "--store", empty_server.url, *collection_options, "--top-k", 5, "--json"
+    )
     assert json.loads(direct.out)["generation"] == one.id
 
 
-def test_what_is_there_is_not_copied_again(
+def test_existing_generation_is_not_copied_again(
     graphkin: Callable[..., Any], empty_server: Any, molecules: Any, tmp_path: Path
 ) -> None:
-    """Loading again changes nothing; loading one that another has replaced makes it current."""
+    """Loading a generation again changes nothing, and loading an older one makes it current."""
     other = replace(molecules, recipe={"threshold": 0.4, "inchikey": False})
     with open_store(tmp_path / "store", create=True) as store:
         first, second = molecules.publish(store, "c"), other.publish(store, "c")
@@ -101,15 +103,15 @@ def test_what_is_there_is_not_copied_again(
         manifest = json.loads(graphkin(*load, generation).out)
         assert manifest["generation"] == generation
         assert times.setdefault(generation, manifest["published_at"]) == manifest["published_at"]
-        with open_store(empty_server.url) as copy, copy.open("c") as opened:
-            assert opened.id == generation
-            assert opened.check() == []
-            assert sum(len(batch) for batch in opened.rejections()) == len(molecules.rejections)
+        with open_store(empty_server.url) as copy, copy.open("c") as copied_generation:
+            assert copied_generation.id == generation
+            assert copied_generation.check() == []
+            assert sum(len(batch) for batch in copied_generation.rejections()) == len(molecules.rejections)
     with open_store(empty_server.url) as copy:
         assert copy.collection("c").generations == (first.generation, second.generation)
 
 
-def test_nobody_is_home(
+def test_unreachable_server_is_reported(
     graphkin: Callable[..., Any], start_neo4j: Callable[..., Any], nci_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connection._PATIENCE, "short", 0.0)

@@ -1,4 +1,4 @@
-"""A second reader over a database that nobody may write to."""
+"""A second reader over a read-only database."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,8 +13,8 @@ from graphkin.protocol.errors import StoreError
 from graphkin.store import open_store
 
 
-@pytest.mark.long  # a server of its own, started twice
-def test_a_read_only_database_is_read_and_served(
+@pytest.mark.long  # The test starts its server twice.
+def test_read_only_database_is_read_and_served(
     empty_server: Any,
     nci_store: Path,
     assert_same: Callable[..., None],

@@ -1,4 +1,4 @@
-"""Graphs on a server are described once on a machine; what is found is what the embedded store finds."""
+"""The search index of graphs on a server is computed once per machine, and gives the results of the embedded store."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -40,8 +40,8 @@ def embedded(tmp_path: Path) -> Iterator[Generation]:
 
 
 @pytest.fixture
-def reopened(spare_neo4j: Any, embedded: Generation) -> Iterator[Callable[[], Generation]]:
-    """Opens the same generation on a server, as another process would."""
+def open_on_server(spare_neo4j: Any, embedded: Generation) -> Iterator[Callable[[], Generation]]:
+    """Yield a function that opens the generation on a server with a new connection, as another process would."""
     spare_neo4j.clear()
     with open_store(spare_neo4j.url, create=True) as store:
         copy_generation(embedded, store)
@@ -49,55 +49,55 @@ def reopened(spare_neo4j: Any, embedded: Generation) -> Iterator[Callable[[], Ge
         yield lambda: opened.enter_context(open_store(spare_neo4j.url)).open("g")
 
 
-def _found(generation: Generation) -> list[Any]:
-    search, found = GraphKind().search(generation), []
+def _search_results(generation: Generation) -> list[Any]:
+    search, results = GraphKind().search(generation), []
     for graph in [*GRAPHS[::7], nx.cycle_graph(9), nx.empty_graph(1)]:
         query = read_structure(RECIPE, graph=json.dumps({"num_nodes": len(graph), "edges": list(graph.edges)}))
         for threshold in (None, 0.5):
             hits = search.search(query, threshold, 100)
-            found.append((hits.ids.tolist(), hits.similarity.tolist(), hits.total, search.find_identical(query)))
-    return found
+            results.append((hits.ids.tolist(), hits.similarity.tolist(), hits.total, search.identical(query)))
+    return results
 
 
-def test_the_second_opening_describes_nothing(
-    cache: Path, embedded: Generation, reopened: Callable[[], Generation], spare_neo4j: Any
+def test_second_opening_uses_the_cached_index(
+    cache: Path, embedded: Generation, open_on_server: Callable[[], Generation], spare_neo4j: Any
 ) -> None:
-    """Whoever opens it next finds the same although no structure can be read, unless the kept index is damaged."""
-    expected = _found(embedded)
-    assert _found(reopened()) == expected
+    """The cached index is used even if no structure can be read, unless the cache is damaged."""
+    expected = _search_results(embedded)
+    assert _search_results(open_on_server()) == expected
     structures = spare_neo4j.ask("MATCH (g:GraphkinGraph) RETURN g.id AS id, g.structure AS structure")
     spare_neo4j.ask("MATCH (g:GraphkinGraph) SET g.structure = 'unreadable'")
     similar = [each[:3] for each in expected]
-    assert [each[:3] for each in _found(reopened())] == similar
-    (kept,) = cache.glob("*/times.npy")
-    kept.write_bytes(kept.read_bytes()[:-4])
+    assert [each[:3] for each in _search_results(open_on_server())] == similar
+    (cached,) = cache.glob("*/times.npy")
+    cached.write_bytes(cached.read_bytes()[:-4])
     with pytest.raises(Rejected):
-        GraphKind().search(reopened())
+        GraphKind().search(open_on_server())
     spare_neo4j.ask(
         "UNWIND $rows AS row MATCH (g:GraphkinGraph {id: row.id}) SET g.structure = row.structure", rows=structures
     )
-    assert _found(reopened()) == expected
+    assert _search_results(open_on_server()) == expected
 
 
-def test_what_is_kept_is_what_the_embedded_store_keeps(
-    cache: Path, embedded: Generation, reopened: Callable[[], Generation]
+def test_cached_index_equals_that_of_the_embedded_store(
+    cache: Path, embedded: Generation, open_on_server: Callable[[], Generation]
 ) -> None:
-    GraphKind().search(reopened())
-    kept = {path.stem: np.load(path) for path in cache.glob("*/*.npy")}
+    GraphKind().search(open_on_server())
+    cached = {path.stem: np.load(path) for path in cache.glob("*/*.npy")}
     stored = embedded.index()
-    assert kept.keys() == stored.keys()
+    assert cached.keys() == stored.keys()
     for name, array in stored.items():
-        assert kept[name].dtype == array.dtype
-        assert np.array_equal(kept[name], array)
+        assert cached[name].dtype == array.dtype
+        assert np.array_equal(cached[name], array)
 
 
-def test_a_copy_that_came_without_an_index_has_one_too(
-    cache: Path, embedded: Generation, reopened: Callable[[], Generation], tmp_path: Path
+def test_copy_without_an_index_uses_the_cache(
+    cache: Path, embedded: Generation, open_on_server: Callable[[], Generation], tmp_path: Path
 ) -> None:
-    """From a server back into a folder."""
+    """The copy is made from a server into a folder."""
     with open_store(tmp_path / "copy", create=True) as store:
-        copy_generation(reopened(), store)
+        copy_generation(open_on_server(), store)
         with store.open("g") as copy:
             assert copy.index() == {}
-            assert _found(copy) == _found(embedded)
+            assert _search_results(copy) == _search_results(embedded)
     assert len([*cache.glob("*/key.json")]) == 1

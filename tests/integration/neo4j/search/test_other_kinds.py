@@ -1,4 +1,4 @@
-"""Fingerprints, vectors and molecules with fingerprints of their own on a server: the same as in the embedded store."""
+"""Fingerprints, vectors and molecules with supplied fingerprints on a server behave as in the embedded store."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from graphkin.store.transfer import copy_generation
 RANDOM = np.random.default_rng(1)
 BITS = (RANDOM.random((40, 100)) < 0.6).astype(np.uint8)
 VECTORS = RANDOM.normal(size=(40, 6)).astype(np.float32)
-ASKED = {
+QUERIES = {
     "bits": "f" * 25 + "0",
     "vectors": json.dumps([1.0, -1, 0.5, 0, 0, 2]),
     "given": "CC",
@@ -34,14 +34,14 @@ ASKED = {
 
 
 @pytest.fixture
-def both(tmp_path: Path, spare_neo4j: Any) -> Iterator[list[tuple[Generation, Generation]]]:
-    """Each generation in the embedded store and on a server."""
+def generation_pairs(tmp_path: Path, spare_neo4j: Any) -> Iterator[list[tuple[Generation, Generation]]]:
+    """Yield each generation in the embedded store and on a server."""
     np.save(tmp_path / "bits.npy", np.packbits(BITS, axis=1, bitorder="little"))
     np.save(tmp_path / "vectors.npy", VECTORS)
     rows = [f"{'C' * length},{bits.tobytes().hex()}" for length, bits in enumerate(BITS[:, :8].copy(), 1)]
     (tmp_path / "given.csv").write_text("\n".join(["smiles,fp", *rows]))
-    given = resolve(fingerprint={"name": "given", "bits": 64})
-    recipes = {"bits.npy": resolve_bits(bits=104), "vectors.npy": resolve_vectors(dimension=6), "given.csv": given}
+    supplied = resolve(fingerprint={"name": "given", "bits": 64})
+    recipes = {"bits.npy": resolve_bits(bits=104), "vectors.npy": resolve_vectors(dimension=6), "given.csv": supplied}
     spare_neo4j.clear()
     with ExitStack() as opened:
         store = opened.enter_context(open_store(tmp_path / "store", create=True))
@@ -57,25 +57,25 @@ def both(tmp_path: Path, spare_neo4j: Any) -> Iterator[list[tuple[Generation, Ge
         yield pairs
 
 
-def told(generation: Generation) -> list[Any]:
+def search_results(generation: Generation) -> list[Any]:
     kind, recipe = kind_of(generation), recipe_of(generation)
-    query, search = read_structure(recipe, structure=ASKED[generation.collection]), kind.search(generation)
+    query, search = read_structure(recipe, structure=QUERIES[generation.collection]), kind.search(generation)
     searches = [search]
     if kind.fingerprint(recipe) is not None:
         searches.append(search.with_measure(Measure(name="tversky", alpha=0.3, beta=0.8)))
     if kind.name == "molecule":
         searches.append(search.with_measure(Measure(name="counts")))
     hits = [each.search(query, threshold, 15) for each in searches for threshold in (None, 0.3)]
-    found: list[Any] = [(each.ids.tolist(), each.similarity.tolist(), each.total) for each in hits]
+    results: list[Any] = [(each.ids.tolist(), each.similarity.tolist(), each.total) for each in hits]
     if (type := kind.fingerprint(recipe)) is not None:
-        found.append(b"".join(export_fingerprints(generation, "fps", type)))
-    return [*found, search.find_identical(query), [*generation.structures()], verify(generation, 100)]
+        results.append(b"".join(export_fingerprints(generation, "fps", type)))
+    return [*results, search.identical(query), [*generation.structures()], verify(generation, 100)]
 
 
-def test_a_server_tells_what_the_folder_does(both: list[tuple[Generation, Generation]]) -> None:
-    for embedded, served in both:
-        expected = told(embedded)
+def test_server_equals_the_embedded_store(generation_pairs: list[tuple[Generation, Generation]]) -> None:
+    for embedded, served in generation_pairs:
+        expected = search_results(embedded)
         assert expected[-1] == []
         assert any(ids for ids, _, _ in expected[:2])
-        assert told(served) == expected
+        assert search_results(served) == expected
         assert served.identity() == embedded.identity()

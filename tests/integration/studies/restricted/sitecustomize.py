@@ -1,4 +1,4 @@
-"""Hide every installed package but those named in the environment, as on a machine that lacks them."""
+"""Hide every installed package except those in the environment variable, as on a machine without them."""
 
 import importlib.metadata
 import json
@@ -11,7 +11,7 @@ _ALLOWED = json.loads(os.environ["ALLOWED_PACKAGES"])
 
 
 class Restricted:
-    """Finds what `PathFinder` finds, unless it is a package that is not allowed."""
+    """Finds modules like `PathFinder`, except for packages that are not allowed."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
@@ -24,13 +24,13 @@ class Restricted:
 
 
 def _from_name(name: str) -> importlib.metadata.Distribution:
-    found = _of_any(name)
-    installed = "site-packages" in str(found.locate_file(""))
+    distribution = _original_from_name(name)
+    installed = "site-packages" in str(distribution.locate_file(""))
     if installed and name.lower().replace("_", "-") not in _ALLOWED["distributions"]:
         raise importlib.metadata.PackageNotFoundError(name)
-    return found
+    return distribution
 
 
-_of_any = importlib.metadata.Distribution.from_name
+_original_from_name = importlib.metadata.Distribution.from_name
 importlib.metadata.Distribution.from_name = staticmethod(_from_name)  # type: ignore[method-assign]
 sys.meta_path[:] = [BuiltinImporter, FrozenImporter, Restricted]
