@@ -202,7 +202,7 @@ def test_health_check_logs_in_with_the_password(services: dict[str, Any], tmp_pa
 
 @pytest.mark.parametrize("extra", ["neo4j", "trainer", "build"])
 def test_image_requirements_are_pinned_and_complete(extra: str) -> None:
-    """Each requirement has hashes and the version of constraints.txt, and each dependency of the package is included."""
+    """Each requirement has hashes and the version of constraints.txt. Every dependency of the package is included."""
     lines = (ROOT / "deploy" / "requirements" / f"{extra}.txt").read_text().replace("\\\n", " ").splitlines()
     pinned = {}
     for line in lines:

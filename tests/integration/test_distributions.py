@@ -220,7 +220,7 @@ def test_client_works_in_an_environment_without_torch(tree: Path, tmp_path: Path
 
 
 def environment(folder: Path, wheel: Path, extra: str) -> Path:
-    """Create a virtual environment with this wheel and links to the dependencies of its extra, and return its Python."""
+    """Create a virtual environment with this wheel and links to the dependencies of its extra. Return its Python."""
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     zipfile.ZipFile(wheel).extractall(packages)

@@ -36,7 +36,7 @@ def publish_by_fingerprint(tmp_path_factory: pytest.TempPathFactory) -> Callable
     return publish
 
 
-def exported(generation: Generation, format: str, **part: object) -> bytes:
+def export_bytes(generation: Generation, format: str, **part: object) -> bytes:
     type = kind_of(generation).fingerprint(recipe_of(generation))
     return b"".join(export_fingerprints(generation, format, type, **part))  # type: ignore[arg-type]
 
@@ -53,8 +53,8 @@ def read_fps(content: bytes) -> tuple[dict[str, str], list[tuple[str, str]]]:
 @pytest.mark.parametrize("name", GENERATORS)
 def test_exported_bits_equal_rdkit(publish_by_fingerprint: Callable[[str], Generation], name: str) -> None:
     with publish_by_fingerprint(name) as generation:
-        header, records = read_fps(exported(generation, "fps"))
-        array = np.load(io.BytesIO(exported(generation, "npy")), allow_pickle=False)
+        header, records = read_fps(export_bytes(generation, "fps"))
+        array = np.load(io.BytesIO(export_bytes(generation, "npy")), allow_pickle=False)
     expected = [GENERATORS[name](Chem.MolFromSmiles(smiles)) for smiles in SMILES]
     assert [identifier for _, identifier in records] == NAMES
     assert [bits for bits, _ in records] == [DataStructs.BitVectToFPSText(bits) for bits in expected]
@@ -66,8 +66,8 @@ def test_exported_bits_equal_rdkit(publish_by_fingerprint: Callable[[str], Gener
 
 def test_header_has_the_fingerprint_type_but_no_time(publish_by_fingerprint: Callable[[str], Generation]) -> None:
     with publish_by_fingerprint("morgan") as generation:
-        header, _ = read_fps(exported(generation, "fps"))
-        assert exported(generation, "fps") == exported(generation, "fps")
+        header, _ = read_fps(export_bytes(generation, "fps"))
+        assert export_bytes(generation, "fps") == export_bytes(generation, "fps")
         rdkit = generation.manifest.versions["rdkit"]
     assert header == {
         "num_bits": "2048",
@@ -78,15 +78,15 @@ def test_header_has_the_fingerprint_type_but_no_time(publish_by_fingerprint: Cal
 
 def test_export_selects_a_range_or_ids(publish_by_fingerprint: Callable[[str], Generation]) -> None:
     with publish_by_fingerprint("maccs") as generation:
-        _, all_records = read_fps(exported(generation, "fps"))
-        assert read_fps(exported(generation, "fps", start=1, stop=3))[1] == all_records[1:3]
-        assert read_fps(exported(generation, "fps", ids=np.array([3, 0, 3], np.int32)))[1] == [
+        _, all_records = read_fps(export_bytes(generation, "fps"))
+        assert read_fps(export_bytes(generation, "fps", start=1, stop=3))[1] == all_records[1:3]
+        assert read_fps(export_bytes(generation, "fps", ids=np.array([3, 0, 3], np.int32)))[1] == [
             all_records[i] for i in (3, 0, 3)
         ]
-        assert np.load(io.BytesIO(exported(generation, "npy", stop=0))).shape == (0, 21)
+        assert np.load(io.BytesIO(export_bytes(generation, "npy", stop=0))).shape == (0, 21)
         with pytest.raises(NotFound):
-            exported(generation, "fps", ids=np.array([5], np.int32))
+            export_bytes(generation, "fps", ids=np.array([5], np.int32))
         with pytest.raises(InvalidInput):
-            exported(generation, "npy", start=3, stop=9)
+            export_bytes(generation, "npy", start=3, stop=9)
         with pytest.raises(InvalidInput, match="this format"):
-            exported(generation, "csv")
+            export_bytes(generation, "csv")

@@ -193,10 +193,10 @@ def test_api_serves_the_kind(url: str) -> None:
         ("POST", "/search", {"structure": "4711"}, "not a word: not only letters"),
     ],
 )
-def test_unsupported_requests_explain_why(url: str, method: str, path: str, body: object, append_output: str) -> None:
+def test_unsupported_requests_explain_why(url: str, method: str, path: str, body: object, detail: str) -> None:
     reply = httpx.request(method, url + path, json=body, timeout=60)
     assert reply.status_code in (409, 422)
-    assert append_output in reply.json()["detail"]
+    assert detail in reply.json()["detail"]
 
 
 def test_items_are_read_without_the_package(folder: Path) -> None:

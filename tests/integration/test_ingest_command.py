@@ -285,21 +285,21 @@ def test_standardized_duplicates_collapse(
     steps = ("--standardise", "largest_fragment", "--standardise", "uncharge")
     assert manifest(ingest(salts, *steps, "--json"))["counts"]["kept"] == 2
     place = ("--store", tmp_path / "store", "--collection", "c")
-    found = json.loads(graphkin("search", *place, "[K+].CC(=O)[O-]", "--json").out)
-    assert found["query"] == {"smiles": "CC(=O)O", "id": 0}
-    assert found["hits"][0]["similarity"] == 1.0
+    result = json.loads(graphkin("search", *place, "[K+].CC(=O)[O-]", "--json").out)
+    assert result["query"] == {"smiles": "CC(=O)O", "id": 0}
+    assert result["hits"][0]["similarity"] == 1.0
 
 
-def test_items_without_names_are_told_and_where_names_may_be(ingest: Callable[..., Any]) -> None:
+def test_items_without_names_are_reported_with_a_candidate_column(ingest: Callable[..., Any]) -> None:
     outcome = ingest("smiles;Catalog Number;logP\nCCO;a1;1.5\nCCC;a2;2\n", name="m.csv")
     assert outcome.code == 0
     assert "no item has a name" in outcome.err
     assert "--name-column, such as 'Catalog Number'" in outcome.err
-    named = ingest("smiles;Catalog Number;logP\nCCO;a1;1.5\n", "--name-column", "catalog number", name="m.csv")
-    assert (named.code, "no item has a name" in named.err) == (0, False)
+    with_names = ingest("smiles;Catalog Number;logP\nCCO;a1;1.5\n", "--name-column", "catalog number", name="m.csv")
+    assert (with_names.code, "no item has a name" in with_names.err) == (0, False)
 
 
-def test_a_delimiter_can_be_told(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
+def test_delimiter_option_is_used(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
     assert ingest("smiles|Compound ID\nCCO|x, y\n", "--delimiter", "pipe", name="m.csv").code == 0
-    found = graphkin("neighbors", "--store", tmp_path / "store", "--collection", "c", "--name", "x, y", "--json")
-    assert json.loads(found.out)["item"]["names"] == ["x, y"]
+    result = graphkin("neighbors", "--store", tmp_path / "store", "--collection", "c", "--name", "x, y", "--json")
+    assert json.loads(result.out)["item"]["names"] == ["x, y"]

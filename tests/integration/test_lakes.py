@@ -1,4 +1,4 @@
-"""`graphkin export lake`, `graphkin load --lake`: what comes back is what was there; others read it without us."""
+"""`graphkin export lake` and `graphkin load --lake` reproduce a generation, and other programs read a lake."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,41 +21,43 @@ Graphkin = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def lake(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The lake of a collection of `store_folder`; that of the many graphs has three parts of each kind of file."""
+def export_lake(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that exports a collection of `store_folder` as a lake. That of the many graphs has three parts
+    per table.
+    """
     from graphkin.cli import run
 
     folder = tmp_path_factory.mktemp("lakes")
 
-    def exported(collection: str) -> Path:
-        where = ["--store", str(store_folder), "--collection", collection]
-        assert run(["export", "lake", *where, "--output", str(folder / collection)]) == 0
+    def export(collection: str) -> Path:
+        place = ["--store", str(store_folder), "--collection", collection]
+        assert run(["export", "lake", *place, "--output", str(folder / collection)]) == 0
         return folder / collection
 
-    return exported
+    return export
 
 
 def _files(store: Path, collection: str) -> dict[str, str]:
-    """SHA-256 of the files of the only generation, but for the search index, which a lake does not keep."""
+    """Return SHA-256 of the files of the only generation, except for the search index, which a lake does not have."""
     (folder,) = (store / "collections" / collection).iterdir()
     return {path.name: file_sha256(path) for path in folder.iterdir() if not path.name.startswith("index.")}
 
 
 @pytest.mark.parametrize("collection", ["nci", "many"])
-def test_what_is_loaded_is_what_was_exported_byte_for_byte(
-    graphkin: Graphkin, lake: Callable[[str], Path], store_folder: Path, tmp_path: Path, collection: str
+def test_loaded_lake_equals_the_original_byte_for_byte(
+    graphkin: Graphkin, export_lake: Callable[[str], Path], store_folder: Path, tmp_path: Path, collection: str
 ) -> None:
-    there = lake(collection)
-    outcome = graphkin("load", "--lake", there, "--to", tmp_path / "loaded", "--json")
+    lake = export_lake(collection)
+    outcome = graphkin("load", "--lake", lake, "--to", tmp_path / "loaded", "--json")
     assert outcome.code == 0, outcome.err
     with open_store(store_folder) as store:
         assert json.loads(outcome.out)["generation"] == store.collection(collection).current
     assert _files(tmp_path / "loaded", collection) == _files(store_folder, collection)
-    with open_lake(str(there)) as store:
+    with open_lake(str(lake)) as store:
         assert store.damage(collection) is None
 
 
-def test_nodes_and_rejections_come_back_too(graphkin: Graphkin, tmp_path: Path) -> None:
+def test_loaded_lake_has_nodes_and_rejections(graphkin: Graphkin, tmp_path: Path) -> None:
     (tmp_path / "ring.edgelist").write_text("".join(f"{n} {(n + 1) % 40}\n" for n in range(40)) + "alone alone\n")
     assert graphkin("ingest", "nodes", "ring.edgelist", "--store", "s", "--collection", "n").code == 0
     assert graphkin("export", "lake", "--store", "s", "--collection", "n", "--output", "lake").code == 0
@@ -63,17 +65,15 @@ def test_nodes_and_rejections_come_back_too(graphkin: Graphkin, tmp_path: Path) 
     assert _files(tmp_path / "s", "n") == _files(tmp_path / "t", "n")
 
 
-def test_an_ingest_writes_a_lake_as_it_writes_a_folder(
-    graphkin: Graphkin, nci_lines: list[str], tmp_path: Path
-) -> None:
+def test_ingest_into_a_lake_equals_one_into_a_folder(graphkin: Graphkin, nci_lines: list[str], tmp_path: Path) -> None:
     (tmp_path / "some.smi").write_text("\n".join([*nci_lines[:80], "notamolecule wrong"]))
-    for where in (
+    for place in (
         ("--store", "folder"),
         ("--lake", "lake", "--store", "loaded"),
         ("--store", f"file://{tmp_path}/other"),
     ):
-        ingested = graphkin("ingest", "molecules", "some.smi", *where, "--collection", "c", "--workers", 1)
-        assert ingested.code == 0, ingested.err
+        outcome = graphkin("ingest", "molecules", "some.smi", *place, "--collection", "c", "--workers", 1)
+        assert outcome.code == 0, outcome.err
     assert _files(tmp_path / "loaded", "c") == _files(tmp_path / "folder", "c")
     lakes = [
         {plain(path.name): path.read_bytes() for path in (tmp_path / name).rglob("part-*")}
@@ -82,7 +82,7 @@ def test_an_ingest_writes_a_lake_as_it_writes_a_folder(
     assert lakes[0] == lakes[1]
 
 
-def test_the_store_that_the_environment_says_gets_no_lake(
+def test_lake_option_precedes_the_store_of_the_environment(
     graphkin: Graphkin, nci_lines: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("GRAPHKIN_STORE", str(tmp_path / "said"))
@@ -92,75 +92,75 @@ def test_the_store_that_the_environment_says_gets_no_lake(
     assert not (tmp_path / "said").exists()
 
 
-def test_duckdb_and_polars_read_it_without_us(lake: Callable[[str], Path], store_folder: Path) -> None:
-    there = lake("nci")
+def test_duckdb_and_polars_read_a_lake(export_lake: Callable[[str], Path], store_folder: Path) -> None:
+    lake = export_lake("nci")
     with open_store(store_folder) as store, store.open("nci") as generation:
         smiles = list(generation.structures())
         edges = [part for block in generation.edges() for part in zip(*vars(block).values(), strict=True)]
         names = [row for batch in generation.scan(names=["names"]) for row in batch["names"].to_pylist()]
     with duckdb.connect() as connection:
-        items = connection.execute(f"SELECT smiles, names FROM '{there}/items/*.parquet' ORDER BY id").fetchall()
+        items = connection.execute(f"SELECT smiles, names FROM '{lake}/items/*.parquet' ORDER BY id").fetchall()
         assert items == list(zip(smiles, names, strict=True))
         degrees = connection.execute(
-            f"""SELECT a.smiles, b.smiles, similarity FROM '{there}/edges/*.parquet'
-            JOIN '{there}/items/*.parquet' a ON a.id = source JOIN '{there}/items/*.parquet' b ON b.id = target
+            f"""SELECT a.smiles, b.smiles, similarity FROM '{lake}/edges/*.parquet'
+            JOIN '{lake}/items/*.parquet' a ON a.id = source JOIN '{lake}/items/*.parquet' b ON b.id = target
             ORDER BY source, target"""
         ).fetchall()
         assert degrees == [(smiles[a], smiles[b], pytest.approx(float(s), abs=0)) for a, b, s in edges]
-    assert pl.read_parquet(there / "items" / "*.parquet")["smiles"].to_list() == smiles
-    assert pl.read_parquet(there / "edges" / "*.parquet").rows() == [(a, b, s) for a, b, s in edges]
-    indptr, indices = (np.load(part(there, f"graph/{name}-00000.npy")) for name in ("indptr", "indices"))
+    assert pl.read_parquet(lake / "items" / "*.parquet")["smiles"].to_list() == smiles
+    assert pl.read_parquet(lake / "edges" / "*.parquet").rows() == [(a, b, s) for a, b, s in edges]
+    indptr, indices = (np.load(part(lake, f"graph/{name}-00000.npy")) for name in ("indptr", "indices"))
     assert len(indptr) == len(smiles) + 1
     assert len(indices) == 2 * len(edges)
 
 
 @pytest.fixture(scope="module")
-def served(
-    serve: Callable[..., AbstractContextManager[str]], lake: Callable[[str], Path], store_folder: Path
+def served_urls(
+    serve: Callable[..., AbstractContextManager[str]], export_lake: Callable[[str], Path], store_folder: Path
 ) -> Iterator[list[str]]:
-    """A folder and a lake of the same collection."""
-    with serve(store_folder) as folder, serve(f"file://{lake('nci')}") as other:
+    """Yield the URLs of servers of a folder and of a lake with the same collection."""
+    with serve(store_folder) as folder, serve(f"file://{export_lake('nci')}") as other:
         yield [folder, other]
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "request_path",
     [
         *("items/7", "items/7/neighbors?limit=20", "items/7/subgraph?hops=2", "items?smiles=CCO", "items?name=cis"),
         *("items/3/positives?policy=random_walk", "items/3/positives?policy=second_order", "components", "rejections"),
         *("negatives?batches=2&count=3", "export?what=items&format=csv", "export?what=edges&format=csv"),
     ],
 )
-def test_it_is_served_as_a_folder_is(served: list[str], asked: str) -> None:
-    replies = [httpx.get(f"{url}/v1/collections/nci/{asked}", timeout=60) for url in served]
+def test_served_lake_equals_a_folder(served_urls: list[str], request_path: str) -> None:
+    replies = [httpx.get(f"{url}/v1/collections/nci/{request_path}", timeout=60) for url in served_urls]
     assert [reply.status_code for reply in replies] == [200, 200]
     assert replies[0].content == replies[1].content
 
 
-def test_it_is_searched_as_a_folder_is(served: list[str]) -> None:
-    asked = {"smiles": "CCOC(=O)c1ccccc1", "limit": 20}
-    replies = [httpx.post(f"{url}/v1/collections/nci/search", json=asked, timeout=60) for url in served]
+def test_search_of_a_lake_equals_a_folder(served_urls: list[str]) -> None:
+    query = {"smiles": "CCOC(=O)c1ccccc1", "limit": 20}
+    replies = [httpx.post(f"{url}/v1/collections/nci/search", json=query, timeout=60) for url in served_urls]
     assert [reply.status_code for reply in replies] == [200, 200]
     assert replies[0].content == replies[1].content
 
 
-def test_what_to_load_is_told_once(graphkin: Graphkin, tmp_path: Path) -> None:
-    for given in ((), ("--store", "s"), ("--store", "s", "--lake", "l", "--collection", "c")):
-        assert graphkin("load", *given, "--to", tmp_path / "t").code == 2
+def test_load_needs_either_a_store_or_a_lake(graphkin: Graphkin, tmp_path: Path) -> None:
+    for source_options in ((), ("--store", "s"), ("--store", "s", "--lake", "l", "--collection", "c")):
+        assert graphkin("load", *source_options, "--to", tmp_path / "t").code == 2
     outcome = graphkin("load", "--lake", tmp_path, "--to", tmp_path / "t")
     assert (outcome.code, "no lake" in outcome.err) == (3, True)
 
 
 @pytest.fixture
 def bucket() -> Iterator[str]:
-    """The URL of an empty bucket on an S3 server of this process."""
+    """Yield the URL of an empty bucket on an S3 server in this process."""
     with s3_bucket() as url:
         yield url
 
 
-@pytest.mark.parametrize("where", ["folder", "S3"])
-def test_one_of_two_writers_wins(where: str, bucket: str, tmp_path: Path) -> None:
-    outcomes = race(f"{tmp_path}/lakes" if where == "folder" else bucket, tmp_path / "cache", 4, seed=0)
+@pytest.mark.parametrize("place", ["folder", "S3"])
+def test_one_of_two_concurrent_writers_wins(place: str, bucket: str, tmp_path: Path) -> None:
+    outcomes = race(f"{tmp_path}/lakes" if place == "folder" else bucket, tmp_path / "cache", 4, seed=0)
     assert violations(outcomes) == 0, outcomes
 
 
@@ -177,14 +177,14 @@ def test_writer_of_a_folder_that_is_being_written_exits_4(
     assert not (tmp_path / "lake" / ".writing").exists()
 
 
-def test_a_lake_on_s3(graphkin: Graphkin, store_folder: Path, bucket: str, tmp_path: Path) -> None:
-    where, url = ("--store", store_folder, "--collection", "nci"), f"{bucket}/some/lake"
-    assert graphkin("export", "lake", *where, "--output", url).code == 0
-    assert graphkin("export", "lake", *where, "--output", url).code == 0  # it is there already
+def test_lake_on_s3(graphkin: Graphkin, store_folder: Path, bucket: str, tmp_path: Path) -> None:
+    place, url = ("--store", store_folder, "--collection", "nci"), f"{bucket}/some/lake"
+    assert graphkin("export", "lake", *place, "--output", url).code == 0
+    assert graphkin("export", "lake", *place, "--output", url).code == 0  # The lake exists already.
     assert graphkin("load", "--lake", url, "--to", "loaded").code == 0
     assert _files(tmp_path / "loaded", "nci") == _files(store_folder, "nci")
     near = [
-        graphkin("neighbors", *there, "--collection", "nci", "--id", 3, "--json") for there in (("--store", url), where)
+        graphkin("neighbors", *lake, "--collection", "nci", "--id", 3, "--json") for lake in (("--store", url), place)
     ]
     assert near[0].out == near[1].out
     assert graphkin("verify", "--store", url).code == 0

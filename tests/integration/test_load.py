@@ -1,4 +1,4 @@
-"""The benchmark under load: what its processes take, and all of it against the real server."""
+"""The rigs of load, soak and chaos against the real server, and the memory that they measure."""
 
 import json
 import signal
@@ -14,7 +14,7 @@ from benchmarks.machine import family, memory, processor_seconds
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_family_of_a_process() -> None:
+def test_family_lists_a_process_and_its_children() -> None:
     work = "import os; x = bytearray(50_000_000); print(os.getpid(), flush=True); input()"
     script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -28,15 +28,15 @@ def test_the_family_of_a_process() -> None:
 
 
 @pytest.mark.long
-def test_against_the_real_server(tmp_path: Path) -> None:
+def test_load_rig_reports_no_failures(tmp_path: Path) -> None:
     options = ["--clients", "10", "--seconds", "3", "--quiet", "0", "--molecules", "3000"]
     place = ["--cache", str(tmp_path), "--json", str(tmp_path / "numbers.json")]
     command = [sys.executable, "-m", "tests.rigs.load", *options, *place]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert "failed:" not in printed
     numbers = json.loads((tmp_path / "numbers.json").read_text())
-    asked = {(name, outcome) for name, _, outcome, *_ in numbers["load"]["log"]}
-    assert {(name, "answered") for name in ("instant", "search", "drawing", "heavy")} <= asked
+    operations = {(name, outcome) for name, _, outcome, *_ in numbers["load"]["log"]}
+    assert {(name, "answered") for name in ("instant", "search", "drawing", "heavy")} <= operations
     assert {name for name, *_ in numbers["beside"]["log"]} == {"beside heavy", "drawing", "heavy"}
     assert {name for name, *_ in numbers["alone"]["log"]} == {"alone"}
     assert numbers["load"]["server"] > 0
@@ -45,19 +45,19 @@ def test_against_the_real_server(tmp_path: Path) -> None:
 
 
 def table(printed: str) -> dict[str, list[str]]:
-    """The cells of each row of a report, by its first."""
+    """Return the cells of each row of a report by its first cell."""
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in printed.splitlines()]
     return {cells[0]: cells[1:] for cells in rows if cells}
 
 
 @pytest.mark.long
-def test_a_server_that_is_left_running() -> None:
-    """Nothing fails, nothing is lost, and all that it should tell is told."""
+def test_soak_rig_reports_no_failures() -> None:
+    """No request fails, no data are lost, and every expected row is in the report."""
     command = [sys.executable, "-m", "tests.rigs.soak", "--minutes", "2", "--molecules", "3000", "--cycle", "4"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    _, told, failed = run.stdout.partition("\nFailed: ")
-    assert told, run.stdout + run.stderr
-    assert failed.splitlines()[1:] == []
+    _, report, failures = run.stdout.partition("\nFailed: ")
+    assert report, run.stdout + run.stderr
+    assert failures.splitlines()[1:] == []
     rows = table(run.stdout)
     assert {"instant", "trainer", "append", "ingest", "prune", "verify", "compact", "remove"} <= set(rows)
     assert float(rows["instant"][0]) > 0
@@ -83,13 +83,11 @@ SMALL = ("--molecules", "300", "--workers", "1", "--witnesses", "2")
         ),
     ],
 )
-def test_nothing_that_was_acknowledged_is_lost(
-    options: tuple[str, ...], faults: dict[str, int], tmp_path: Path
-) -> None:
-    """Faults one after the other while a server is used."""
+def test_chaos_rig_loses_no_acknowledged_data(options: tuple[str, ...], faults: dict[str, int], tmp_path: Path) -> None:
+    """Faults happen one after the other while a server is used."""
     with chaos(tmp_path, *options) as process:
-        printed, said = process.communicate()
-    assert process.returncode == 0, printed + said
+        printed, errors = process.communicate()
+    assert process.returncode == 0, printed + errors
     rows = table(printed)
     assert {fault: int(rows[fault][0]) for fault in faults} == faults
     lost_wrong_failed = {fault: rows[fault][-3:] for fault in (*faults, "all")}
@@ -101,24 +99,24 @@ def test_nothing_that_was_acknowledged_is_lost(
 
 
 @pytest.fixture
-def interrupts() -> Iterator[None]:
-    """Ctrl-C reaches what is started, which a shell that runs the tests in the background would have it ignore."""
+def accept_interrupts() -> Iterator[None]:
+    """Let Ctrl-C reach started processes. A shell that runs the tests in the background would have them ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("interrupts")
-def test_ctrl_c_ends_it_with_what_was_measured(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("interrupts_accepted")
+def test_chaos_rig_reports_its_results_after_ctrl_c(tmp_path: Path) -> None:
     with chaos(tmp_path, "--rounds", "1000", "--faults", "append", *SMALL) as process:
         assert process.stderr is not None
         first = process.stderr.readline()
         before = family(process.pid)
         process.send_signal(signal.SIGINT)
-        printed, said = process.communicate()
+        printed, errors = process.communicate()
     assert first.startswith("1: append")
-    assert (process.returncode, "Traceback" in said) == (0, False), said
+    assert (process.returncode, "Traceback" in errors) == (0, False), errors
     assert 1 <= int(table(printed)["append"][0]) < 1000
     assert printed.endswith("Problems: 0.\n")
     assert [each for each in before if each.is_running()] == []

@@ -1,4 +1,4 @@
-"""`graphkin ingest nodes`, and what the reading commands say of its collections."""
+"""The command `graphkin ingest nodes`, and the commands that read its collections."""
 
 import gzip
 import json
@@ -16,28 +16,30 @@ LABELS = "node label\n" + "".join(f"{node} {side}\n" for node, side in CLUB.node
 
 @pytest.fixture
 def ingest(graphkin: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    """ingest(*given, stdin=b""): into tmp_path/store, collection c; club.edgelist and labels.txt are there."""
+    """Return ingest(*arguments, stdin=b""), which ingests into tmp_path/store, collection c. club.edgelist and
+    labels.txt exist.
+    """
     (tmp_path / "club.edgelist").write_text(EDGES)
     (tmp_path / "labels.txt").write_text(LABELS)
-    where = ("--store", tmp_path / "store", "--collection", "c")
-    return lambda *given, **more: graphkin("ingest", "nodes", *given, *where, **more)
+    place = ("--store", tmp_path / "store", "--collection", "c")
+    return lambda *arguments, **options: graphkin("ingest", "nodes", *arguments, *place, **options)
 
 
 @pytest.fixture
-def where(ingest: Callable[..., Any], tmp_path: Path) -> tuple[str, ...]:
+def place(ingest: Callable[..., Any], tmp_path: Path) -> tuple[str, ...]:
     outcome = ingest("club.edgelist", "--labels", "labels.txt")
     assert outcome.code == 0, outcome.err
     return ("--store", str(tmp_path / "store"), "--collection", "c")
 
 
-def generation_of(outcome: Any) -> str:
+def generation_id(outcome: Any) -> str:
     assert outcome.code == 0, outcome.err
     return str(json.loads(outcome.out)["generation"])
 
 
-def test_the_same_graph_gives_the_same_generation(ingest: Callable[..., Any], tmp_path: Path) -> None:
-    """File, compression, format and workers do not enter the id; walks do."""
-    wanted = generation_of(ingest("club.edgelist", "--json"))
+def test_every_format_gives_the_same_generation(ingest: Callable[..., Any], tmp_path: Path) -> None:
+    """File, compression, format and number of workers do not change the id. Walks do."""
+    expected = generation_id(ingest("club.edgelist", "--json"))
     (tmp_path / "packed").write_bytes(gzip.compress(EDGES.encode()))
     (tmp_path / "club.tsv").write_text("a\tb\n" + EDGES.replace(" ", "\t"))
     same = [
@@ -46,25 +48,25 @@ def test_the_same_graph_gives_the_same_generation(ingest: Callable[..., Any], tm
         ingest("club.tsv", "--source-column", "A", "--target-column", "b", "--json", "--similarity", "wl"),
         ingest("-", "--format", "edgelist", "--json", "--threshold", 0, "--top-k", 70, stdin=EDGES.encode()),
     ]
-    assert [generation_of(outcome) for outcome in same] == [wanted] * len(same)
+    assert [generation_id(outcome) for outcome in same] == [expected] * len(same)
     for other in (("--seed", 1), ("--walks", 500), ("--restart", 0.5), ("--max-nodes", 9), ("--labels", "labels.txt")):
-        assert generation_of(ingest("club.edgelist", "--json", *other)) != wanted
+        assert generation_id(ingest("club.edgelist", "--json", *other)) != expected
 
 
-def test_what_is_said_of_it(ingest: Callable[..., Any]) -> None:
+def test_ingest_reports_counts_and_recipe(ingest: Callable[..., Any]) -> None:
     outcome = ingest("club.edgelist", "--labels", "labels.txt")
     assert "34 items (34 records, 0 duplicates, 0 rejected)" in outcome.out
     options = ("--initial", "centre", "--walks", 100, "--candidates", "window", "--closeness", 5, "--top-k", 3)
     manifest = json.loads(ingest("club.edgelist", "--json", *options).out)
-    told = ("labels", "walks", "candidates", "closeness", "top_k", "restart", "max_nodes", "seed", "kernel")
-    assert [manifest["recipe"][name] for name in told] == ["centre", 100, "window", 5, 3, 0.8, 256, 0, "wl"]
+    fields = ("labels", "walks", "candidates", "closeness", "top_k", "restart", "max_nodes", "seed", "kernel")
+    assert [manifest["recipe"][name] for name in fields] == ["centre", 100, "window", 5, 3, 0.8, 256, 0, "wl"]
     assert (manifest["kind"], len(manifest["links"])) == ("node", 64)
     near = json.loads(ingest("club.edgelist", "--json", "--similarity", "proximity", "--radius", 1, "--top-k", 0).out)
     assert near["edges"] == CLUB.number_of_edges()
 
 
 @pytest.mark.parametrize(
-    ("given", "content", "said"),
+    ("arguments", "content", "message"),
     [
         (("f.edgelist",), "", "is empty"),
         (("f.edgelist",), "# nothing\n", "holds no edge"),
@@ -85,54 +87,54 @@ def test_what_is_said_of_it(ingest: Callable[..., Any]) -> None:
         (("-",), "a b\n", "--format"),
     ],
 )
-def test_what_is_refused(
-    ingest: Callable[..., Any], tmp_path: Path, given: tuple[object, ...], content: str, said: str
+def test_invalid_input_is_refused(
+    ingest: Callable[..., Any], tmp_path: Path, arguments: tuple[object, ...], content: str, message: str
 ) -> None:
-    (tmp_path / str(given[0])).write_text(content)
-    outcome = ingest(*given, stdin=content.encode())
+    (tmp_path / str(arguments[0])).write_text(content)
+    outcome = ingest(*arguments, stdin=content.encode())
     assert outcome.code == 2
-    assert said in outcome.err
+    assert message in outcome.err
     assert "Traceback" not in outcome.err
 
 
-def test_words_hubs_and_what_is_no_edge(
-    ingest: Callable[..., Any], graphkin: Callable[..., Any], where: tuple[str, ...], tmp_path: Path
+def test_names_hubs_and_invalid_edges(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
 ) -> None:
     leaves = "".join(f"hub leaf{number}\n" for number in range(30_000))
     (tmp_path / "star.edgelist").write_text(leaves + "leaf0 leaf1\nalone\nBücher hub 2.5\n")
     (tmp_path / "star.labels").write_text("hub H\nnobody N\n")
     outcome = ingest("star.edgelist", "--labels", "star.labels", "--candidates", "window", "--json")
     assert json.loads(outcome.out)["counts"] == {"read": 30_004, "kept": 30_002, "duplicates": 0, "rejected": 2}
-    listed = json.loads(graphkin("info", *where, "--rejections", "--json").out)["rejections"]
-    assert [(row["line"], row["input"]) for row in listed] == [(30_002, "alone"), (2, "nobody")]
-    hub = json.loads(graphkin("neighbors", *where, "--name", "hub", "--json").out)["item"]
+    rejections = json.loads(graphkin("info", *place, "--rejections", "--json").out)["rejections"]
+    assert [(row["line"], row["input"]) for row in rejections] == [(30_002, "alone"), (2, "nobody")]
+    hub = json.loads(graphkin("neighbors", *place, "--name", "hub", "--json").out)["item"]
     assert (hub["properties"]["degree"], hub["properties"]["nodes"], hub["properties"]["label"]) == (30_001, 256, "H")
-    assert graphkin("verify", "--store", where[1], "--sample", 200).code == 0
+    assert graphkin("verify", "--store", place[1], "--sample", 200).code == 0
 
 
-def test_reading_commands(graphkin: Callable[..., Any], where: tuple[str, ...], tmp_path: Path) -> None:
-    near = json.loads(graphkin("neighbors", *where, "--name", "0", "--json").out)
+def test_commands_read_nodes(graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path) -> None:
+    near = json.loads(graphkin("neighbors", *place, "--name", "0", "--json").out)
     assert (near["item"]["properties"]["degree"], near["item"]["properties"]["label"]) == (16, "Mr")
-    listed = json.loads(graphkin("info", "--store", where[1], "--json").out)["collections"]
-    assert [(each["name"], each["kind"], each["items"]) for each in listed] == [("c", "node", 34)]
-    assert graphkin("verify", "--store", where[1]).code == 0
-    asked = '{"edges": [[0, 1], [1, 2], [2, 0]], "centre": 2}'
-    found = json.loads(graphkin("search", *where, asked, "--json").out)
-    assert len(found["hits"]) == 10
-    refused = graphkin("search", *where, '{"edges": [[0, 1]]}')
+    collections = json.loads(graphkin("info", "--store", place[1], "--json").out)["collections"]
+    assert [(each["name"], each["kind"], each["items"]) for each in collections] == [("c", "node", 34)]
+    assert graphkin("verify", "--store", place[1]).code == 0
+    query = '{"edges": [[0, 1], [1, 2], [2, 0]], "centre": 2}'
+    result = json.loads(graphkin("search", *place, query, "--json").out)
+    assert len(result["hits"]) == 10
+    refused = graphkin("search", *place, '{"edges": [[0, 1]]}')
     assert (refused.code, '"centre"' in refused.err) == (2, True)
-    measured = json.loads(graphkin("recall", *where, "--threshold", 0.5, "--json").out)
+    measured = json.loads(graphkin("recall", *place, "--threshold", 0.5, "--json").out)
     assert measured["exact_pairs"] >= measured["found_pairs"] > 0
 
 
-def test_links_are_exported(graphkin: Callable[..., Any], where: tuple[str, ...], tmp_path: Path) -> None:
-    assert graphkin("export", "links", *where, "--format", "csv", "--output", "links.csv").code == 0
+def test_links_are_exported(graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path) -> None:
+    assert graphkin("export", "links", *place, "--format", "csv", "--output", "links.csv").code == 0
     lines = (tmp_path / "links.csv").read_text().splitlines()
     assert (lines[0], len(lines)) == ("source,target", 1 + CLUB.number_of_edges())
-    part = graphkin("export", "links", *where, "--format", "csv", "--output", "-", "--start", 3, "--stop", 9)
+    part = graphkin("export", "links", *place, "--format", "csv", "--output", "-", "--start", 3, "--stop", 9)
     assert part.out.splitlines()[1:] == [line for line in lines[1:] if 3 <= int(line.split(",")[0]) < 9]
     (tmp_path / "m.smi").write_text("CCO\nCCC\n")
     graphkin("ingest", "molecules", "m.smi", "--store", "store", "--collection", "m")
-    refused = graphkin("export", "links", *where[:2], "--collection", "m", "--format", "csv", "--output", "x.csv")
+    refused = graphkin("export", "links", *place[:2], "--collection", "m", "--format", "csv", "--output", "x.csv")
     assert (refused.code, "no nodes of a big graph" in refused.err) == (2, True)
     assert not (tmp_path / "x.csv").exists()

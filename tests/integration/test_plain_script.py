@@ -42,22 +42,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _printed(folder: Path, *arguments: str, stdin: str | None = None) -> list[str]:
+def _output_lines(folder: Path, *arguments: str, stdin: str | None = None) -> list[str]:
     command = [sys.executable, *arguments]
-    ended = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=280, check=False)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout.splitlines()
+    process = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=280, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.splitlines()
 
 
 def test_script_starts_every_kind_of_worker_and_runs_once(folder: Path) -> None:
     (folder / "script.py").write_text(SCRIPT.format(options="") + OTHERS)
-    assert _printed(folder, "script.py") == ["begin", "4", "2 2 4", "1 1", "5000", "4"]
+    assert _output_lines(folder, "script.py") == ["begin", "4", "2 2 4", "1 1", "5000", "4"]
 
 
 @pytest.mark.parametrize("options", ["", ", workers=1"])
-@pytest.mark.parametrize("way", ["stdin", "-c", "-m"])
-def test_program_without_a_file_of_its_own_ingests(folder: Path, way: str, options: str) -> None:
+@pytest.mark.parametrize("program_source", ["stdin", "-c", "-m"])
+def test_program_without_a_main_guard_ingests(folder: Path, program_source: str, options: str) -> None:
     text = SCRIPT.format(options=options)
     (folder / "program.py").write_text(text)
-    arguments = {"stdin": ("-",), "-c": ("-c", text), "-m": ("-m", "program")}[way]
-    assert _printed(folder, *arguments, stdin=text if way == "stdin" else None) == ["begin", "4"]
+    arguments = {"stdin": ("-",), "-c": ("-c", text), "-m": ("-m", "program")}[program_source]
+    assert _output_lines(folder, *arguments, stdin=text if program_source == "stdin" else None) == ["begin", "4"]

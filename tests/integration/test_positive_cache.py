@@ -1,4 +1,4 @@
-"""The cache of positive sets: what other processes, kills and full disks do to it."""
+"""The cache of positive sets with other processes, kills and full disks."""
 
 import subprocess
 import sys
@@ -33,17 +33,19 @@ folder, policy = Path(sys.argv[1]), Policy.from_name("first_order", k=1)
 """
 
 
-def test_processes_share_a_folder(tmp_path):
-    there = python("PositiveCache(folder, 10**6).build(SnapshotSampler(graph, 'g'), 'g', 4000, policy, 0, 0)", tmp_path)
-    assert there.returncode == 0, there.stderr
+def test_processes_share_a_cache_folder(tmp_path):
+    process = python(
+        "PositiveCache(folder, 10**6).build(SnapshotSampler(graph, 'g'), 'g', 4000, policy, 0, 0)", tmp_path
+    )
+    assert process.returncode == 0, process.stderr
     edgeless = Graph(np.zeros(4001, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
-    silent = SnapshotSampler(edgeless, "g")
+    empty_sampler = SnapshotSampler(edgeless, "g")
     with closing(PositiveCache(tmp_path, 10**6)) as cache:
-        sets = cache.get(silent, "g", 4000, Policy.from_name("first_order", k=1), 0, 0)
+        sets = cache.get(empty_sampler, "g", 4000, Policy.from_name("first_order", k=1), 0, 0)
         assert np.array_equal(sets.positives[:, 0], np.arange(4000) ^ 1)
 
 
-def test_what_a_killed_builder_left_is_removed(tmp_path):
+def test_leftovers_of_a_killed_build_are_removed(tmp_path):
     script = """
 class Dying(SnapshotSampler):
     def positives(self, anchors, policy, seed, epoch):
@@ -58,7 +60,7 @@ PositiveCache(folder, 10**6, block=1000).build(Dying(graph, "g"), "g", 4000, pol
         assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 
-def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path):
+def test_full_disk_raises_an_error_and_leaves_nothing(tmp_path):
     script = """
 cache = PositiveCache(folder, 10**6)
 sampler = SnapshotSampler(graph, "g")
@@ -70,14 +72,14 @@ except StoreError as error:
     print(error.detail, error.hint)
 print(len([path for path in folder.iterdir() if path.is_dir()]))
 """
-    there = python(script, tmp_path)
-    assert there.returncode == 0, there.stderr
-    assert "cannot write the positive-set cache" in there.stdout
-    assert "free space" in there.stdout
-    assert there.stdout.split()[-1] == "1"
+    process = python(script, tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert "cannot write the positive-set cache" in process.stdout
+    assert "free space" in process.stdout
+    assert process.stdout.split()[-1] == "1"
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_unusable_folder_raises_an_error(tmp_path):
     (tmp_path / "file").write_text("in the way")
     script = """
 try:

@@ -1,4 +1,4 @@
-"""`graphkin query`: whole answers as files, beside pandas over the file that was ingested."""
+"""The command `graphkin query` writes all matches, which equal pandas over the ingested file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ MOLECULES = 200
 
 @pytest.fixture(scope="module")
 def frame() -> pd.DataFrame:
-    """Distinct molecules, in the order of their ids, and what is known of them."""
+    """Return distinct molecules with their properties, in the order of their ids."""
     rows: dict[str, list[Any]] = {}
     for line in NCI.read_text().splitlines():
         smiles, name = line.split()
@@ -30,28 +30,28 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def where(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+def place(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     from graphkin.ingest.pipeline import IngestOptions, ingest
     from graphkin.similarity.molecules.recipe import resolve
 
     folder = tmp_path_factory.mktemp("queried")
     frame.to_csv(folder / "a.csv", index=False)
-    with open_store(folder / "store", create=True) as opened:
-        ingest(opened, "nci", [str(folder / "a.csv")], resolve(), IngestOptions(workers=1))
+    with open_store(folder / "store", create=True) as new_store:
+        ingest(new_store, "nci", [str(folder / "a.csv")], resolve(), IngestOptions(workers=1))
     return ("--store", str(folder / "store"), "--collection", "nci")
 
 
-def test_what_passes_is_written_in_order(
-    graphkin: Callable[..., Any], where: tuple[str, ...], frame: pd.DataFrame
+def test_matches_are_written_in_order(
+    graphkin: Callable[..., Any], place: tuple[str, ...], frame: pd.DataFrame
 ) -> None:
     conditions = ("--filter", "p>=q>=1.5", "--filter", "class = ACID", "--filter", "names~1")
-    told = graphkin("query", *where, *conditions, "--sort", "p>=q", "--descending", "--output", "found.csv").err
-    kept = frame[(frame["p>=q"] >= 1.5) & (frame["class"] == "Acid") & frame["id"].str.contains("1")]
-    expected = kept.sort_values("p>=q", ascending=False, kind="stable")
-    found = pd.read_csv("found.csv")
-    assert found["smiles"].tolist() == expected["smiles"].tolist()
-    assert found["p>=q"].tolist() == expected["p>=q"].tolist()
-    assert told == f"{len(expected)} of 200 items pass\n"
+    messages = graphkin("query", *place, *conditions, "--sort", "p>=q", "--descending", "--output", "found.csv").err
+    matches = frame[(frame["p>=q"] >= 1.5) & (frame["class"] == "Acid") & frame["id"].str.contains("1")]
+    expected = matches.sort_values("p>=q", ascending=False, kind="stable")
+    written_rows = pd.read_csv("found.csv")
+    assert written_rows["smiles"].tolist() == expected["smiles"].tolist()
+    assert written_rows["p>=q"].tolist() == expected["p>=q"].tolist()
+    assert messages == f"{len(expected)} of 200 items pass\n"
     assert len(expected) > 10
 
 
@@ -59,48 +59,48 @@ def test_what_passes_is_written_in_order(
     ("option", "pattern"),
     [("--substructure", Chem.MolFromSmarts("Cc1ccccc1")), ("--substructure-smiles", Chem.MolFromSmiles("Cc1ccccc1"))],
 )
-def test_what_has_a_substructure(
-    graphkin: Callable[..., Any], where: tuple[str, ...], frame: pd.DataFrame, option: str, pattern: Chem.Mol
+def test_substructure_filter_equals_rdkit(
+    graphkin: Callable[..., Any], place: tuple[str, ...], frame: pd.DataFrame, option: str, pattern: Chem.Mol
 ) -> None:
-    asked = ("--filter", "class=acid", option, "Cc1ccccc1", "--sort", "p>=q")
-    told = graphkin("query", *where, *asked, "--output", "found.csv").err
-    has = frame["smiles"].map(lambda smiles: Chem.MolFromSmiles(smiles).HasSubstructMatch(pattern))
-    expected = frame[has & (frame["class"] == "Acid")].sort_values("p>=q", kind="stable")
+    query_options = ("--filter", "class=acid", option, "Cc1ccccc1", "--sort", "p>=q")
+    messages = graphkin("query", *place, *query_options, "--output", "found.csv").err
+    has_substructure = frame["smiles"].map(lambda smiles: Chem.MolFromSmiles(smiles).HasSubstructMatch(pattern))
+    expected = frame[has_substructure & (frame["class"] == "Acid")].sort_values("p>=q", kind="stable")
     assert pd.read_csv("found.csv")["smiles"].tolist() == expected["smiles"].tolist()
-    assert told.endswith(f"{len(expected)} of 200 items pass\n")
-    assert told.startswith("match: 100 items ")
+    assert messages.endswith(f"{len(expected)} of 200 items pass\n")
+    assert messages.startswith("match: 100 items ")
     assert len(expected) > 10
 
 
-def test_an_sd_file_and_a_parquet_file_of_what_is_similar(
-    graphkin: Callable[..., Any], where: tuple[str, ...], frame: pd.DataFrame
+def test_similar_items_are_written_as_sd_and_parquet(
+    graphkin: Callable[..., Any], place: tuple[str, ...], frame: pd.DataFrame
 ) -> None:
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
     prints = [generator.GetFingerprint(Chem.MolFromSmiles(smiles)) for smiles in frame["smiles"]]
     similar = pd.Series(
         DataStructs.BulkTanimotoSimilarity(generator.GetFingerprint(Chem.MolFromSmiles(ASPIRIN)), prints)
     )
-    kept = similar[(similar >= 0.2) & (frame["class"] == "base")].sort_values(ascending=False, kind="stable")
-    asked = ("query", *where, "--similar", ASPIRIN, "--min-similarity", 0.2, "--filter", "class~BAS")
+    matches = similar[(similar >= 0.2) & (frame["class"] == "base")].sort_values(ascending=False, kind="stable")
+    query_options = ("query", *place, "--similar", ASPIRIN, "--min-similarity", 0.2, "--filter", "class~BAS")
 
-    graphkin(*asked, "--output", "found.parquet", "--column", "similarity")
-    graphkin(*asked, "--output", "found.sdf", "--limit", 3)
+    graphkin(*query_options, "--output", "found.parquet", "--column", "similarity")
+    graphkin(*query_options, "--output", "found.sdf", "--limit", 3)
 
-    found = pd.read_parquet("found.parquet")
-    assert found["similarity"].tolist() == pytest.approx(kept.tolist(), rel=1e-6)
-    assert [*found.columns] == ["similarity"]
+    written_rows = pd.read_parquet("found.parquet")
+    assert written_rows["similarity"].tolist() == pytest.approx(matches.tolist(), rel=1e-6)
+    assert [*written_rows.columns] == ["similarity"]
     molecules = [Chem.MolToSmiles(molecule) for molecule in Chem.SDMolSupplier("found.sdf")]
-    assert molecules == frame["smiles"][kept.index[:3]].tolist()
+    assert molecules == frame["smiles"][matches.index[:3]].tolist()
 
 
-def test_names_begin_in_any_case(graphkin: Callable[..., Any], where: tuple[str, ...], frame: pd.DataFrame) -> None:
-    graphkin("query", *where, "--name", "NSC 2", "--sort", "names", "--output", "found.csv")
+def test_name_condition_ignores_case(graphkin: Callable[..., Any], place: tuple[str, ...], frame: pd.DataFrame) -> None:
+    graphkin("query", *place, "--name", "NSC 2", "--sort", "names", "--output", "found.csv")
     expected = frame[frame["id"].str.startswith("Nsc 2")]["id"].sort_values()
     assert pd.read_csv("found.csv")["names"].tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("options", "expected_text"),
     [
         (("--filter", "weight>=3"), "molwt"),
         (("--filter", "molwt>3"), ">= <= = or ~"),
@@ -117,16 +117,16 @@ def test_names_begin_in_any_case(graphkin: Callable[..., Any], where: tuple[str,
         (("--similar", "C", "--min-similarity", 0), "above 0"),
     ],
 )
-def test_what_is_wrong_is_named(
-    graphkin: Callable[..., Any], where: tuple[str, ...], options: tuple[Any, ...], named: str
+def test_error_names_the_invalid_value(
+    graphkin: Callable[..., Any], place: tuple[str, ...], options: tuple[Any, ...], expected_text: str
 ) -> None:
-    refused = graphkin("query", *where, *options, "--output", "found.csv")
+    refused = graphkin("query", *place, *options, "--output", "found.csv")
     assert refused.code == 2
-    assert named in refused.err
+    assert expected_text in refused.err
     assert not Path("found.csv").exists()
 
 
-def test_the_ending_says_the_format(graphkin: Callable[..., Any], where: tuple[str, ...]) -> None:
-    refused = graphkin("query", *where, "--output", "found.txt")
+def test_unknown_file_ending_is_refused(graphkin: Callable[..., Any], place: tuple[str, ...]) -> None:
+    refused = graphkin("query", *place, "--output", "found.txt")
     assert refused.code == 2
     assert ".csv, .parquet, .sdf" in refused.err

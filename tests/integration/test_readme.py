@@ -1,6 +1,6 @@
-"""The sections of README's first five minutes, run as they stand on small files of the names that they speak of.
+"""The sections of README's first five minutes run on small files with the names in the text.
 
-What is changed, so that they end soon and by themselves: `CHANGES`. Servers are the test's own.
+`CHANGES` makes them end quickly and without a user. The servers are those of the test.
 """
 
 import gzip
@@ -26,7 +26,7 @@ from scipy.sparse import csr_matrix, save_npz
 
 ROOT = Path(__file__).parents[2]
 SERVER = "127.0.0.1:8000"
-CHANGES = {
+REPLACEMENTS = {
     r"graphkin serve[^\n]*\n": "",
     r"pip install[^\n]*\n": "",
     r"00f81c…": "{bits}",
@@ -37,7 +37,7 @@ CHANGES = {
     r"count=255": "count=25",
     r"curl -s": "curl --silent --fail-with-body",
 }
-"""Patterns, and what stands there instead; in braces, what README leaves out."""
+"""Patterns and their replacements. Braces mark values that README omits."""
 
 _GENERATOR = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
 
@@ -45,25 +45,25 @@ Serve = Callable[[Path], AbstractContextManager[str]]
 
 
 def section(title: str) -> list[tuple[str, str]]:
-    """Language and text of the blocks of code under a heading."""
+    """Return language and text of the code blocks under a heading."""
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     (text,) = re.findall(rf"^### {title}\n(.*?)^##", page, re.MULTILINE | re.DOTALL)
     return re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def changed(text: str, server: str, left_out: dict[str, str]) -> str:
-    for pattern, instead in CHANGES.items():
-        text = re.sub(pattern, lambda _, instead=instead: instead.format(**left_out), text)  # type: ignore[misc]
+def changed(text: str, server: str, omitted_values: dict[str, str]) -> str:
+    for pattern, replacement in REPLACEMENTS.items():
+        text = re.sub(pattern, lambda _, replacement=replacement: replacement.format(**omitted_values), text)  # type: ignore[misc]
     return text.replace(SERVER, server)
 
 
 def run(language: str, text: str, folder: Path) -> str:
-    """What a block of code prints."""
+    """Run a block of code and return its output."""
     command = [sys.executable, "-c", text] if language == "python" else ["bash", "-euo", "pipefail", "-c", text]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    ended = subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, check=False)
-    assert ended.returncode == 0, (ended.stdout[-2000:], ended.stderr.decode())
-    return ended.stdout.decode(errors="replace")
+    process = subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, check=False)
+    assert process.returncode == 0, (process.stdout[-2000:], process.stderr.decode())
+    return process.stdout.decode(errors="replace")
 
 
 def bits(smiles: str) -> np.ndarray:
@@ -71,11 +71,11 @@ def bits(smiles: str) -> np.ndarray:
 
 
 def write(folder: Path, smiles: list[str]) -> None:
-    """All the files that README speaks of."""
+    """Write all files that README mentions."""
     drugs = [*((each, f"NCI {row}") for row, each in enumerate(smiles)), ("CC(=O)Oc1ccccc1C(=O)O", "aspirin")]
     for name, rows in (("molecules", drugs[-300:]), ("more", drugs[:20])):
         with gzip.open(folder / f"{name}.csv.gz", "wt") as file:
-            file.writelines(["smiles,id\n", *(f"{each},{called}\n" for each, called in rows)])
+            file.writelines(["smiles,id\n", *(f"{each},{name_of_drug}\n" for each, name_of_drug in rows)])
     (folder / "withdrawn.txt").write_text("NCI 4900\n")
     zinc = "".join(f"{each},1.0,0.5,2.0\n" for each in smiles[:300])
     (folder / "250k_rndm_zinc_drugs_clean_3.csv").write_text(f"smiles,logP,qed,SAS\n{zinc}")
@@ -128,71 +128,71 @@ def folder(tmp_path_factory: pytest.TempPathFactory, nci_smiles: list[str]) -> P
 
 
 @pytest.fixture(scope="module")
-def chemist(folder: Path) -> list[str]:
-    """What is printed for the one who comes first: `mine` is there then."""
+def chemist_output(folder: Path) -> list[str]:
+    """Run the section of the chemist, which creates the collection `mine`, and return its output."""
     return [run(language, changed(text, SERVER, {}), folder) for language, text in section("A chemist with a file")]
 
 
 @pytest.fixture(scope="module")
-def follow(folder: Path, chemist: list[str], serve: Serve) -> Iterator[Callable[..., list[str]]]:
-    """`follow(title, ...)` runs a section: what each of its blocks prints."""
+def run_section(folder: Path, chemist_output: list[str], serve: Serve) -> Iterator[Callable[..., list[str]]]:
+    """Yield `run_section(title, ...)`, which runs a section and returns the output of each block."""
     with serve(folder / "store") as url:
 
-        def following(title: str, before: str = "", **left_out: str) -> list[str]:
+        def run_blocks(title: str, preamble: str = "", **omitted_values: str) -> list[str]:
             server = url.removeprefix("http://")
-            blocks = [(language, changed(text, server, left_out)) for language, text in section(title)]
-            return [run(language, f"{before}{text}", folder) for language, text in blocks]
+            blocks = [(language, changed(text, server, omitted_values)) for language, text in section(title)]
+            return [run(language, f"{preamble}{text}", folder) for language, text in blocks]
 
-        yield following
+        yield run_blocks
 
 
-def test_a_chemist(chemist: list[str], folder: Path) -> None:
-    (printed,) = chemist
+def test_section_of_a_chemist(chemist_output: list[str], folder: Path) -> None:
+    (printed,) = chemist_output
     assert "aspirin" in printed
     assert "<graphml" in (folder / "mine.graphml").read_text()
 
 
-def test_a_notebook(follow: Callable[..., list[str]]) -> None:
+def test_section_of_a_notebook(run_section: Callable[..., list[str]]) -> None:
     vectors = (
         "from rdkit.Chem import rdFingerprintGenerator, MolFromSmiles\n"
         "generator = rdFingerprintGenerator.GetMorganGenerator()\n"
         'bit_vectors = [generator.GetFingerprint(MolFromSmiles(each)) for each in ("CCO", "CCCO", "CCCCO")]\n'
     )
-    assert follow("A notebook", vectors) == [""]
+    assert run_section("A notebook", vectors) == [""]
 
 
 @pytest.mark.long
-def test_graphs(follow: Callable[..., list[str]]) -> None:
-    (printed,) = follow("Somebody with graphs")
+def test_section_with_graphs(run_section: Callable[..., list[str]]) -> None:
+    (printed,) = run_section("Somebody with graphs")
     assert json.loads(printed.splitlines()[-1])["hits"]
 
 
 @pytest.mark.long
-def test_one_big_graph(follow: Callable[..., list[str]], folder: Path) -> None:
-    (printed,) = follow("Somebody with one big graph")
+def test_section_with_one_large_graph(run_section: Callable[..., list[str]], folder: Path) -> None:
+    (printed,) = run_section("Somebody with one big graph")
     assert json.loads(printed.splitlines()[-1])["items"][0]["names"] == ["10241"]
     with pa.ipc.open_stream(folder / "flights.arrow") as links:
         assert links.read_all().num_rows == nx.karate_club_graph().number_of_edges()
 
 
 @pytest.mark.long
-def test_fingerprints(follow: Callable[..., list[str]], nci_smiles: list[str], folder: Path) -> None:
-    (printed,) = follow("Somebody with fingerprints of their own", bits=bits(nci_smiles[0]).tobytes().hex())
+def test_section_with_fingerprints(run_section: Callable[..., list[str]], nci_smiles: list[str], folder: Path) -> None:
+    (printed,) = run_section("Somebody with fingerprints of their own", bits=bits(nci_smiles[0]).tobytes().hex())
     assert "CHEMBL0" in printed
     assert (folder / "mine.fps").read_text().startswith("#FPS1")
 
 
-def test_a_program(follow: Callable[..., list[str]]) -> None:
-    asked, hits = follow("A program")
-    assert "aspirin" in asked
+def test_section_of_a_program(run_section: Callable[..., list[str]]) -> None:
+    query_output, hits = run_section("A program")
+    assert "aspirin" in query_output
     assert len(hits.splitlines()) == 5
 
 
 @pytest.mark.long
-def test_a_trainer_and_embeddings(follow: Callable[..., list[str]], folder: Path) -> None:
-    trained, asked = follow("A trainer")
-    assert "bace" in trained
+def test_sections_of_a_trainer_and_with_embeddings(run_section: Callable[..., list[str]], folder: Path) -> None:
+    training_output, query_output = run_section("A trainer")
+    assert "bace" in training_output
     assert json.loads((folder / "bace.json").read_text())
-    assert '"complete":true' in asked
-    (found,) = follow("Somebody with embeddings", vector=str([0.1] * 300))
-    assert found
+    assert '"complete":true' in query_output
+    (embedding_output,) = run_section("Somebody with embeddings", vector=str([0.1] * 300))
+    assert embedding_output

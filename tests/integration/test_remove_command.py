@@ -1,4 +1,4 @@
-"""`graphkin remove`, beside `graphkin ingest`."""
+"""The command `graphkin remove`, compared with `graphkin ingest`."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 OLD = "CCO ethanol\nCCN amine\nCCCO propanol\nno molecule\nc1ccccc1 benzene\nOCC alcohol\nc1ccccc1O phenol\n"
-LEFT = "CCN amine\nCCCO propanol\nno molecule\nc1ccccc1O phenol\n"
+REMAINING = "CCN amine\nCCCO propanol\nno molecule\nc1ccccc1O phenol\n"
 
 
 @pytest.fixture
@@ -19,36 +19,36 @@ def place(tmp_path: Path) -> tuple[str, ...]:
 
 
 @pytest.fixture
-def listed(ingest: Callable[..., Any], tmp_path: Path) -> Path:
-    """A list of molecules, beside a collection of these and others."""
+def removal_list(ingest: Callable[..., Any], tmp_path: Path) -> Path:
+    """Ingest these and other molecules, and return a list of molecules to remove."""
     assert ingest(OLD, "--max-rejected", 0.5).code == 0
     file = tmp_path / "list.txt"
     file.write_text("OCC\nC1=CC=CC=C1\n\nCCCCCC\nCCO ethanol\n")
     return file
 
 
-def test_remove_is_an_ingest_of_the_rest(
-    listed: Path, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
+def test_remove_equals_an_ingest_of_the_rest(
+    removal_list: Path, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
 ) -> None:
-    kept = tmp_path / "missing.csv"
-    outcome = graphkin("remove", listed, *place, "--by", "smiles", "--rejections-file", kept, "--json")
+    missing_file = tmp_path / "missing.csv"
+    outcome = graphkin("remove", removal_list, *place, "--by", "smiles", "--rejections-file", missing_file, "--json")
     assert outcome.code == 0, outcome.err
-    assert f"2 lines mean no item; they are listed in {kept}" in outcome.err
+    assert f"2 lines mean no item; they are listed in {missing_file}" in outcome.err
     removed = json.loads(outcome.out)
     assert removed["removal"] == {"items": 2, "missing": 2}
     assert removed["counts"] == {"read": 7, "kept": 3, "duplicates": 1, "rejected": 1}
-    (told,) = removed["removed"]
-    assert (told["name"], told["by"], told["items"]) == (str(listed), "smiles", 2)
-    (tmp_path / "left.smi").write_text(LEFT)
+    (input_record,) = removed["removed"]
+    assert (input_record["name"], input_record["by"], input_record["items"]) == (str(removal_list), "smiles", 2)
+    (tmp_path / "left.smi").write_text(REMAINING)
     elsewhere = ("--store", tmp_path / "other", "--collection", "c", "--max-rejected", 0.5, "--json")
     once = json.loads(graphkin("ingest", "molecules", tmp_path / "left.smi", *elsewhere).out)
     for field in ("generation", "recipe", "versions", "edges", "dropped", "properties", "histograms"):
         assert removed[field] == once[field], field
-    with kept.open(newline="") as file:
+    with missing_file.open(newline="") as file:
         missing = [*csv.DictReader(file)]
     assert [(row["source"], row["line"], row["input"]) for row in missing] == [
-        (str(listed), "4", "CCCCCC"),
-        (str(listed), "5", "CCO ethanol"),
+        (str(removal_list), "4", "CCCCCC"),
+        (str(removal_list), "5", "CCO ethanol"),
     ]
     assert graphkin("verify", "--store", tmp_path / "store").code == 0
     assert "removed 2 items by smiles" in graphkin("info", *place).out
@@ -56,7 +56,9 @@ def test_remove_is_an_ingest_of_the_rest(
     assert (rejection["input"], rejection["line"]) == ("no", 4)
 
 
-def test_names_from_standard_input(listed: Path, graphkin: Callable[..., Any], place: tuple[str, ...]) -> None:
+def test_remove_reads_names_from_standard_input(
+    removal_list: Path, graphkin: Callable[..., Any], place: tuple[str, ...]
+) -> None:
     outcome = graphkin("remove", "-", *place, "--by", "name", stdin=b"alcohol\r\nbenzene")
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith("2 items removed\npublished c generation ")
@@ -64,12 +66,12 @@ def test_names_from_standard_input(listed: Path, graphkin: Callable[..., Any], p
     assert graphkin("neighbors", *place, "--name", "ethanol").code == 3
 
 
-def test_a_list_of_nothing_there_leaves_the_collection(
-    listed: Path, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
+def test_list_without_matches_changes_nothing(
+    removal_list: Path, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
 ) -> None:
     before = graphkin("info", *place, "--json").out
-    listed.write_text("nobody\n")
-    outcome = graphkin("remove", listed, *place, "--by", "name")
+    removal_list.write_text("nobody\n")
+    outcome = graphkin("remove", removal_list, *place, "--by", "name")
     assert outcome.code == 0
     assert outcome.out.startswith("nothing to remove: c stays at generation ")
     assert "c.rejections.csv" in outcome.err
@@ -77,16 +79,16 @@ def test_a_list_of_nothing_there_leaves_the_collection(
     assert graphkin("info", *place, "--json").out == before
 
 
-def test_what_nothing_is_removed_from(
-    listed: Path, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
+def test_impossible_removals_are_refused(
+    removal_list: Path, graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path
 ) -> None:
-    by = ("--by", "name")
-    assert graphkin("remove", tmp_path / "missing.txt", *place, *by).code == 2
-    assert graphkin("remove", listed, *place).code == 2
-    assert graphkin("remove", listed, *place[:2], "--collection", "nobody", *by).code == 3
+    by_name = ("--by", "name")
+    assert graphkin("remove", tmp_path / "missing.txt", *place, *by_name).code == 2
+    assert graphkin("remove", removal_list, *place).code == 2
+    assert graphkin("remove", removal_list, *place[:2], "--collection", "nobody", *by_name).code == 3
     nx.write_edgelist(nx.karate_club_graph(), tmp_path / "club.edgelist", data=False)
     nodes = ("--store", str(tmp_path / "store"), "--collection", "nodes")
     assert graphkin("ingest", "nodes", tmp_path / "club.edgelist", *nodes).code == 0
-    refused = graphkin("remove", listed, *nodes, *by)
+    refused = graphkin("remove", removal_list, *nodes, *by_name)
     assert refused.code == 2
     assert "nodes of a big graph" in refused.err

@@ -1,4 +1,4 @@
-"""`graphkin search --file`: the hits of every structure of a file, as single searches find them."""
+"""The command `graphkin search --file` finds the hits of a single search for each structure in a file."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from rdkit import Chem, RDConfig
 from graphkin.store import open_store
 
 NCI = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
-ASKED = [("CC(=O)Oc1ccccc1C(=O)O", "aspirin"), ("CCO", "=SUM(A1)"), ("C1CC", "open"), ("[U]", "uranium")]
+QUERIES = [("CC(=O)Oc1ccccc1C(=O)O", "aspirin"), ("CCO", "=SUM(A1)"), ("C1CC", "open"), ("[U]", "uranium")]
 
 
 @pytest.fixture(scope="module")
@@ -24,17 +24,17 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("searched")
     lines = [",".join(line.split()) for line in NCI.read_text().splitlines()[:200]]
     (folder / "a.csv").write_text("smiles,id,weight\n" + "".join(f"{line},{len(line)}\n" for line in lines))
-    with open_store(folder / "store", create=True) as opened:
-        ingest(opened, "nci", [str(folder / "a.csv")], resolve())
+    with open_store(folder / "store", create=True) as new_store:
+        ingest(new_store, "nci", [str(folder / "a.csv")], resolve())
     return folder / "store"
 
 
-def _written(format: str) -> Path:
-    """The structures in a file of this format in the working folder."""
+def _write_queries(format: str) -> Path:
+    """Write the structures to a file of this format in the working folder."""
     path = Path(f"asked.{format}")
     if format == "sdf":
         with Chem.SDWriter(str(path)) as writer:
-            for smiles, name in ASKED:
+            for smiles, name in QUERIES:
                 molecule = Chem.MolFromSmiles(smiles, sanitize=True) or Chem.MolFromSmiles("C")
                 molecule.SetProp("_Name", name)
                 writer.write(molecule)
@@ -44,9 +44,9 @@ def _written(format: str) -> Path:
             )
         )
     elif format == "csv":
-        path.write_text("title,smiles\n" + "".join(f"{name},{smiles}\n" for smiles, name in ASKED))
+        path.write_text("title,smiles\n" + "".join(f"{name},{smiles}\n" for smiles, name in QUERIES))
     else:
-        path.write_text("".join(f"{smiles} {name}\n" for smiles, name in ASKED))
+        path.write_text("".join(f"{smiles} {name}\n" for smiles, name in QUERIES))
     return path
 
 
@@ -58,11 +58,11 @@ def _written(format: str) -> Path:
         ("sdf", "parquet", ("--limit", 3)),
     ],
 )
-def test_each_structure_finds_what_it_finds_alone(
+def test_hits_equal_single_searches(
     graphkin: Callable[..., Any], store: Path, format: str, output: str, options: tuple[object, ...]
 ) -> None:
-    where = ("--store", store, "--collection", "nci")
-    outcome = graphkin("search", *where, "--file", _written(format), "--output", f"hits.{output}", *options)
+    place = ("--store", store, "--collection", "nci")
+    outcome = graphkin("search", *place, "--file", _write_queries(format), "--output", f"hits.{output}", *options)
     assert (outcome.code, outcome.out) == (0, "")
     if output == "csv":
         with Path("hits.csv").open(newline="") as file:
@@ -73,31 +73,33 @@ def test_each_structure_finds_what_it_finds_alone(
         rows = pq.read_table("hits.parquet").to_pylist()
     single = [option for option in options if option not in ("--name-column", "title")]
     with_hits = 0
-    for number, (smiles, name) in enumerate(ASKED):
-        own = [row for row in rows if int(row["query"]) == number]
-        shown = f"'{name}" if output == "csv" and name.startswith("=") else name
-        assert {row["query_name"] for row in own} <= {shown}
-        alone = graphkin("search", *where, smiles, *single, "--json")
+    for number, (smiles, name) in enumerate(QUERIES):
+        own_rows = [row for row in rows if int(row["query"]) == number]
+        expected_name = f"'{name}" if output == "csv" and name.startswith("=") else name
+        assert {row["query_name"] for row in own_rows} <= {expected_name}
+        alone = graphkin("search", *place, smiles, *single, "--json")
         if alone.code:
-            (row,) = own
+            (row,) = own_rows
             assert row["error"]
             assert {value for column, value in row.items() if column not in ("query", "query_name", "error")} == {None}
             continue
         hits = json.loads(alone.out)["hits"]
         with_hits += bool(hits)
-        assert [int(row["id"]) for row in own] == [hit["item"]["id"] for hit in hits]
-        assert [float(row["similarity"]) for row in own] == pytest.approx([hit["similarity"] for hit in hits], abs=1e-7)
-        assert [row["smiles"] for row in own] == [hit["item"]["smiles"] for hit in hits]
-        assert [float(row["weight"]) for row in own] == [hit["item"]["properties"]["weight"] for hit in hits]
+        assert [int(row["id"]) for row in own_rows] == [hit["item"]["id"] for hit in hits]
+        assert [float(row["similarity"]) for row in own_rows] == pytest.approx(
+            [hit["similarity"] for hit in hits], abs=1e-7
+        )
+        assert [row["smiles"] for row in own_rows] == [hit["item"]["smiles"] for hit in hits]
+        assert [float(row["weight"]) for row in own_rows] == [hit["item"]["properties"]["weight"] for hit in hits]
         names = [hit["item"]["names"] for hit in hits]
-        assert [row["names"] for row in own] == (["; ".join(each) for each in names] if output == "csv" else names)
+        assert [row["names"] for row in own_rows] == (["; ".join(each) for each in names] if output == "csv" else names)
     assert [int(row["query"]) for row in rows] == sorted(int(row["query"]) for row in rows)
     counted = f"{with_hits} found something, 0 of them themselves; {3 - with_hits} found nothing, 1 could not be read"
     assert outcome.err == f"4 structures: {counted}\n"
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("CCO", "--file", "a.smi", "--output", "a.csv"), "either STRUCTURE"),
         ((), "either STRUCTURE"),
@@ -110,9 +112,11 @@ def test_each_structure_finds_what_it_finds_alone(
         (("--file", "a.smi", "--output", "a.csv", "--format", "npy"), "no such input format"),
     ],
 )
-def test_what_is_refused(graphkin: Callable[..., Any], store: Path, options: tuple[object, ...], said: str) -> None:
+def test_invalid_options_are_refused(
+    graphkin: Callable[..., Any], store: Path, options: tuple[object, ...], message: str
+) -> None:
     Path("a.smi").write_text("CCO ethanol\n")
     outcome = graphkin("search", "--store", store, "--collection", "nci", *options)
     assert outcome.code == 2
-    assert said in outcome.err
+    assert message in outcome.err
     assert not Path("a.csv").exists()

@@ -1,4 +1,4 @@
-"""The worked example of CONTRIBUTING.md, applied to a copy of the code: one new question on every surface."""
+"""The worked example in CONTRIBUTING.md, applied to a copy of the code: a new operation in every interface."""
 
 import ast
 import json
@@ -43,14 +43,14 @@ print(json.dumps([synchronous, asyncio.run(asynchronous(sys.argv[1]))]))
 
 
 def blocks() -> list[tuple[str, str | None, str]]:
-    """The file, the class or dictionary, and the code of each block of the worked example."""
+    """Return the file, the class or dictionary, and the code of each block in the worked example."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    found = re.findall(r"```python\n# (\S+?)(?:, in (\w+))?\n(.*?)```", text, re.DOTALL)
-    return [(file, place or None, code) for file, place, code in found]
+    matches = re.findall(r"```python\n# (\S+?)(?:, in (\w+))?\n(.*?)```", text, re.DOTALL)
+    return [(file, place or None, code) for file, place, code in matches]
 
 
 def insert(source: str, place: str | None, code: str) -> str:
-    """Add code at the end of a module, a class or a dictionary, and its imports after the module's last one."""
+    """Add code to the end of a module, a class or a dictionary, and its imports after the last import of the module."""
     lines, tree = source.splitlines(), ast.parse(source)
     imports = re.match(r"((?:from .*\n)*)\n?", code)
     assert imports is not None
@@ -70,7 +70,7 @@ def insert(source: str, place: str | None, code: str) -> str:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the code with the example in it."""
+    """Return a copy of the code with the example."""
     folder = tmp_path_factory.mktemp("checkout")
     ignored = shutil.ignore_patterns("node_modules", "__pycache__")
     for name in ("graphkin", "api", "ingest", "trainer", "docs"):
@@ -92,7 +92,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def hubs(store: Path) -> list[list[int]]:
-    """Id and degree of the items with the most neighbors, counted from the edges."""
+    """Return id and degree of the items with the most neighbors, counted from the edges."""
     with graphkin.open(store)["karate"] as karate:
         edges = karate.edges().arrow
         ends = [*edges["source"].to_pylist(), *edges["target"].to_pylist()]
@@ -101,14 +101,14 @@ def hubs(store: Path) -> list[list[int]]:
 
 
 @contextmanager
-def served(checkout: Path, store: Path) -> Iterator[str]:
-    """Serve a store; yield the URL once the server answers. It is not ready: its kernels are still being compiled."""
+def serve_checkout(checkout: Path, store: Path) -> Iterator[str]:
+    """Serve a store and yield the URL. The server may not be ready yet, because it still compiles kernels."""
     command = [sys.executable, "-m", "graphkin", "serve", "--store", str(store), "--port", str(free_port())]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     with subprocess.Popen(command, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            server.stdout.readline()  # printed once it listens
+            server.stdout.readline()  # The server prints this line once it listens.
             yield f"http://127.0.0.1:{command[-1]}"
         finally:
             server.kill()
@@ -119,18 +119,18 @@ def run(folder: Path, *arguments: str | Path) -> str:
     return subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def test_it_touches_six_files_at_most() -> None:
+def test_example_changes_at_most_six_files() -> None:
     assert 0 < len({file for file, _, _ in blocks()}) <= MOST_FILES
 
 
-def test_the_command_answers_the_question(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
+def test_command_of_the_example_works(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
     options = ["--store", str(store), "--collection", "karate", "--limit", str(LIMIT)]
     lines = run(checkout, "-m", "graphkin", "hubs", *options).splitlines()
     assert [[*map(int, line.split("\t"))] for line in lines] == hubs
 
 
-def test_the_api_and_both_clients_answer_it(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
-    with served(checkout, store) as url:
+def test_api_and_clients_of_the_example_work(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
+    with serve_checkout(checkout, store) as url:
         reply = httpx.get(f"{url}/v1/collections/karate/hubs", params={"limit": LIMIT})
         assert reply.status_code == 200, reply.text
         assert [[row["id"], row["degree"]] for row in map(json.loads, reply.text.splitlines())] == hubs

@@ -79,9 +79,9 @@ def test_tags_differ_by_query_and_media_type(client: httpx.Client) -> None:
         ("application/x-ndjson;q=0, */*", "application/jsonl"),
     ],
 )
-def test_rows_come_in_the_requested_media_type(client: httpx.Client, accept: str, content_type: str) -> None:
+def test_rows_come_in_the_requested_media_type(client: httpx.Client, accept: str, media_type: str) -> None:
     reply = client.get(f"{URL}/negatives?count=3", headers={"Accept": accept})
-    assert (reply.status_code, reply.headers["content-type"]) == (200, content_type)
+    assert (reply.status_code, reply.headers["content-type"]) == (200, media_type)
 
 
 def test_missing_accept_header_accepts_anything(client: httpx.Client) -> None:

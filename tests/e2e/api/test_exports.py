@@ -241,7 +241,7 @@ def test_exported_fingerprints_equal_rdkit(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "detail", "given", "expected"),
+    ("query", "detail", "given", "expected"),
     [
         ({"what": "items", "columns": ["id", "colour"]}, "no such column", "colour", "one of id, smiles, names"),
         ({"what": "items", "start": 5, "stop": 4}, "not a range of ids", "5 to 4", "0 ≤ start ≤ stop ≤ "),
@@ -267,7 +267,7 @@ def test_unsupported_export_options_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("asked", "detail"),
+    ("query", "detail"),
     [
         ({"what": "edges", "columns": "id"}, "columns apply to items only"),
         ({"what": "items", "min_similarity": 0.5}, "min_similarity applies to edges only"),

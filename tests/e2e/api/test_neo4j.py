@@ -333,7 +333,7 @@ def parse_rows(reply: httpx.Response) -> list[dict[str, Any]]:
     return [json.loads(line) for line in reply.text.splitlines()]
 
 
-@pytest.mark.parametrize("draw", SAMPLES[:2], ids=lambda sample: sample["policy"])
+@pytest.mark.parametrize("sample", SAMPLES[:2], ids=lambda sample: sample["policy"])
 def test_gds_samples_agree_between_item_batch_and_epoch(
     client: httpx.Client, gds_client: httpx.Client, sample: dict[str, Any]
 ) -> None:

@@ -62,7 +62,7 @@ def test_reset_connection_is_reported_as_busy(resetting_url, server, monkeypatch
     connected.close()
 
 
-@pytest.mark.parametrize("given", [{PASSWORD: ""}, {}])
+@pytest.mark.parametrize("variables", [{PASSWORD: ""}, {}])
 def test_password_in_the_url_is_refused_and_not_repeated(variables, server, load, settings, monkeypatch, capfd):
     """The password is refused whether or not the environment has one."""
     url = server.url.replace("://", f"://neo4j:{SECRET}@")

@@ -361,11 +361,17 @@ def test_column_yields_blocks_in_the_order_of_ids(nci: Collection) -> None:
         {"what": "items", "format": "csv", "ids": [7, 2, 9], "query_smiles": "CCO"},
     ],
 )
-def test_export_writes_the_reply_to_a_file(nci: Collection, plain: httpx.Client, option_sets: dict[str, Any]) -> None:
+def test_export_writes_the_reply_to_a_file(
+    nci: Collection, plain: httpx.Client, export_options: dict[str, Any]
+) -> None:
     file = io.BytesIO(b"before ")
     file.seek(0, io.SEEK_END)
-    nci.export(file, **option_sets)
-    reply = plain.post("export", json=option_sets) if "ids" in option_sets else plain.get("export", params=option_sets)
+    nci.export(file, **export_options)
+    reply = (
+        plain.post("export", json=export_options)
+        if "ids" in export_options
+        else plain.get("export", params=export_options)
+    )
     assert file.getvalue() == b"before " + reply.content
 
 

@@ -238,11 +238,11 @@ def test_empty_list_of_rejections_is_written(embed: Any, tmp_path: Path) -> None
     ],
 )
 def test_error_is_explained_and_leaves_no_file(
-    embed: Any, tmp_path: Path, text: str, output: str, options: tuple[str, ...], name: str, code: int, record: str
+    embed: Any, tmp_path: Path, text: str, output: str, options: tuple[str, ...], name: str, code: int, message: str
 ) -> None:
     outcome = embed(text, output, *options, name=name)
     assert outcome.code == code
-    assert record in outcome.err
+    assert message in outcome.err
     assert "Traceback" not in outcome.err
     assert [file.name for file in tmp_path.iterdir()] == [name]
 

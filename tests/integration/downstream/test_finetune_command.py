@@ -289,7 +289,7 @@ def test_supervised_pretraining_alone(graphkin: Any, file: Path, shapes: Path, t
 
 
 @pytest.mark.parametrize(
-    ("given", "arguments"),
+    ("data_options", "message"),
     [
         ((), "given: 3 seeds on 1 splits\n  expected: one run that trains it"),
         (("--seeds", "0,1"), "there is not one encoder to save"),
@@ -298,7 +298,7 @@ def test_supervised_pretraining_alone(graphkin: Any, file: Path, shapes: Path, t
     ],
 )
 def test_impossible_save_encoder_is_refused(
-    graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path, data_options: tuple[object, ...], arguments: str
+    graphkin: Any, file: Path, checkpoint: Path, tmp_path: Path, data_options: tuple[object, ...], message: str
 ) -> None:
     shutil.copytree(checkpoint, tmp_path / "run")
     (tmp_path / "else").mkdir()
@@ -307,7 +307,7 @@ def test_impossible_save_encoder_is_refused(
     places = [tmp_path / each if each in ("run", "else") else each for each in data_options]
     command = ("finetune", "--csv", file, "--checkpoint", checkpoint, "--output", tmp_path / "result.json")
     outcome = graphkin(*command, "--save-encoder", tmp_path / "new", *places)
-    assert (outcome.code, arguments in outcome.err, "Traceback" in outcome.err) == (2, True, False), outcome.err
+    assert (outcome.code, message in outcome.err, "Traceback" in outcome.err) == (2, True, False), outcome.err
     assert files(tmp_path) == before
 
 
@@ -338,7 +338,7 @@ def test_save_encoder_does_not_overwrite_another_encoder(
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "arguments"),
+    ("data_options", "code", "message"),
     [
         (("--task", "graphs"), 2, "--task graphs and --tu"),
         (("--task", "graphs", "--csv", "x.csv"), 2, "--task graphs and --tu"),
@@ -349,10 +349,10 @@ def test_save_encoder_does_not_overwrite_another_encoder(
     ],
 )
 def test_invalid_graph_options_are_explained(
-    graphkin: Any, data_options: tuple[str, ...], code: int, arguments: str
+    graphkin: Any, data_options: tuple[str, ...], code: int, message: str
 ) -> None:
     outcome = graphkin("finetune", *data_options, "--checkpoint", "none", "--output", "result.json")
-    assert (outcome.code, arguments in outcome.err) == (code, True), outcome.err
+    assert (outcome.code, message in outcome.err) == (code, True), outcome.err
     assert "Traceback" not in outcome.err
 
 
@@ -364,7 +364,7 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "arguments"),
+    ("data_options", "code", "message"),
     [
         ({"csv": "nothing.csv"}, 3, "no such file"),
         ({"smiles-column": "structure"}, 2, "expected: one of nitrogen, smiles, oxygen"),
@@ -383,11 +383,11 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
     ],
 )
 def test_invalid_options_are_explained(
-    graphkin: Any, file: Path, data_options: dict[str, str], code: int, arguments: str
+    graphkin: Any, file: Path, data_options: dict[str, str], code: int, message: str
 ) -> None:
     options = {"csv": file, "checkpoint": "none", "epochs": 1, "output": "result.json", **data_options}
     outcome = graphkin("finetune", *(part for name, value in options.items() for part in (f"--{name}", value)))
-    assert (outcome.code, arguments in outcome.err) == (code, True), outcome.err
+    assert (outcome.code, message in outcome.err) == (code, True), outcome.err
     assert "Traceback" not in outcome.err
 
 
@@ -511,7 +511,7 @@ def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, nod
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "arguments"),
+    ("data_options", "code", "message"),
     [
         ({}, 2, "--task nodes, --edges"),
         ({"edges": "g.txt"}, 2, "--task nodes, --edges"),
@@ -523,11 +523,11 @@ def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, nod
     ],
 )
 def test_invalid_node_options_are_explained(
-    graphkin: Any, tmp_path: Path, data_options: dict[str, object], code: int, arguments: str
+    graphkin: Any, tmp_path: Path, data_options: dict[str, object], code: int, message: str
 ) -> None:
     (tmp_path / "g.txt").write_text("".join(f"n{node} {node % 2}\n" for node in range(40)))
     (tmp_path / "l.txt").write_text("n1 1\nn2 0\nelse 1\n")
     options = (part for name, value in data_options.items() for part in (f"--{name}", value))
     outcome = graphkin("finetune", "--task", "nodes", *options, "--checkpoint", "none", "--output", "result.json")
-    assert (outcome.code, arguments in outcome.err) == (code, True), outcome.err
+    assert (outcome.code, message in outcome.err) == (code, True), outcome.err
     assert "Traceback" not in outcome.err

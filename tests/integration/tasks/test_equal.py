@@ -134,11 +134,13 @@ def test_too_many_rejections_publish_nothing_and_are_written_to_a_file(
     runner: Runner, mixed_files: list[str], tmp_path: Path
 ) -> None:
     """And the pieces that they leave are not mixed with those of the next job."""
-    url, listed = str(tmp_path / "lake"), tmp_path / "listed.csv"
+    url, rejections_path = str(tmp_path / "lake"), tmp_path / "listed.csv"
     with pytest.raises(InvalidInput, match=r"200 of 2000 records \(10\.0%\) were rejected") as refused:
-        ingest(runner, url, "c", mixed_files, resolve(), IngestOptions(max_rejected=0.05, rejections_file=listed))
-    assert str(listed) in str(refused.value)
-    assert len(listed.read_text().splitlines()) == 201
+        ingest(
+            runner, url, "c", mixed_files, resolve(), IngestOptions(max_rejected=0.05, rejections_file=rejections_path)
+        )
+    assert str(rejections_path) in str(refused.value)
+    assert len(rejections_path.read_text().splitlines()) == 201
     assert not (tmp_path / "lake" / "manifest.json").exists()
     ingest(runner, url, "c", mixed_files[:1], resolve(threshold=0.5), OPTIONS)
     with open_lake(url) as lake, lake.open("c") as generation:

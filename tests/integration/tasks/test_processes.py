@@ -156,13 +156,13 @@ def test_ended_ingest_leaves_no_process_and_the_next_run_continues(
     running_ingest: "subprocess.Popen[bytes]", command: list[str], mixed_files: list[str], number: int, tmp_path: Path
 ) -> None:
     """Ctrl-C signals all processes. Temporary files are finally removed."""
-    family = psutil.Process(running_ingest.pid).children(recursive=True)
+    descendants = psutil.Process(running_ingest.pid).children(recursive=True)
     if number == signal.SIGINT:
         os.killpg(running_ingest.pid, number)
     else:
         running_ingest.send_signal(number)
     assert running_ingest.wait(20) == (-signal.SIGKILL if number == signal.SIGKILL else 130)
-    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert psutil.wait_procs(descendants, timeout=20)[1] == []
     assert not (tmp_path / "lake" / "manifest.json").exists()
     (tmp_path / "lake" / "items").mkdir(exist_ok=True)
     (tmp_path / "lake" / "items" / ".part-000000.parquet.0.partial").touch()

@@ -1,4 +1,4 @@
-"""Random graphs to train with."""
+"""Random graphs for training."""
 
 from tests.unit.trainer.conftest import random_corpus
 

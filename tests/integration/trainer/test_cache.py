@@ -1,4 +1,4 @@
-"""The local cache: what several processes, and kills, do to it."""
+"""The local cache with several processes and with kills."""
 
 import json
 import signal
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphkin.trainer.feed.cache import Arrays, Cache
 
-ROOM = 10**7
+SIZE_LIMIT = 10**7
 
 
 def arrays_of(number: int, rows: int = 100) -> dict[str, NDArray[Any]]:
@@ -22,9 +22,9 @@ def arrays_of(number: int, rows: int = 100) -> dict[str, NDArray[Any]]:
     return {"ids": draws.integers(0, 2**31, (rows, 3), np.int32), "empty": np.empty((rows, 0), np.uint8)}
 
 
-def same(found: Arrays, wanted: Arrays) -> bool:
-    return found.keys() == wanted.keys() and all(
-        np.array_equal(found[name], wanted[name]) and found[name].dtype == wanted[name].dtype for name in wanted
+def is_same(actual: Arrays, expected: Arrays) -> bool:
+    return actual.keys() == expected.keys() and all(
+        np.array_equal(actual[name], expected[name]) and actual[name].dtype == expected[name].dtype for name in expected
     )
 
 
@@ -66,33 +66,33 @@ for number in np.random.default_rng(seed).integers(0, 20, rounds).tolist():
 """
 
 
-def together(folder: Path, log: Path, room: int, rounds: int, processes: int = 4) -> None:
-    """Several processes that ask for the same twenty entries at the same time."""
-    command = [sys.executable, "-W", "error", "-c", PROCESS, folder, log, room, rounds]
-    started = [
+def run_concurrently(folder: Path, log: Path, size_limit: int, rounds: int, processes: int = 4) -> None:
+    """Run several processes that request the same twenty entries at the same time."""
+    command = [sys.executable, "-W", "error", "-c", PROCESS, folder, log, size_limit, rounds]
+    processes_started = [
         subprocess.Popen([*map(str, command), str(seed)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for seed in range(processes)
     ]
-    for process in started:
+    for process in processes_started:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
-    for process in started:
+    for process in processes_started:
         process.communicate("go\n", timeout=120)
-    assert [process.returncode for process in started] == [0] * processes
+    assert [process.returncode for process in processes_started] == [0] * processes
 
 
-def test_processes_share_one_making(tmp_path: Path) -> None:
-    together(tmp_path / "cache", tmp_path / "log", ROOM, 60)
-    made = (tmp_path / "log").read_text().split()
-    assert sorted(made) == sorted(set(made))
-    assert len(folders(tmp_path / "cache")) == len(made)
+def test_processes_compute_each_entry_once(tmp_path: Path) -> None:
+    run_concurrently(tmp_path / "cache", tmp_path / "log", SIZE_LIMIT, 60)
+    computed = (tmp_path / "log").read_text().split()
+    assert sorted(computed) == sorted(set(computed))
+    assert len(folders(tmp_path / "cache")) == len(computed)
 
 
-def test_processes_may_crowd_each_other_out(tmp_path: Path) -> None:
-    room = 3 * 14_000
-    together(tmp_path / "cache", tmp_path / "log", room, 100)
+def test_processes_keep_the_size_limit(tmp_path: Path) -> None:
+    size_limit = 3 * 14_000
+    run_concurrently(tmp_path / "cache", tmp_path / "log", size_limit, 100)
     assert len((tmp_path / "log").read_text().split()) > 20
-    assert size_of(tmp_path / "cache") <= room
+    assert size_of(tmp_path / "cache") <= size_limit
 
 
 KILLED = """
@@ -122,25 +122,25 @@ Cache(Path(sys.argv[1]), 10**7).get({}, make)
 
 
 @pytest.mark.parametrize("when", ["making", "writing"])
-def test_a_process_that_is_killed_leaves_nothing_in_the_way(tmp_path: Path, when: str) -> None:
-    """Another one waits for its entry meanwhile."""
+def test_killed_process_does_not_block_others(tmp_path: Path, when: str) -> None:
+    """Another process waits for the entry."""
     killed = subprocess.Popen(
         [sys.executable, "-c", KILLED, tmp_path, when], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert killed.stdout
     assert killed.stdout.readline() == "making\n"
-    with ThreadPoolExecutor(1) as waiting:
-        answer = waiting.submit(Cache(tmp_path, ROOM).get, {}, lambda: arrays_of(1))
+    with ThreadPoolExecutor(1) as pool:
+        waiting_result = pool.submit(Cache(tmp_path, SIZE_LIMIT).get, {}, lambda: arrays_of(1))
         killed.communicate("go\n", timeout=60)
         assert killed.returncode == -signal.SIGKILL
-        assert same(answer.result(60), arrays_of(1))
+        assert is_same(waiting_result.result(60), arrays_of(1))
     assert unfinished(tmp_path) == []
     (entry,) = folders(tmp_path)
     assert json.loads((entry / "key.json").read_text())["columns"].keys() == {"ids", "empty"}
 
 
-def test_what_a_killed_process_left_is_swept_by_the_next(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", KILLED, tmp_path, "writing"], input="go\n", text=True, capture_output=True)
     assert len(unfinished(tmp_path)) == 1
-    Cache(tmp_path, ROOM)
+    Cache(tmp_path, SIZE_LIMIT)
     assert (folders(tmp_path), unfinished(tmp_path)) == ([], [])

@@ -1,4 +1,4 @@
-"""`graphkin pretrain --epochs-from`: the run that the server's positives give, and the server draws none."""
+"""`graphkin pretrain --epochs-from` gives the same run as positives from the server, which samples none."""
 
 import json
 import shutil
@@ -28,37 +28,55 @@ Graphkin = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def drawn(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two epochs of first-order positives of seed 4, in three parts each."""
+def epoch_folder(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two epochs of first-order positives of seed 4, in three parts each."""
     folder = tmp_path_factory.mktemp("epochs")
-    with open_store(store_folder) as store, store.open("nci") as opened:
+    with open_store(store_folder) as store, store.open("nci") as generation:
         place, policy = Place(str(folder)), Policy.from_name("first_order")
-        order = EpochsPlan(place, "nci", opened.id, opened.size, policy, 4, range(2), rows=150)
-        sampler = opened.sampler()
-        write_epochs(order, lambda missing: [order.write_part(sampler, task) for task in missing])
+        order = Order(place, "nci", generation.id, generation.size, policy, 4, range(2), rows=150)
+        sampler = generation.sampler()
+        write_epochs(order, lambda missing: [order.draw(sampler, task) for task in missing])
     return folder
 
 
-def test_the_run_is_the_same_bit_for_bit(
+def test_run_is_the_same_bit_for_bit(
     graphkin: Graphkin,
     url: str,
-    drawn: Path,
+    epoch_folder: Path,
     open_proxy: Callable[[str], AbstractContextManager[Proxy]],
     tmp_path: Path,
 ) -> None:
-    """Of two epochs, of which the second is not trained to its end; a third was not drawn."""
+    """There are two epochs, the second of which is not trained to its end. A third one was not sampled."""
     size = ("--encoder", "gcn", "--batch-size", 8, "--limit", 16)
-    what = ("--collection", "nci", "--strategy", "hgc-fo", *size, "--seed", 4)
-    asked = ("pretrain", "--api", url, *what, "--cache-dir", tmp_path / "one", "--output", tmp_path / "server")
-    outcome = graphkin(*asked, "--max-steps", 3)
+    data_options = ("--collection", "nci", "--strategy", "hgc-fo", *size, "--seed", 4)
+    command = (
+        "pretrain",
+        "--api",
+        url,
+        *data_options,
+        "--cache-dir",
+        tmp_path / "one",
+        "--output",
+        tmp_path / "server",
+    )
+    outcome = graphkin(*command, "--max-steps", 3)
     assert outcome.code == 0, outcome.err
     with open_proxy(url) as proxy:
-        there = ("--cache-dir", tmp_path / "two", "--epochs-from", f"file://{drawn}")
-        read = ("pretrain", "--api", proxy.url, *what, *there, "--output", tmp_path / "folder", "--max-steps")
-        outcome = graphkin(*read, 3)
+        folder_options = ("--cache-dir", tmp_path / "two", "--epochs-from", f"file://{epoch_folder}")
+        source = (
+            "pretrain",
+            "--api",
+            proxy.url,
+            *data_options,
+            *folder_options,
+            "--output",
+            tmp_path / "folder",
+            "--max-steps",
+        )
+        outcome = graphkin(*source, 3)
         assert outcome.code == 0, outcome.err
         requests = [line for _, line in proxy.requests]
-        longer = graphkin(*read, 5, "--output", tmp_path / "longer")
+        longer = graphkin(*source, 5, "--output", tmp_path / "longer")
         assert (longer.code, "was not drawn" in longer.err) == (2, True)
     assert requests
     assert not [line for line in requests if "positives" in line]
@@ -81,19 +99,19 @@ def _source(url: str, place: str, tmp_path: Path, draws: Draws, last: int = 1) -
 FIRST = Draws.from_strategy("hgc-fo", seed=4)
 
 
-def test_negatives_and_features_come_from_the_server_all_the_same(
+def test_negatives_and_features_come_from_the_server(
     graphkin: Graphkin, url: str, store_folder: Path, tmp_path: Path
 ) -> None:
-    """From objects in memory."""
+    """The folder is in memory."""
     place = f"memory://{tmp_path.name}"
-    where = ("--store", store_folder, "--collection", "nci", "--output", place)
-    assert graphkin("epochs", *where, "--epochs", 1, "--policy", "random_walk").code == 0
+    place_options = ("--store", store_folder, "--collection", "nci", "--output", place)
+    assert graphkin("epochs", *place_options, "--epochs", 1, "--policy", "random_walk").code == 0
     draws = Draws.from_strategy("hgc-ho", batch_size=180)
-    with _source(url, place, tmp_path, draws, last=0) as read:
-        epoch = read.epoch(0)
-        assert len(read.corpus().atoms) == 400
-    with OnlineSource(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=0) as asked:
-        expected = asked.epoch(0)
+    with _source(url, place, tmp_path, draws, last=0) as source:
+        epoch = source.epoch(0)
+        assert len(source.corpus().atoms) == 400
+    with OnlineSource(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=0) as command:
+        expected = command.epoch(0)
     fsspec.filesystem("memory").store.clear()
     for one, other in zip(epoch, expected, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -111,24 +129,24 @@ def test_negatives_and_features_come_from_the_server_all_the_same(
         (FIRST, 2, "was not drawn"),
     ],
 )
-def test_epochs_that_do_not_fit_are_refused(
-    url: str, drawn: Path, tmp_path: Path, draws: Draws, last: int, reason: str
+def test_unsuitable_epochs_are_refused(
+    url: str, epoch_folder: Path, tmp_path: Path, draws: Draws, last: int, reason: str
 ) -> None:
     with pytest.raises(InvalidInput, match=reason):
-        _source(url, str(drawn), tmp_path, draws, last)
+        _source(url, str(epoch_folder), tmp_path, draws, last)
 
 
 def test_epochs_of_another_generation_are_refused(
-    serve: Callable[..., AbstractContextManager[str]], own_store: Path, drawn: Path, tmp_path: Path
+    serve: Callable[..., AbstractContextManager[str]], own_store: Path, epoch_folder: Path, tmp_path: Path
 ) -> None:
     with serve(own_store) as url, pytest.raises(InvalidInput, match="another generation"):
-        _source(url, str(drawn), tmp_path, FIRST)
+        _source(url, str(epoch_folder), tmp_path, FIRST)
 
 
-def test_an_epoch_that_is_missing_is_told_when_it_is_asked_for(url: str, drawn: Path, tmp_path: Path) -> None:
-    """Where nobody knows the last one before."""
+def test_missing_epoch_is_reported_when_it_is_requested(url: str, epoch_folder: Path, tmp_path: Path) -> None:
+    """The number of epochs is not known before."""
     with OnlineSource(
-        url, "nci", FIRST, features, Cache(tmp_path / "cache", 2**30), epochs=EpochFolder(str(drawn))
+        url, "nci", FIRST, features, Cache(tmp_path / "cache", 2**30), epochs=EpochFolder(str(epoch_folder))
     ) as source:
         assert len(source.epoch(1).positives) == 400
         with pytest.raises(InvalidInput, match="was not drawn"):
@@ -144,32 +162,43 @@ def test_an_epoch_that_is_missing_is_told_when_it_is_asked_for(url: str, drawn: 
         (lambda folder: (folder / "manifest.json").write_text("{}"), Damaged),
         (lambda folder: (folder / "epoch=0" / "part-00002.parquet").unlink(), Damaged),
         (lambda folder: shutil.copy(*[folder / f"epoch={e}" / "part-00000.parquet" for e in (1, 0)]), Damaged),
-        (lambda folder: _altered(folder, "seed", 5), Damaged),
+        (lambda folder: _alter_manifest(folder, "seed", 5), Damaged),
     ],
 )
-def test_what_is_not_whole_is_told(
-    url: str, drawn: Path, tmp_path: Path, damage: Callable[[Path], object], error: type[GraphkinError]
+def test_incomplete_epochs_are_reported(
+    url: str, epoch_folder: Path, tmp_path: Path, damage: Callable[[Path], object], error: type[GraphkinError]
 ) -> None:
     folder = tmp_path / "copied"
-    shutil.copytree(drawn, folder)
+    shutil.copytree(epoch_folder, folder)
     damage(folder)
     with pytest.raises(error), _source(url, str(folder), tmp_path, FIRST) as source:
         source.epoch(0)
 
 
-def _altered(folder: Path, name: str, value: object) -> None:
-    """A manifest that says something else, and whose digest does not."""
+def _alter_manifest(folder: Path, name: str, value: object) -> None:
+    """Change a manifest without its digest."""
     file = folder / "manifest.json"
-    said = json.loads(file.read_text())
-    assert Epochs.from_bytes(file.read_bytes())
-    said["epochs"][name] = value
-    file.write_text(json.dumps(said))
+    manifest = json.loads(file.read_text())
+    assert Epochs.opened(file.read_bytes())
+    manifest["epochs"][name] = value
+    file.write_text(json.dumps(manifest))
 
 
-def test_where_they_cannot_be_used_the_command_says_so(graphkin: Graphkin, url: str, tmp_path: Path) -> None:
+def test_unusable_epochs_from_is_refused(graphkin: Graphkin, url: str, tmp_path: Path) -> None:
     offline = graphkin("pretrain", "--offline", "d", "--strategy", "hgc-fo", "--output", "o", "--epochs-from", "e")
     assert offline.code == 2
-    what = ("--api", url, "--collection", "nci", "--strategy", "hgc-fo", "--output", "o", "--cache-dir", tmp_path)
-    for given, code in (("nothing", 3), ("nowhere://there", 2)):
-        outcome = graphkin("pretrain", *what, "--epochs-from", given)
+    data_options = (
+        "--api",
+        url,
+        "--collection",
+        "nci",
+        "--strategy",
+        "hgc-fo",
+        "--output",
+        "o",
+        "--cache-dir",
+        tmp_path,
+    )
+    for folder_url, code in (("nothing", 3), ("nowhere://there", 2)):
+        outcome = graphkin("pretrain", *data_options, "--epochs-from", folder_url)
         assert (outcome.code, "Traceback" in outcome.err) == (code, False)

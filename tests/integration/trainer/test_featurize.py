@@ -1,13 +1,13 @@
-"""Features made by several processes."""
+"""Features computed by several processes."""
 
 import numpy as np
 
 from graphkin.trainer.features.featurize import featurize
 
 
-def test_the_same_whatever_the_number_of_workers(nci_smiles: list[str]) -> None:
-    many = nci_smiles[:2000] * 3  # more than one block
-    alone, together = featurize(many, "x", workers=1), featurize(many, "x", workers=2)
-    for name, column in alone.columns.items():
-        assert column.dtype == together.columns[name].dtype
-        np.testing.assert_array_equal(column, together.columns[name])
+def test_features_do_not_depend_on_the_number_of_workers(nci_smiles: list[str]) -> None:
+    many = nci_smiles[:2000] * 3  # More than one block.
+    by_one, by_two = featurize(many, "x", workers=1), featurize(many, "x", workers=2)
+    for name, column in by_one.columns.items():
+        assert column.dtype == by_two.columns[name].dtype
+        np.testing.assert_array_equal(column, by_two.columns[name])

@@ -1,4 +1,4 @@
-"""`graphkin fetch` as it is typed."""
+"""The command `graphkin fetch`."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from graphkin.trainer.strategy import Draws
 
 @pytest.fixture
 def fetch(graphkin: Any, url: str, tmp_path: Path) -> Any:
-    """Fetch from the shared server, unless something else is said."""
+    """Return a function that fetches, by default from the shared server."""
 
     def call(*options: object, api: str = url, collection: str = "nci", output: Path = tmp_path / "out") -> Any:
         place = ("--api", api, "--collection", collection, "--output", output, "--cache-dir", tmp_path / "cache")
@@ -26,11 +26,11 @@ def fetch(graphkin: Any, url: str, tmp_path: Path) -> Any:
     return call
 
 
-def test_a_folder_to_train_from(fetch: Any, url: str, tmp_path: Path) -> None:
+def test_fetched_folder_equals_the_online_source(fetch: Any, url: str, tmp_path: Path) -> None:
     options = ("--preset", "rc", "--encoder", "sage", "--batch-size", 64, "--seed", 9)
-    ended = fetch("--strategy", "hgc-ho", "--epochs", 3, *options)
-    assert (ended.code, ended.err.splitlines()[-1][:9]) == (0, "fetching:")
-    assert "400 items, 3 epochs" in ended.out
+    outcome = fetch("--strategy", "hgc-ho", "--epochs", 3, *options)
+    assert (outcome.code, outcome.err.splitlines()[-1][:9]) == (0, "fetching:")
+    assert "400 items, 3 epochs" in outcome.out
     draws = Draws.from_strategy("hgc-ho", preset="rc", encoder="sage", batch_size=64, seed=9)
     with (
         OfflineSource(tmp_path / "out", draws, last=2) as offline,
@@ -43,14 +43,14 @@ def test_a_folder_to_train_from(fetch: Any, url: str, tmp_path: Path) -> None:
             np.testing.assert_array_equal(offline.corpus().columns[name], column)
 
 
-def test_a_folder_for_masking_alone(fetch: Any, tmp_path: Path) -> None:
+def test_fetched_folder_for_masking_needs_no_epochs(fetch: Any, tmp_path: Path) -> None:
     assert fetch("--strategy", "adam", "--epochs", 0).code == 0
     with OfflineSource(tmp_path / "out", Draws.from_strategy("adam")) as source:
         assert source.corpus().size == 400
 
 
 @pytest.mark.parametrize(
-    ("options", "given", "code", "said"),
+    ("options", "arguments", "code", "message"),
     [
         ({"api": "localhost:8000"}, (), 2, "not the URL of a server"),
         ({"api": "http://127.0.0.1:9"}, (), 4, "graphkin serve"),
@@ -61,30 +61,30 @@ def test_a_folder_for_masking_alone(fetch: Any, tmp_path: Path) -> None:
         ({}, ("--strategy", "magic"), 2, "'magic' is not one of"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_left(
-    fetch: Any, tmp_path: Path, options: dict[str, Any], given: tuple[str, ...], code: int, said: str
+def test_error_is_explained_and_leaves_nothing(
+    fetch: Any, tmp_path: Path, options: dict[str, Any], arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    ended = fetch("--strategy", "hgc-fo", "--epochs", 1, *given, **options)
-    assert ended.code == code
-    assert said in ended.err
-    assert "Traceback" not in ended.err
+    outcome = fetch("--strategy", "hgc-fo", "--epochs", 1, *arguments, **options)
+    assert outcome.code == code
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_holds_something_is_left_alone(fetch: Any, tmp_path: Path) -> None:
+def test_folder_with_other_files_is_not_changed(fetch: Any, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious").write_text("data")
-    ended = fetch("--strategy", "hgc-fo", "--epochs", 1)
-    assert (ended.code, "not empty" in ended.err) == (2, True)
+    outcome = fetch("--strategy", "hgc-fo", "--epochs", 1)
+    assert (outcome.code, "not empty" in outcome.err) == (2, True)
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["precious"]
 
 
 @pytest.mark.parametrize("missing", ["httpx", "tenacity"])
-def test_without_the_extra_it_says_what_to_install(missing: str) -> None:
+def test_missing_extra_is_explained(missing: str) -> None:
     script = f"import sys; sys.modules['{missing}'] = None; from graphkin.cli import run; sys.exit(run(sys.argv[1:]))"
     options = ["--api", "http://x", "--collection", "c", "--strategy", "hgc-fo", "--epochs", "1", "--output", "x"]
-    ended = subprocess.run(
+    outcome = subprocess.run(
         [sys.executable, "-c", script, "fetch", *options], capture_output=True, text=True, check=False
     )
     hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
-    assert (ended.returncode, hint in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
+    assert (outcome.returncode, hint in outcome.stderr, "Traceback" in outcome.stderr) == (2, True, False)

@@ -1,4 +1,4 @@
-"""`graphkin fetch --store` writes the folder that `graphkin fetch --api` writes from a server of that store."""
+"""`graphkin fetch --store` writes the same folder as `graphkin fetch --api` from a server of that store."""
 
 import json
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ MOLECULES, GRAPHS, NODES = "nci", "social", "town"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory, nci_lines: list[str]) -> Path:
-    """A store with molecules by two candidate rules, graphs, and nodes."""
+    """Return a store with molecules by two candidate rules, graphs, and nodes."""
     folder = tmp_path_factory.mktemp("kinds")
     (folder / "nci.smi").write_text("\n".join(nci_lines) + "\n")
-    with open_store(folder / "store", create=True) as opened:
+    with open_store(folder / "store", create=True) as new_store:
         for name, recipe in ((MOLECULES, resolve()), ("window", resolve(candidates="window", threshold=0.2))):
-            pipeline.ingest(opened, name, [str(folder / "nci.smi")], recipe, IngestOptions(workers=1))
+            pipeline.ingest(new_store, name, [str(folder / "nci.smi")], recipe, IngestOptions(workers=1))
     graphs = [nx.gnp_random_graph(10 + number % 20, 0.3, seed=number) for number in range(300)]
     lines = [{"num_nodes": len(graph), "edges": [*graph.edges]} for graph in graphs]
     (folder / "graphs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -45,7 +45,7 @@ def url(store: Path, serve: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache that all fetches from the server share."""
+    """Return a cache that all fetches from the server share."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -67,9 +67,9 @@ CASES: list[tuple[str, tuple[object, ...]]] = [
 def test_folder_equals_that_from_a_server(
     graphkin: Any, url: str, store: Path, cache: Path, tmp_path: Path, collection: str, options: tuple[object, ...]
 ) -> None:
-    chosen = ("--collection", collection, *options, "--epochs", 2, "--output")
-    served = graphkin("fetch", "--api", url, "--cache-dir", cache, *chosen, tmp_path / "served")
-    stored = graphkin("fetch", "--store", store, *chosen, tmp_path / "stored")
+    options_of_fetch = ("--collection", collection, *options, "--epochs", 2, "--output")
+    served = graphkin("fetch", "--api", url, "--cache-dir", cache, *options_of_fetch, tmp_path / "served")
+    stored = graphkin("fetch", "--store", store, *options_of_fetch, tmp_path / "stored")
     assert (served.code, stored.code) == (0, 0), served.err + stored.err
     folders = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("served", "stored")]
     assert folders[0] == folders[1]
@@ -80,16 +80,18 @@ def test_older_generation_is_read_by_the_beginning_of_its_id(
     graphkin: Any, tmp_path: Path, nci_smiles: list[str]
 ) -> None:
     ids = []
-    with open_store(tmp_path / "store", create=True) as opened:
+    with open_store(tmp_path / "store", create=True) as new_store:
         for count in (50, 60):
             (tmp_path / "some.smi").write_text("\n".join(nci_smiles[:count]) + "\n")
-            made = pipeline.ingest(opened, "nci", [str(tmp_path / "some.smi")], resolve(), IngestOptions(workers=1))
-            ids.append(made.generation)
-    chosen = ("--store", tmp_path / "store", "--collection", "nci", "--strategy", "adam", "--epochs", 0)
+            manifest = pipeline.ingest(
+                new_store, "nci", [str(tmp_path / "some.smi")], resolve(), IngestOptions(workers=1)
+            )
+            ids.append(manifest.generation)
+    options_of_fetch = ("--store", tmp_path / "store", "--collection", "nci", "--strategy", "adam", "--epochs", 0)
     for generation in ids:
         output = tmp_path / generation
-        ended = graphkin("fetch", *chosen, "--generation", generation[:12], "--output", output)
-        assert ended.code == 0, ended.err
+        outcome = graphkin("fetch", *options_of_fetch, "--generation", generation[:12], "--output", output)
+        assert outcome.code == 0, outcome.err
         assert json.loads((output / "manifest.json").read_text())["offline"]["generation"]["id"] == generation
 
 
@@ -108,24 +110,24 @@ def test_older_generation_is_read_by_the_beginning_of_its_id(
         (("--store", "STORE", "--collection", NODES, "--strategy", "hgc-fo", "--negatives", 500), 2, "500"),
     ],
 )
-def test_wrong_options_are_refused_and_leave_nothing(
+def test_invalid_options_are_refused_and_leave_nothing(
     graphkin: Any, store: Path, tmp_path: Path, options: tuple[object, ...], code: int, message: str
 ) -> None:
     place = [store if each == "STORE" else each for each in options]
-    ended = graphkin(
+    outcome = graphkin(
         *("fetch", "--collection", MOLECULES, "--strategy", "hgc-fo", "--epochs", 1, "--output", tmp_path / "out"),
         *place,
     )
-    assert (ended.code, message in ended.err, "Traceback" in ended.err) == (code, True, False), ended.err
+    assert (outcome.code, message in outcome.err, "Traceback" in outcome.err) == (code, True, False), outcome.err
     assert not (tmp_path / "out").exists()
 
 
-def test_environment_names_the_store(
+def test_store_option_comes_from_the_environment(
     graphkin: Any, url: str, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It does not contradict --api."""
+    """The variable does not conflict with --api."""
     monkeypatch.setenv("GRAPHKIN_STORE", str(store))
-    chosen = ("fetch", "--collection", MOLECULES, "--strategy", "adam", "--epochs", 0, "--output")
-    assert graphkin(*chosen, tmp_path / "stored").code == 0
+    options_of_fetch = ("fetch", "--collection", MOLECULES, "--strategy", "adam", "--epochs", 0, "--output")
+    assert graphkin(*options_of_fetch, tmp_path / "stored").code == 0
     monkeypatch.setenv("GRAPHKIN_STORE", str(tmp_path / "nowhere"))
-    assert graphkin(*chosen, tmp_path / "served", "--api", url, "--cache-dir", tmp_path / "cache").code == 0
+    assert graphkin(*options_of_fetch, tmp_path / "served", "--api", url, "--cache-dir", tmp_path / "cache").code == 0

@@ -1,4 +1,4 @@
-"""The offline side on machines that have numpy and little else."""
+"""Imports of the offline side on machines with little more than NumPy."""
 
 import subprocess
 import sys
@@ -6,13 +6,13 @@ import sys
 FORBIDDEN = ["httpx", "pyarrow", "tenacity", "rdkit", "filelock", "platformdirs", "pydantic", "torch"]
 
 
-def test_reading_an_offline_folder_needs_numpy_alone() -> None:
+def test_offline_folder_only_needs_numpy() -> None:
     block = f"import sys; sys.modules.update(dict.fromkeys({FORBIDDEN}))"
     script = f"{block}; from graphkin.trainer.feed import offline, source"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_the_client_needs_no_torch_and_no_rdkit() -> None:
+def test_client_needs_no_torch_and_no_rdkit() -> None:
     block = "import sys; sys.modules.update(dict.fromkeys(['torch', 'rdkit']))"
     script = f"{block}; import graphkin.client; from graphkin.trainer.feed import online"
     subprocess.run([sys.executable, "-c", script], check=True)

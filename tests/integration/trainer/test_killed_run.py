@@ -1,4 +1,4 @@
-"""A training process that is killed, and another that continues."""
+"""A training process that is killed, and another process that continues."""
 
 import json
 import multiprocessing
@@ -18,7 +18,7 @@ from graphkin.trainer.pretraining.pretrain import pretrain
 
 
 def train(folder: Path, kill_at: int = 0) -> None:
-    """Twelve molecules of five atoms; killed when it reports this step or a later one."""
+    """Train on twelve molecules of five atoms. The process is killed when it reports this step or a later one."""
     path = np.array([[0, 1, 0], [1, 2, 3], [2, 3, 0], [3, 4, 6]])
     atoms = np.random.default_rng(0).integers(3, size=(60, 2))
     corpus = Corpus.from_bonds("x", np.full(12, 5), np.full(12, 4), atoms, np.tile(path, (12, 1)))
@@ -27,8 +27,8 @@ def train(folder: Path, kill_at: int = 0) -> None:
     )
     epoch = Epoch(((np.arange(12)[:, None] + [1, 2, 3]) % 12).astype(np.int32), np.empty((0, 0), np.int32))
 
-    def report(told: Report) -> None:
-        if kill_at and told.records[-1]["step"] >= kill_at:
+    def report(progress: Report) -> None:
+        if kill_at and progress.records[-1]["step"] >= kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
     source = MemorySource(corpus, config.draws, [epoch])
@@ -40,16 +40,16 @@ def metrics(folder: Path) -> list[dict[str, float]]:
     return [{name: value for name, value in record.items() if name != "wait_share"} for record in records]
 
 
-def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    train(whole)
+def test_continued_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
+    uninterrupted, parts = tmp_path / "whole", tmp_path / "parts"
+    train(uninterrupted)
     process = multiprocessing.get_context("spawn").Process(target=train, args=(parts, 80))
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL
-    assert len(metrics(parts)) > 60  # more than its newest checkpoint has
+    assert len(metrics(parts)) > 60  # The newest checkpoint has fewer steps.
     train(parts)
     for name in ("model.safetensors", "optimizer.safetensors"):
-        one, other = (folder / "step-000000130" / name for folder in (whole, parts))
-        assert one.read_bytes() == other.read_bytes()
-    assert metrics(whole) == metrics(parts)
+        expected, actual = (folder / "step-000000130" / name for folder in (uninterrupted, parts))
+        assert expected.read_bytes() == actual.read_bytes()
+    assert metrics(uninterrupted) == metrics(parts)

@@ -1,4 +1,4 @@
-"""A trainer between lies; `tests/rigs/lying_replies.py` has all of them."""
+"""A trainer that receives false data; `tests/rigs/lying_replies.py` defines all kinds."""
 
 from pathlib import Path
 
@@ -7,15 +7,15 @@ import pytest
 from tests.rigs.lying_replies import violations
 
 
-def test_lies_are_refused_by_name(tmp_path: Path) -> None:
-    """Ten of them; what is right is believed."""
+def test_false_data_are_refused_by_name(tmp_path: Path) -> None:
+    """Ten false replies are refused, and correct ones are accepted."""
     refused, wrong = violations(tmp_path, rounds=10, seed=1)
     assert not wrong
     assert refused.total() == 10
 
 
 @pytest.mark.long
-def test_every_lie_is_refused_by_name(tmp_path: Path) -> None:
+def test_every_kind_of_false_data_is_refused_by_name(tmp_path: Path) -> None:
     refused, wrong = violations(tmp_path)
     assert not wrong
     assert refused.total() >= 60

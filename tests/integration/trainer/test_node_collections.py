@@ -1,4 +1,4 @@
-"""Nodes of a big graph, ingested and served for real: features, links, both sources, and training from either."""
+"""Collections of nodes from a real ingest and server: features, links, both sources, and training from either."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -28,28 +28,28 @@ def graph() -> nx.Graph:
 
 
 @pytest.fixture(scope="module")
-def town(
+def town_url(
     graph: nx.Graph, serve: Callable[..., AbstractContextManager[str]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """A server of the collection `town`."""
+    """Yield the URL of a server of the collection `town`."""
     folder = tmp_path_factory.mktemp("town")
-    (folder / "town.edgelist").write_text("".join(f"n{one} n{other}\n" for one, other in graph.edges))
+    (folder / "town.edgelist").write_text("".join(f"n{first} n{second}\n" for first, second in graph.edges))
     place = ("--store", str(folder / "store"), "--collection", "town", "--workers", "1")
     assert run(["ingest", "nodes", str(folder / "town.edgelist"), *place]) == 0
     with serve(folder / "store") as url:
         yield url
 
 
-def test_features_and_links_are_the_graphs(town: str, graph: nx.Graph, tmp_path: Path) -> None:
+def test_features_and_links_equal_the_graph(town_url: str, graph: nx.Graph, tmp_path: Path) -> None:
     draws = Draws.from_strategy("gcc", kind="node")
-    with OnlineSource(town, "town", draws, features, Cache(tmp_path / "cache", 2**30)) as source:
+    with OnlineSource(town_url, "town", draws, features, Cache(tmp_path / "cache", 2**30)) as source:
         corpus, links = source.corpus(), source.links()
-        np.testing.assert_array_equal(source.links(), links)  # from the cache
-    with Graphkin(town) as server:
+        np.testing.assert_array_equal(source.links(), links)  # These links come from the cache.
+    with Graphkin(town_url) as server:
         items = [*server.collection("town").items()]
     names = [item.names[0] for item in items]
-    found = {frozenset((names[one], names[other])) for one, other in links.tolist()}
-    assert found == {frozenset((f"n{one}", f"n{other}")) for one, other in graph.edges}
+    linked_names = {frozenset((names[first], names[second])) for first, second in links.tolist()}
+    assert linked_names == {frozenset((f"n{first}", f"n{second}")) for first, second in graph.edges}
     assert links.shape == (graph.number_of_edges(), 2)
     assert links.dtype == np.int32
     assert (source.generation.kind, corpus.size) == ("node", len(graph))
@@ -59,16 +59,16 @@ def test_features_and_links_are_the_graphs(town: str, graph: nx.Graph, tmp_path:
 
 
 @pytest.mark.parametrize("strategy", ["hgc-fo", "gcc"])
-def test_offline_is_what_online_was_and_trains_alike(
-    graphkin: Any, town: str, tmp_path: Path, strategy: Strategy
+def test_offline_source_equals_online_and_trains_the_same(
+    graphkin: Any, town_url: str, tmp_path: Path, strategy: Strategy
 ) -> None:
-    place = ("--api", town, "--collection", "town", "--cache-dir", tmp_path / "cache")
+    place = ("--api", town_url, "--collection", "town", "--cache-dir", tmp_path / "cache")
     options = ("--strategy", strategy, "--seed", 3)
     assert graphkin("fetch", *place, *options, "--epochs", 2, "--output", tmp_path / "fetched").code == 0
     assert (tmp_path / "fetched" / "links.npz").exists() == (strategy == "gcc")
     draws = Draws.from_strategy(strategy, kind="node", batch_size=32, seed=3)
     with (
-        OnlineSource(town, "town", draws, features, Cache(tmp_path / "other", 2**30)) as online,
+        OnlineSource(town_url, "town", draws, features, Cache(tmp_path / "other", 2**30)) as online,
         OfflineSource(tmp_path / "fetched", draws, last=1) as offline,
     ):
         assert online.generation == offline.generation
@@ -86,25 +86,25 @@ def test_offline_is_what_online_was_and_trains_alike(
     short = (*options, "--max-steps", 5, "--queue", 40)
     assert graphkin("pretrain", *place, *short, "--output", tmp_path / "online").code == 0
     assert graphkin("pretrain", "--offline", tmp_path / "fetched", *short, "--output", tmp_path / "offline").code == 0
-    weights, others = read_model(tmp_path / "online"), read_model(tmp_path / "offline")
-    assert all(bool((weights[name] == others[name]).all()) for name in weights)
-    found = load_encoder(tmp_path / "online")
-    config = found.config
+    weights, offline_weights = read_model(tmp_path / "online"), read_model(tmp_path / "offline")
+    assert all(bool((weights[name] == offline_weights[name]).all()) for name in weights)
+    checkpoint = load_encoder(tmp_path / "online")
+    config = checkpoint.config
     assert config is not None
-    assert (found.encoder.width, config.strategy, config.draws.batch_size) == (64, strategy, 32)
+    assert (checkpoint.encoder.width, config.strategy, config.draws.batch_size) == (64, strategy, 32)
     assert config.contrast is not None
     assert config.contrast.momentum is not None
     assert config.contrast.momentum.queue == 40
 
 
 @pytest.mark.parametrize("strategy", ["adam", "hgc-adam-fo"])
-def test_masking_is_refused(graphkin: Any, town: str, tmp_path: Path, strategy: str) -> None:
-    place = ("--api", town, "--collection", "town", "--cache-dir", tmp_path / "cache", "--output", tmp_path / "out")
-    ended = graphkin("pretrain", *place, "--strategy", strategy, "--epochs", 1)
-    assert (ended.code, "there is nothing to mask" in ended.err) == (2, True)
+def test_masking_of_nodes_is_refused(graphkin: Any, town_url: str, tmp_path: Path, strategy: str) -> None:
+    place = ("--api", town_url, "--collection", "town", "--cache-dir", tmp_path / "cache", "--output", tmp_path / "out")
+    outcome = graphkin("pretrain", *place, "--strategy", strategy, "--epochs", 1)
+    assert (outcome.code, "there is nothing to mask" in outcome.err) == (2, True)
 
 
-def test_gcc_wants_a_big_graph(graphkin: Any, url: str, tmp_path: Path) -> None:
+def test_gcc_without_links_is_refused(graphkin: Any, url: str, tmp_path: Path) -> None:
     place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache", "--output", tmp_path / "out")
-    ended = graphkin("pretrain", *place, "--strategy", "gcc")
-    assert (ended.code, "no big graph to walk on" in ended.err) == (2, True)
+    outcome = graphkin("pretrain", *place, "--strategy", "gcc")
+    assert (outcome.code, "no big graph to walk on" in outcome.err) == (2, True)

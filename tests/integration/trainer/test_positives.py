@@ -1,4 +1,4 @@
-"""Positives from elsewhere through the real commands and a real server."""
+"""Positives from other sources, with the real commands and a real server."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SHORT = ("--strategy", "hgc-fo", "--encoder", "gcn", "--batch-size", 8, "--max-s
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, nci_lines: list[str], serve: Any) -> Iterator[tuple[str, Path]]:
-    """A server with the same molecules by two rules, and fewer of them; and its store."""
+    """Yield the URL and the store of a server with the same molecules by two rules, and with fewer of them."""
     folder = tmp_path_factory.mktemp("beside")
     recipes = {
         "exact": (nci_lines, resolve()),
@@ -42,8 +42,8 @@ def place(tmp_path_factory: pytest.TempPathFactory, nci_lines: list[str], serve:
 @pytest.fixture
 def pretrain(graphkin: Any, place: tuple[str, Path], tmp_path: Path) -> Any:
     def call(*options: object, run: str = "run", command: str = "pretrain") -> Any:
-        where = ("--api", place[0], "--collection", "exact", "--cache-dir", tmp_path / "cache")
-        return graphkin(command, *where, "--output", tmp_path / run, *options)
+        place_options = ("--api", place[0], "--collection", "exact", "--cache-dir", tmp_path / "cache")
+        return graphkin(command, *place_options, "--output", tmp_path / run, *options)
 
     return call
 
@@ -51,19 +51,19 @@ def pretrain(graphkin: Any, place: tuple[str, Path], tmp_path: Path) -> Any:
 def test_every_source_trains_from_the_same_weights(pretrain: Any, tmp_path: Path) -> None:
     losses, weights = {}, {}
     for name in POSITIVES:
-        ended = pretrain(*SHORT, "--positives", name, "--beside", "window", run=name)
-        assert ended.code == 0, ended.err
+        outcome = pretrain(*SHORT, "--positives", name, "--beside", "window", run=name)
+        assert outcome.code == 0, outcome.err
         records = [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
         losses[name] = records[0]["loss"]
         weights[name] = read_model(tmp_path / name)["encoder.inputs.atom_type.weight"].numpy()
-        told = read_run(tmp_path / name)
-        assert told["config"]["draws"]["positives"] == name
-        assert (told["beside"]["collection"], told["generation"]["collection"]) == ("window", "exact")
+        run_record = read_run(tmp_path / name)
+        assert run_record["config"]["draws"]["positives"] == name
+        assert (run_record["beside"]["collection"], run_record["generation"]["collection"]) == ("window", "exact")
     assert len(set(losses.values())) == len(POSITIVES)
     assert all((weights[name] != weights["exact"]).any() for name in POSITIVES[1:])
 
 
-def test_anchors_are_linked_by_both_rules(place: tuple[str, Path], tmp_path: Path) -> None:
+def test_anchors_have_neighbors_by_both_rules(place: tuple[str, Path], tmp_path: Path) -> None:
     url, folder = place
     with open_store(folder) as store:
         degrees = {}
@@ -82,11 +82,11 @@ def test_anchors_are_linked_by_both_rules(place: tuple[str, Path], tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["window", "size-matched", "augmented"])
-def test_a_fetched_folder_draws_the_same(
+def test_fetched_folder_has_the_same_positives(
     pretrain: Any, graphkin: Any, place: tuple[str, Path], tmp_path: Path, name: Positives
 ) -> None:
-    chosen = ("--strategy", "hgc-fo", "--batch-size", 8, "--positives", name)
-    assert pretrain(*chosen, "--beside", "window", "--epochs", 1, run="folder", command="fetch").code == 0
+    options_of_run = ("--strategy", "hgc-fo", "--batch-size", 8, "--positives", name)
+    assert pretrain(*options_of_run, "--beside", "window", "--epochs", 1, run="folder", command="fetch").code == 0
     draws = Draws.from_strategy("hgc-fo", batch_size=8, positives=name)
     with (
         OfflineSource(tmp_path / "folder", draws) as offline,
@@ -95,32 +95,32 @@ def test_a_fetched_folder_draws_the_same(
         np.testing.assert_array_equal(offline.epoch(0).positives, source.epoch(0).positives)
         assert offline.beside == source.beside
     trained = graphkin(
-        *("pretrain", "--offline", tmp_path / "folder", *chosen, "--max-steps", 2, "--output", tmp_path / "off")
+        *("pretrain", "--offline", tmp_path / "folder", *options_of_run, "--max-steps", 2, "--output", tmp_path / "off")
     )
     assert trained.code == 0, trained.err
     other = graphkin(*("pretrain", "--offline", tmp_path / "folder", *SHORT, "--output", tmp_path / "no"))
     assert (other.code, "fetched for something else" in other.err) == (2, True)
 
 
-def test_a_continued_run_keeps_the_generation_beside_it(
+def test_continued_run_keeps_its_second_generation(
     pretrain: Any, place: tuple[str, Path], nci_lines: list[str], tmp_path: Path
 ) -> None:
-    chosen = (*SHORT, "--positives", "window", "--beside", "window", "--checkpoint-steps", 1)
-    assert pretrain(*chosen).code == 0
-    kept = read_run(tmp_path / "run")["beside"]["id"]
+    options_of_run = (*SHORT, "--positives", "window", "--beside", "window", "--checkpoint-steps", 1)
+    assert pretrain(*options_of_run).code == 0
+    second_generation = read_run(tmp_path / "run")["beside"]["id"]
     file = tmp_path / "again.smi"
     file.write_text("\n".join(nci_lines) + "\n")
     with open_store(place[1]) as store:
         recipe = resolve(candidates="window", threshold=0.25)
         pipeline.ingest(store, "window", [str(file)], recipe, IngestOptions(workers=1))
-    assert pretrain(*chosen, "--resume").code == 0
-    assert read_run(tmp_path / "run")["beside"]["id"] == kept
-    named = pretrain(*chosen, "--beside", f"window@{kept}", run="named")
-    assert (named.code, read_run(tmp_path / "named")["beside"]["id"]) == (0, kept)
+    assert pretrain(*options_of_run, "--resume").code == 0
+    assert read_run(tmp_path / "run")["beside"]["id"] == second_generation
+    named = pretrain(*options_of_run, "--beside", f"window@{second_generation}", run="named")
+    assert (named.code, read_run(tmp_path / "named")["beside"]["id"]) == (0, second_generation)
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "code", "message"),
     [
         (("--positives", "window"), 2, "--beside NAME, a collection of the same items"),
         (("--positives", "window", "--beside", "nobody"), 3, "no collection 'nobody'"),
@@ -129,6 +129,6 @@ def test_a_continued_run_keeps_the_generation_beside_it(
         (("--positives", "nearest"), 2, "Invalid value for '--positives'"),
     ],
 )
-def test_what_does_not_go_together_is_refused(pretrain: Any, options: tuple[str, ...], code: int, said: str) -> None:
-    ended = pretrain(*SHORT, *options)
-    assert (ended.code, said in ended.err) == (code, True), ended.err
+def test_conflicting_options_are_refused(pretrain: Any, options: tuple[str, ...], code: int, message: str) -> None:
+    outcome = pretrain(*SHORT, *options)
+    assert (outcome.code, message in outcome.err) == (code, True), outcome.err

@@ -1,4 +1,4 @@
-"""The loop on small graphs: it learns, and a run that was interrupted ends as one that was not."""
+"""The training loop on small graphs: it learns, and a continued run equals an uninterrupted one."""
 
 import json
 import logging
@@ -31,9 +31,9 @@ SIZE = 24
 
 
 def source_of(config: PretrainConfig, corpus: Corpus, epochs: int = 3) -> MemorySource:
-    """Items are similar to those with the next numbers; the last one is isolated."""
+    """Return a source in which items are similar to the items with the next numbers. The last one is isolated."""
     random = np.random.default_rng(1)
-    drawn = []
+    epochs_of_source = []
     for _ in range(epochs):
         positives = (
             np.arange(SIZE)[:, None]
@@ -41,10 +41,10 @@ def source_of(config: PretrainConfig, corpus: Corpus, epochs: int = 3) -> Memory
         ) % SIZE
         positives[-1] = -1
         negatives = [random.choice(SIZE, config.draws.negatives, replace=False) for _ in range(6)]
-        drawn.append(Epoch(positives.astype(np.int32), np.array(negatives, np.int32)))
+        epochs_of_source.append(Epoch(positives.astype(np.int32), np.array(negatives, np.int32)))
     ring = np.stack([np.arange(SIZE - 1), np.arange(1, SIZE)], axis=1)
     chords = np.stack([np.arange(SIZE - 5), np.arange(5, SIZE)], axis=1)
-    return MemorySource(corpus, config.draws, drawn, links=np.concatenate([ring, chords]).astype(np.int32))
+    return MemorySource(corpus, config.draws, epochs_of_source, links=np.concatenate([ring, chords]).astype(np.int32))
 
 
 def small(strategy: str, **options: Any) -> PretrainConfig:
@@ -55,8 +55,8 @@ def small(strategy: str, **options: Any) -> PretrainConfig:
 
 @pytest.fixture(scope="module")
 def corpus(random_corpus: Callable[..., Corpus]) -> Corpus:
-    made = random_corpus(np.random.default_rng(0).integers(3, 12, size=SIZE).tolist())
-    return made.around(made.atoms // 2, laplacian_eigenvectors(made))
+    all_graphs = random_corpus(np.random.default_rng(0).integers(3, 12, size=SIZE).tolist())
+    return all_graphs.around(all_graphs.atoms // 2, laplacian_eigenvectors(all_graphs))
 
 
 def metrics(folder: Path) -> list[dict[str, float]]:
@@ -64,33 +64,37 @@ def metrics(folder: Path) -> list[dict[str, float]]:
     return [{name: value for name, value in record.items() if name != "wait_share"} for record in records]
 
 
-class Stopped(Exception):
-    """Ends a run where it is."""
+class StopRun(Exception):
+    """Ends a run at this point."""
 
 
-class Interrupted(MemorySource):
-    """Fails at the third epoch."""
+class InterruptedSource(MemorySource):
+    """Raises an error at the third epoch."""
 
     def epoch(self, epoch: int) -> Epoch:
         if epoch == 2:
-            raise Stopped
+            raise StopRun
         return super().epoch(epoch)
 
 
 @pytest.mark.parametrize(
     ("kind", "strategy"), [(kind, strategy) for kind in ("molecule", "node") for strategy in LEARNED_BY[kind]]
 )
-def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path: Path, corpus: Corpus, kind: str, strategy: str) -> None:
-    """Weights, optimizer and metrics bit for bit. 23 or 24 anchors are 4 steps an epoch; it stops after step 8."""
+def test_continued_run_equals_an_uninterrupted_one(tmp_path: Path, corpus: Corpus, kind: str, strategy: str) -> None:
+    """Weights, optimizer and metrics are equal bit by bit. 23 or 24 anchors make 4 steps per epoch, and the run stops
+    after step 8.
+    """
     config = small(strategy, kind=kind, max_steps=11, queue=10 if kind == "node" else None)
     pretrain(config, source_of(config, corpus), tmp_path / "whole", checkpoint_steps=100)
-    calm = source_of(config, corpus)
-    links = calm.links()
-    rough = Interrupted(corpus, config.draws, [calm.epoch(epoch) for epoch in range(3)], links=links)
-    with pytest.raises(Stopped):
-        pretrain(config, rough, tmp_path / "parts", checkpoint_steps=3)
+    source = source_of(config, corpus)
+    links = source.links()
+    interrupted_source = InterruptedSource(
+        corpus, config.draws, [source.epoch(epoch) for epoch in range(3)], links=links
+    )
+    with pytest.raises(StopRun):
+        pretrain(config, interrupted_source, tmp_path / "parts", checkpoint_steps=3)
     assert [each.name for each in (tmp_path / "parts").glob("step-*")] == ["step-000000006"]
-    pretrain(config, calm, tmp_path / "parts", resume=True, checkpoint_steps=3)
+    pretrain(config, source, tmp_path / "parts", resume=True, checkpoint_steps=3)
     for name in ("model.safetensors", "optimizer.safetensors"):
         whole, parts = (tmp_path / run / "step-000000011" / name for run in ("whole", "parts"))
         assert whole.read_bytes() == parts.read_bytes()
@@ -98,7 +102,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path: Path, corpus: Cor
     assert [record["step"] for record in metrics(tmp_path / "whole")] == list(range(1, 12))
 
 
-def test_it_learns_and_follows_the_schedule(tmp_path: Path, corpus: Corpus) -> None:
+def test_loss_decreases_and_rate_follows_the_schedule(tmp_path: Path, corpus: Corpus) -> None:
     config = replace(small("hgc-fo", epochs=30), model=Model(layers=2, width=32))
     pretrain(config, source_of(config, corpus), tmp_path)
     records = metrics(tmp_path)
@@ -109,17 +113,17 @@ def test_it_learns_and_follows_the_schedule(tmp_path: Path, corpus: Corpus) -> N
     assert np.mean(losses[-12:]) < 0.6 * np.mean(losses[:12])
 
 
-def test_masked_training_learns(tmp_path: Path, corpus: Corpus) -> None:
-    """What can be seen from the neighbours: an atom's type is its degree."""
-    telling = Corpus(**{**vars(corpus), "atom_type": corpus.degree.astype(np.uint8)})
+def test_masked_training_reduces_the_loss(tmp_path: Path, corpus: Corpus) -> None:
+    """The masked value can be predicted, because the type of each atom is its degree."""
+    predictable = Corpus(**{**vars(corpus), "atom_type": corpus.degree.astype(np.uint8)})
     config = replace(small("rdm", epochs=30), model=Model(layers=2, width=32))
-    pretrain(config, source_of(config, telling), tmp_path)
+    pretrain(config, source_of(config, predictable), tmp_path)
     losses = [record["loss"] for record in metrics(tmp_path)]
     assert np.mean(losses[-12:]) < 0.5 * np.mean(losses[:12])
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_bf16_changes_losses_but_little(tmp_path: Path, corpus: Corpus, encoder: Encoder) -> None:
+def test_bf16_changes_losses_only_slightly(tmp_path: Path, corpus: Corpus, encoder: Encoder) -> None:
     config = replace(small("hgc-adam-fo", max_steps=1), model=Model(encoder, layers=2, width=8))
     for name, each in [("full", config), ("half", replace(config, bf16=True))]:
         pretrain(each, source_of(each, corpus), tmp_path / name)
@@ -130,15 +134,15 @@ def test_bf16_changes_losses_but_little(tmp_path: Path, corpus: Corpus, encoder:
     assert all(value.dtype != torch.bfloat16 for value in read_model(tmp_path / "half").values())
 
 
-def test_no_epoch_is_asked_for_in_vain(tmp_path: Path, corpus: Corpus) -> None:
-    """Offline there is none after the last."""
+def test_no_unused_epoch_is_requested(tmp_path: Path, corpus: Corpus) -> None:
+    """An offline folder has no epoch after the last."""
     config = small("hgc-fo", epochs=2)
-    calm = source_of(config, corpus)
-    pretrain(config, Interrupted(corpus, config.draws, [calm.epoch(epoch) for epoch in range(2)]), tmp_path)
+    source = source_of(config, corpus)
+    pretrain(config, InterruptedSource(corpus, config.draws, [source.epoch(epoch) for epoch in range(2)]), tmp_path)
     assert len(metrics(tmp_path)) == 8
 
 
-def test_finished_runs_stay_as_they_are(tmp_path: Path, corpus: Corpus) -> None:
+def test_finished_run_is_not_changed(tmp_path: Path, corpus: Corpus) -> None:
     config = small("rdm", max_steps=3)
     pretrain(config, source_of(config, corpus), tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -146,7 +150,7 @@ def test_finished_runs_stay_as_they_are(tmp_path: Path, corpus: Corpus) -> None:
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
-def test_a_loss_that_is_not_finite_stops_and_leaves_the_last_checkpoint(tmp_path: Path, corpus: Corpus) -> None:
+def test_non_finite_loss_stops_and_keeps_the_last_checkpoint(tmp_path: Path, corpus: Corpus) -> None:
     config = small("hgc-fo", max_steps=60)
     config = replace(config, optimization=Optimization(learning_rate=1e30, schedule="constant", clip=None))
     with pytest.raises(Diverged, match="not finite"):
@@ -167,107 +171,112 @@ def test_damaged_checkpoints_and_graphs_without_atoms_are_refused(tmp_path: Path
         pretrain(config, source_of(config, shapes), tmp_path / "other")
 
 
-def test_a_free_head_keeps_its_rate_and_is_not_clipped(tmp_path: Path, corpus: Corpus) -> None:
-    """In the first step the scheduled rate is 0: only a free head moves."""
+def test_free_head_keeps_its_rate_and_is_not_clipped(tmp_path: Path, corpus: Corpus) -> None:
+    """The scheduled rate of the first step is 0, so only a free head changes."""
     config = small("hgc-adam-fo", max_steps=1)
     free = replace(config, optimization=replace(config.optimization, free_head=True))
     for name, each in [("bound", config), ("free", free)]:
         pretrain(each, source_of(each, corpus), tmp_path / name)
-    bound, moved = read_model(tmp_path / "bound"), read_model(tmp_path / "free")
-    assert not torch.equal(bound["head.weight"], moved["head.weight"])
+    bound, free_weights = read_model(tmp_path / "bound"), read_model(tmp_path / "free")
+    assert not torch.equal(bound["head.weight"], free_weights["head.weight"])
     weights = [name for name in bound if name.startswith("encoder") and name.endswith(("weight", "bias"))]
-    assert all(torch.equal(bound[name], moved[name]) for name in weights)
+    assert all(torch.equal(bound[name], free_weights[name]) for name in weights)
 
 
-class Told(MemorySource):
-    """Notes what it is asked, in order; items 2 and 5 are twins, and joined as 2 and 9 are."""
+class RecordingSource(MemorySource):
+    """Records the requests in order. Items 2 and 5 are twins and have an edge, and so do 2 and 9."""
 
-    def __init__(self, like: MemorySource) -> None:
-        super().__init__(like.corpus(), like.draws, [like.epoch(epoch) for epoch in range(3)])
-        self.asked: list[object] = []
+    def __init__(self, source: MemorySource) -> None:
+        super().__init__(source.corpus(), source.draws, [source.epoch(epoch) for epoch in range(3)])
+        self.requests: list[object] = []
 
     def prefetch(self, epoch: int) -> None:
-        self.asked.append(("prefetch", epoch))
+        self.requests.append(("prefetch", epoch))
 
     def require(self, last: int) -> None:
-        self.asked.append(("require", last))
+        self.requests.append(("require", last))
 
     def corpus(self) -> Corpus:
-        self.asked.append("corpus")
+        self.requests.append("corpus")
         return super().corpus()
 
     def twins(self) -> NDArray[np.int32]:
-        self.asked.append("twins")
+        self.requests.append("twins")
         return np.array([[2, 5]], np.int32)
 
     def edges(self) -> NDArray[np.int32]:
-        self.asked.append("edges")
+        self.requests.append("edges")
         return np.array([[2, 5], [2, 9]], np.int32)
 
     def epoch(self, epoch: int) -> Epoch:
-        self.asked.append(epoch)
+        self.requests.append(epoch)
         return super().epoch(epoch)
 
 
-def test_ids_are_fetched_while_features_are_made(tmp_path: Path, corpus: Corpus) -> None:
-    """And a continued run begins with the epoch it was in; a finished one asks for nothing."""
-    config = small("hgc-fo", epochs=1, max_steps=9, mask_neighbors=True)  # four steps an epoch
-    source = Told(source_of(config, corpus))
-    with pytest.raises(Stopped):
+def test_ids_are_fetched_while_features_are_computed(tmp_path: Path, corpus: Corpus) -> None:
+    """A continued run starts with its current epoch, and a finished run requests nothing."""
+    config = small("hgc-fo", epochs=1, max_steps=9, mask_neighbors=True)  # Four steps per epoch.
+    source = RecordingSource(source_of(config, corpus))
+    with pytest.raises(StopRun):
         pretrain(config, source, tmp_path, checkpoint_steps=6, report=stop_after(6))
-    begun = [("prefetch", 0), "corpus", "twins", "edges"]
-    assert source.asked == [*begun, 0, ("require", 2), 1, ("require", 2), 2, ("require", 2)]
-    source.asked.clear()
+    first_requests = [("prefetch", 0), "corpus", "twins", "edges"]
+    assert source.requests == [*first_requests, 0, ("require", 2), 1, ("require", 2), 2, ("require", 2)]
+    source.requests.clear()
     pretrain(config, source, tmp_path, resume=True)
-    assert source.asked == [("prefetch", 1), *begun[1:], 1, ("require", 2), 2, ("require", 2)]
-    source.asked.clear()
+    assert source.requests == [("prefetch", 1), *first_requests[1:], 1, ("require", 2), 2, ("require", 2)]
+    source.requests.clear()
     pretrain(config, source, tmp_path, resume=True)
-    assert source.asked == []
+    assert source.requests == []
     alone = small("rdm", max_steps=1)
-    source = Told(source_of(alone, corpus))
+    source = RecordingSource(source_of(alone, corpus))
     pretrain(alone, source, tmp_path / "alone")
-    assert source.asked == [("prefetch", 0), "corpus", 0, ("require", 0)]
+    assert source.requests == [("prefetch", 0), "corpus", 0, ("require", 0)]
 
 
 def stop_after(step: int) -> Callable[[Report], None]:
-    """Right after this step's checkpoint: one is told of it before it is written, and of the next one after."""
+    """Stop right after the checkpoint of this step. A step is reported before its checkpoint is written."""
 
-    def report(told: Report) -> None:
-        if told.records[-1]["step"] > step:
-            raise Stopped
+    def report(progress: Report) -> None:
+        if progress.records[-1]["step"] > step:
+            raise StopRun
 
     return report
 
 
-def test_twins_and_neighbours_are_no_negatives(tmp_path: Path, corpus: Corpus) -> None:
+def test_twins_and_neighbors_are_no_negatives(tmp_path: Path, corpus: Corpus) -> None:
     config = replace(small("hgc-fo", max_steps=4), model=Model(layers=2, width=8))
-    calm = source_of(config, corpus)
-    known = replace(config, contrast=replace(config.contrast, mask_neighbors=True))  # type: ignore[type-var]
-    runs = {"plain": (config, calm), "twins": (config, Told(calm)), "edges": (known, Told(calm))}
+    plain_source = source_of(config, corpus)
+    masking_config = replace(config, contrast=replace(config.contrast, mask_neighbors=True))  # type: ignore[type-var]
+    runs = {
+        "plain": (config, plain_source),
+        "twins": (config, RecordingSource(plain_source)),
+        "edges": (masking_config, RecordingSource(plain_source)),
+    }
     for name, (each, source) in runs.items():
         pretrain(each, source, tmp_path / name)
-    losses = {name: sum(record["loss"] for record in metrics(tmp_path / name)[:2]) for name in runs}  # of equal weights
+    # The first losses, from equal weights.
+    losses = {name: sum(record["loss"] for record in metrics(tmp_path / name)[:2]) for name in runs}
     assert losses["plain"] > losses["twins"] > losses["edges"]
     with pytest.raises(InvalidInput, match="edges"):
-        pretrain(known, calm, tmp_path / "unknown")
+        pretrain(masking_config, plain_source, tmp_path / "unknown")
 
 
-def test_alignment_and_uniformity_are_measured_now_and_then(tmp_path: Path, corpus: Corpus) -> None:
+def test_alignment_and_uniformity_are_measured_at_intervals(tmp_path: Path, corpus: Corpus) -> None:
     config = small("hgc-ho", max_steps=110)
     pretrain(config, source_of(config, corpus), tmp_path / "contrast")
     records = metrics(tmp_path / "contrast")
-    found = [record["step"] for record in records if "alignment" in record]
-    assert found == [1, 51, 101, 110]
-    assert all(("uniformity" in record) == (record["step"] in found) for record in records)
+    measured_steps = [record["step"] for record in records if "alignment" in record]
+    assert measured_steps == [1, 51, 101, 110]
+    assert all(("uniformity" in record) == (record["step"] in measured_steps) for record in records)
     masking = small("rdm", max_steps=2)
     pretrain(masking, source_of(masking, corpus), tmp_path / "masking")
     assert metrics(tmp_path / "masking")[0].keys() == {"step", "masking", "loss", "lr"}
 
 
-def test_tensorboard_shows_every_step_once_after_a_crash(tmp_path: Path, corpus: Corpus) -> None:
+def test_tensorboard_has_every_step_once_after_a_stop(tmp_path: Path, corpus: Corpus) -> None:
     config = small("hgc-adam-fo", max_steps=160)
     source = source_of(config, corpus)
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRun):
         pretrain(config, source, tmp_path, checkpoint_steps=40, report=stop_after(120))
     assert newest_checkpoint(tmp_path) == tmp_path / "step-000000120"
     pretrain(config, source, tmp_path, resume=True, checkpoint_steps=40)
@@ -277,15 +286,15 @@ def test_tensorboard_shows_every_step_once_after_a_crash(tmp_path: Path, corpus:
     assert set(board.Tags()["scalars"]) == names
     records = {record["step"]: record for record in metrics(tmp_path)}
     for name in names:
-        shown = board.Scalars(name)
-        assert [event.step for event in shown] == [1, 51, 101, 151, 160]
+        scalars = board.Scalars(name)
+        assert [event.step for event in scalars] == [1, 51, 101, 151, 160]
         if name not in ("wait_share", "embeddings_per_second"):
-            assert [event.value for event in shown] == pytest.approx([records[event.step][name] for event in shown])
+            assert [event.value for event in scalars] == pytest.approx([records[event.step][name] for event in scalars])
     assert all(0 <= event.value <= 1 for event in board.Scalars("wait_share"))
     assert all(event.value > 0 for event in board.Scalars("embeddings_per_second"))
 
 
-def test_without_tensorboard_it_says_so_once(
+def test_missing_tensorboard_is_reported_once(
     tmp_path: Path, corpus: Corpus, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
@@ -293,12 +302,12 @@ def test_without_tensorboard_it_says_so_once(
     pretrain(config, source_of(config, corpus), tmp_path)
     assert len(metrics(tmp_path)) == 2
     assert not (tmp_path / "tensorboard").exists()
-    (said,) = [record for record in caplog.records if record.name.startswith("graphkin.trainer")]
-    assert (said.levelno, "tensorboard is not installed" in said.getMessage()) == (logging.WARNING, True)
+    (log_record,) = [record for record in caplog.records if record.name.startswith("graphkin.trainer")]
+    assert (log_record.levelno, "tensorboard is not installed" in log_record.getMessage()) == (logging.WARNING, True)
 
 
-def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, corpus: Corpus) -> None:
-    """The loss of a step says nothing of the weights after it."""
+def test_non_finite_weights_are_not_saved(tmp_path: Path, corpus: Corpus) -> None:
+    """The loss of a step does not depend on the weights after it."""
     config = small("hgc-fo", max_steps=60)
     config = replace(config, optimization=Optimization(learning_rate=1e39, schedule="constant", clip=None))
     with pytest.raises(Diverged, match="update is not finite") as stopped:
@@ -308,19 +317,19 @@ def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, corpus: Corpus
     assert [np.isfinite(record["loss"]) for record in metrics(tmp_path)] == [True]
 
 
-def test_metrics_that_were_lost_are_missed(tmp_path: Path, corpus: Corpus) -> None:
+def test_missing_metrics_are_detected(tmp_path: Path, corpus: Corpus) -> None:
     config = small("rdm", max_steps=8)
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRun):
         pretrain(config, source_of(config, corpus), tmp_path, checkpoint_steps=4, report=stop_after(4))
     (tmp_path / "metrics.jsonl").unlink()
     with pytest.raises(Damaged, match="shorter"):
         pretrain(config, source_of(config, corpus), tmp_path, resume=True)
 
 
-def test_a_run_is_not_continued_with_epochs_of_another_length(tmp_path: Path, corpus: Corpus) -> None:
+def test_continuing_with_epochs_of_another_length_is_refused(tmp_path: Path, corpus: Corpus) -> None:
     config = small("hgc-fo", max_steps=8)
     source = source_of(config, corpus)
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRun):
         pretrain(config, source, tmp_path, checkpoint_steps=4, report=stop_after(4))
     few = np.arange(SIZE)[:, None] < 12
     sparse = [each._replace(positives=np.where(few, each.positives, -1)) for each in map(source.epoch, range(3))]
@@ -328,13 +337,13 @@ def test_a_run_is_not_continued_with_epochs_of_another_length(tmp_path: Path, co
         pretrain(config, MemorySource(corpus, config.draws, sparse), tmp_path, resume=True)
 
 
-def test_waiting_is_what_the_clock_was_told_of() -> None:
+def test_clock_measures_the_waiting_time() -> None:
     spent: list[float] = []
 
     def get() -> int:
-        begun = perf_counter()
+        first_requests = perf_counter()
         number = sum(range(200_000))
-        spent.append(perf_counter() - begun)
+        spent.append(perf_counter() - first_requests)
         return number
 
     before = perf_counter()
@@ -343,7 +352,7 @@ def test_waiting_is_what_the_clock_was_told_of() -> None:
     assert clock.wait(get) == 19_999_900_000
     assert [*clock.waiting([3, 4])] == [3, 4]
     waited = perf_counter() - after
-    get()  # that was work
+    get()  # This call is work, not waiting.
     early = perf_counter()
     share = clock.wait_share()
     assert spent[0] / (perf_counter() - before) <= share <= waited / (early - after)

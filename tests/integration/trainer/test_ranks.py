@@ -1,4 +1,4 @@
-"""Two processes train as one would: losses, gradients, weights, running statistics."""
+"""Two processes train like one: losses, gradients, weights and running statistics are equal."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,11 +26,11 @@ STEPS = 5
 CASES = [(kind, strategy) for kind in ("molecule", "node") for strategy in LEARNED_BY[kind]]
 
 Case = tuple[str, Strategy]
-Found = dict[str, torch.Tensor]
+Values = dict[str, torch.Tensor]
 
 
 def corpus() -> Corpus:
-    """Rings of 3 to 26 atoms: shares of a batch have unequal numbers of atoms."""
+    """Return rings of 3 to 26 atoms, so that shares of a batch have unequal numbers of atoms."""
     sizes = np.arange(3, 27)
     random = np.random.default_rng(0)
     bonds = [(atom, (atom + 1) % size, int(random.integers(12))) for size in sizes for atom in range(size)]
@@ -40,7 +40,7 @@ def corpus() -> Corpus:
 
 
 def graphs(config: PretrainConfig) -> Graphs:
-    """The rings, or subgraphs of a random graph of as many nodes."""
+    """Return the rings, or subgraphs of a random graph with as many nodes."""
     if config.draws.views is not None:
         return ViewedGraphs(corpus(), config.draws.views, seed=3)
     if config.draws.walks is None:
@@ -49,54 +49,60 @@ def graphs(config: PretrainConfig) -> Graphs:
     return WalkedGraphs(Network.from_edges(edges, 24), config.draws.walks, seed=3)
 
 
-def draws(config: PretrainConfig) -> list[Draw]:
-    """Seven anchors: shares of three and four. In the fourth step the share of four has no ring of ten or more, and so
-    no context; in the others it has."""
+def sample_batches(config: PretrainConfig) -> list[Draw]:
+    """Return batches of seven anchors, for shares of three and four.
+
+    In the fourth step, the share of four has no ring of ten or more atoms, and therefore no context. In the other steps
+    it has one.
+    """
     random = np.random.default_rng(1)
-    slots, itself = config.draws.policy.k if config.draws.policy else 0, config.draws.walks or config.draws.views
-    made = []
+    slots, is_own_positive = (
+        config.draws.policy.k if config.draws.policy else 0,
+        config.draws.walks or config.draws.views,
+    )
+    batches = []
     for _ in range(STEPS):
         anchors = np.sort(random.choice(24, 7, replace=False))[::-1]
-        positives = anchors[:, None] if itself else random.integers(24, size=(7, slots))
+        positives = anchors[:, None] if is_own_positive else random.integers(24, size=(7, slots))
         negatives = random.choice(24, config.draws.negatives)
-        made.append(Draw(anchors.astype(np.int32), positives.astype(np.int32), negatives.astype(np.int32)))
-    return made
+        batches.append(Draw(anchors.astype(np.int32), positives.astype(np.int32), negatives.astype(np.int32)))
+    return batches
 
 
 def options(case: Case) -> PretrainConfig:
     kind, strategy = case
     config = PretrainConfig.from_strategy(strategy, kind=kind, batch_size=7, queue=17 if kind == "node" else None)
-    draws = replace(config.draws, negatives=5 if config.draws.negatives else 0)
-    return replace(config, draws=draws, model=replace(config.model, layers=2, width=8))
+    sample_batches = replace(config.draws, negatives=5 if config.draws.negatives else 0)
+    return replace(config, draws=sample_batches, model=replace(config.model, layers=2, width=8))
 
 
-def train(case: Case, ranks: Ranks) -> Found:
-    """Losses, first gradients that are not 0, as with an empty queue, and weights after five steps, in float64."""
+def train(case: Case, ranks: Ranks) -> Values:
+    """Return losses, first nonzero gradients, as with an empty queue, and weights after five steps, in float64."""
     torch.set_default_dtype(torch.float64)
     config = options(case)
     trainer = Trainer(config, graphs(config), ranks=ranks)
-    found: Found = {}
-    for step, draw in enumerate(draws(config)):
+    values: Values = {}
+    for step, draw in enumerate(sample_batches(config)):
         losses = trainer.step(step, 1e-3, draw, Clock())
-        found |= {f"loss.{step}.{name}": loss for name, loss in losses.items()}
+        values |= {f"loss.{step}.{name}": loss for name, loss in losses.items()}
         if step == (case[0] == "node"):
             named = trainer.objective.named_parameters()
-            found |= {
+            values |= {
                 f"gradient.{name}": parameter.grad.clone() for name, parameter in named if parameter.grad is not None
             }
-    return found | {f"state.{name}": value for name, value in trainer.objective.state_dict().items()}
+    return values | {f"state.{name}": value for name, value in trainer.objective.state_dict().items()}
 
 
 def work(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", f"file://{folder}/meet", rank=rank, world_size=2)
-    found = {case: train(case, Ranks.initialized()) for case in CASES}
-    torch.save(found, folder / f"rank{rank}")
+    values = {case: train(case, Ranks.initialized()) for case in CASES}
+    torch.save(values, folder / f"rank{rank}")
     torch.distributed.destroy_process_group()
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Case, Found]]:
+def results_of_ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Case, Values]]:
     folder = tmp_path_factory.mktemp("ranks")
     spawn(work, (folder,), nprocs=2)
     return [torch.load(folder / f"rank{rank}", weights_only=True) for rank in range(2)]
@@ -109,16 +115,16 @@ def float64() -> object:
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)
-def test_two_ranks_equal_one(case: Case, both: list[dict[Case, Found]], float64: object) -> None:
-    alone = train(case, ALONE)
-    largest = max(float(value.abs().max()) for name, value in alone.items() if name.startswith("gradient"))
+def test_two_ranks_equal_one(case: Case, results_of_ranks: list[dict[Case, Values]], float64: object) -> None:
+    expected = train(case, ALONE)
+    largest = max(float(value.abs().max()) for name, value in expected.items() if name.startswith("gradient"))
     assert largest > 0
-    for rank in both:
-        assert rank[case].keys() == alone.keys()
-        for name, value in alone.items():
+    for rank in results_of_ranks:
+        assert rank[case].keys() == expected.keys()
+        for name, value in expected.items():
             tolerance = {"loss": 1e-10, "gradient": 1e-10 * largest, "state": 1e-7}[name.split(".")[0]]
             if name.startswith("loss") and ".0." not in name:
-                tolerance = 1e-7  # of weights that may differ by as much
+                tolerance = 1e-7  # The tolerance of weights, which may differ by this much.
             torch.testing.assert_close(rank[case][name], value, rtol=0, atol=tolerance, msg=name)
 
 

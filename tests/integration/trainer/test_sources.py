@@ -1,4 +1,4 @@
-"""Both sources give the same arrays, whatever happens to the server meanwhile."""
+"""Both sources give the same arrays, even if the server changes or fails."""
 
 import json
 from collections.abc import Callable
@@ -34,20 +34,20 @@ def other_cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "other", 2**30)
 
 
-def same(one: Epoch, other: Epoch) -> bool:
-    return all(np.array_equal(a, b) and a.dtype == b.dtype == np.int32 for a, b in zip(one, other, strict=True))
+def is_same(first: Epoch, second: Epoch) -> bool:
+    return all(np.array_equal(a, b) and a.dtype == b.dtype == np.int32 for a, b in zip(first, second, strict=True))
 
 
-def same_corpus(one: Corpus, other: Corpus) -> bool:
-    columns = other.columns
-    return one.identity == other.identity and all(
+def is_same_corpus(first: Corpus, second: Corpus) -> bool:
+    columns = second.columns
+    return first.identity == second.identity and all(
         np.array_equal(array, columns[name]) and array.dtype == columns[name].dtype
-        for name, array in one.columns.items()
+        for name, array in first.columns.items()
     )
 
 
 @pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
-def test_online_is_what_the_api_says(url: str, cache: Cache, strategy: Strategy) -> None:
+def test_online_source_equals_the_api(url: str, cache: Cache, strategy: Strategy) -> None:
     draws = Draws.from_strategy(strategy, preset="rc", batch_size=64, seed=11)
     with OnlineSource(url, "nci", draws, features, cache, last=1) as source, httpx.Client(base_url=url) as plain:
         epochs = [source.epoch(0), source.epoch(1)]
@@ -71,23 +71,23 @@ def test_online_is_what_the_api_says(url: str, cache: Cache, strategy: Strategy)
         if draws.policy is not None:
             np.testing.assert_array_equal((epochs[0].positives == -1).all(axis=1), isolated)
             assert (epochs[0].positives[~isolated] >= 0).all()
-    assert same_corpus(corpus, featurize([item["smiles"] for item in items], generation.id))
+    assert is_same_corpus(corpus, featurize([item["smiles"] for item in items], generation.id))
 
 
 @pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
-def test_offline_is_what_online_was(url: str, cache: Cache, tmp_path: Path, strategy: Strategy) -> None:
+def test_offline_source_equals_online(url: str, cache: Cache, tmp_path: Path, strategy: Strategy) -> None:
     draws = Draws.from_strategy(strategy, batch_size=64)
     with OnlineSource(url, "nci", draws, features, cache, last=EPOCHS - 1) as online:
         write_offline(online, EPOCHS, tmp_path)
         with OfflineSource(tmp_path, draws, last=EPOCHS - 1) as offline:
             assert offline.generation == online.generation
-            assert same_corpus(offline.corpus(), online.corpus())
+            assert is_same_corpus(offline.corpus(), online.corpus())
             np.testing.assert_array_equal(offline.twins(), online.twins())
             for epoch in (*range(EPOCHS), 1, 0):
-                assert same(offline.epoch(epoch), online.epoch(epoch))
+                assert is_same(offline.epoch(epoch), online.epoch(epoch))
 
 
-def test_pairs_are_the_edges_of_the_hierarchy(url: str, store_folder: Path, cache: Cache, tmp_path: Path) -> None:
+def test_pairs_equal_the_edges_of_the_collection(url: str, store_folder: Path, cache: Cache, tmp_path: Path) -> None:
     with open_store(store_folder) as store, store.open("nci") as generation:
         graph = generation.graph()
         source, target = np.repeat(np.arange(graph.nodes), graph.degrees()), graph.indices
@@ -104,30 +104,33 @@ def test_pairs_are_the_edges_of_the_hierarchy(url: str, store_folder: Path, cach
             offline.edges()
 
 
-def test_larger_batches_take_the_first_of_those_fetched(url: str, cache: Cache, tmp_path: Path) -> None:
+def test_larger_batches_use_the_first_negatives(url: str, cache: Cache, tmp_path: Path) -> None:
     with OnlineSource(url, "nci", Draws.from_strategy("hgc-ho", batch_size=64), features, cache, last=0) as online:
         write_offline(online, 1, tmp_path)
     larger = Draws.from_strategy("hgc-ho", batch_size=256)
-    with OnlineSource(url, "nci", larger, features, cache, last=0) as online, OfflineSource(tmp_path, larger) as off:
-        assert len(off.epoch(0).negatives) == 2
-        assert same(off.epoch(0), online.epoch(0))
+    with (
+        OnlineSource(url, "nci", larger, features, cache, last=0) as online,
+        OfflineSource(tmp_path, larger) as offline,
+    ):
+        assert len(offline.epoch(0).negatives) == 2
+        assert is_same(offline.epoch(0), online.epoch(0))
 
 
-def test_what_is_cached_needs_no_server(serve: Any, store_folder: Path, open_proxy: Any, cache: Cache) -> None:
+def test_cached_arrays_need_no_server(serve: Any, store_folder: Path, open_proxy: Any, cache: Cache) -> None:
     with serve(store_folder) as url, open_proxy(url) as proxy:
         draws = Draws.from_strategy("hgc-ho", batch_size=64)
         with OnlineSource(proxy.url, "nci", draws, features, cache, last=2) as source:
             first = [source.epoch(epoch) for epoch in range(3)]
             corpus = source.corpus()
-        asked = len(proxy.requests)
+        request_count = len(proxy.requests)
         with OnlineSource(proxy.url, "nci", draws, features, cache, last=2) as source:
             proxy.vanish()
-            assert all(same(source.epoch(epoch), first[epoch]) for epoch in range(3))
-            assert same_corpus(source.corpus(), corpus)
-        assert len(proxy.requests) == asked + 2  # version and collection
+            assert all(is_same(source.epoch(epoch), first[epoch]) for epoch in range(3))
+            assert is_same_corpus(source.corpus(), corpus)
+        assert len(proxy.requests) == request_count + 2  # Requests of the version and the collection.
 
 
-def test_a_kind_of_items_without_features_is_refused(url: str, cache: Cache) -> None:
+def test_kind_without_features_is_refused(url: str, cache: Cache) -> None:
     with (
         OnlineSource(url, "dots", Draws.from_strategy("hgc-fo"), features, cache) as source,
         pytest.raises(Conflict, match=r"(?s)no features.*dots, of kind dot"),
@@ -136,18 +139,20 @@ def test_a_kind_of_items_without_features_is_refused(url: str, cache: Cache) -> 
 
 
 @pytest.mark.long
-def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
+def test_server_killed_during_a_stream_changes_no_epoch(
     url: str, store_folder: Path, tmp_path: Path, serve_apart: Any, open_proxy: Any, cache: Cache, other_cache: Cache
 ) -> None:
-    """It is killed in the stream of epoch 0, which is waited for, and in that of epoch 1, which is loaded ahead."""
+    """One server is killed in the stream of epoch 0, which is awaited, and one in that of epoch 1, which is loaded
+    ahead.
+    """
     draws = Draws.from_strategy("hgc-fo", seed=5)
-    with OnlineSource(url, "many", draws, features, cache, last=2) as straight:
-        wanted = [straight.epoch(epoch) for epoch in range(3)]
+    with OnlineSource(url, "many", draws, features, cache, last=2) as direct:
+        expected = [direct.epoch(epoch) for epoch in range(3)]
     with serve_apart(store_folder, tmp_path / "a") as (first, process), open_proxy(first) as proxy:
         with OnlineSource(proxy.url, "many", draws, features, other_cache, last=2) as source:
             proxy.hold_after(2_500_000)
             with ThreadPoolExecutor(1) as training:
-                answer = training.submit(source.epoch, 0)
+                pending_epoch = training.submit(source.epoch, 0)
                 proxy.held.wait()
                 process.kill()
                 process.wait()
@@ -157,7 +162,7 @@ def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
                     proxy.beyond = second
                     proxy.hold_in("/epochs/1", 2_500_000)
                     proxy.come_back()
-                    assert same(answer.result(), wanted[0])
+                    assert is_same(pending_epoch.result(), expected[0])
                     proxy.held.wait()
                     process.kill()
                     process.wait()
@@ -166,14 +171,14 @@ def test_a_server_killed_while_a_stream_is_open_changes_no_epoch(
                 with serve_apart(store_folder, tmp_path / "c") as (third, _):
                     proxy.beyond = third
                     proxy.come_back()
-                    assert same(source.epoch(1), wanted[1])
-                    assert same(source.epoch(2), wanted[2])
+                    assert is_same(source.epoch(1), expected[1])
+                    assert is_same(source.epoch(2), expected[2])
         continued = [line for _, line in proxy.requests if "start=65536" in line]
         assert any("/epochs/0?" in line for line in continued)
         assert any("/epochs/1?" in line for line in continued)
 
 
-def test_what_fails_ahead_of_time_is_raised_when_it_is_asked_for(
+def test_error_while_loading_ahead_is_raised_on_request(
     serve: Any, own_store: Path, publish: Callable[[Path, int], str], cache: Cache
 ) -> None:
     with serve(own_store) as url, OnlineSource(url, "nci", Draws.from_strategy("hgc-fo"), features, cache) as source:
@@ -183,27 +188,27 @@ def test_what_fails_ahead_of_time_is_raised_when_it_is_asked_for(
         with open_store(own_store) as store:
             store.delete("nci", source.generation.id)
         with pytest.raises(Deleted):
-            [source.epoch(epoch) for epoch in range(2, 10_000)]  # a server believes its catalogue for a moment
+            [source.epoch(epoch) for epoch in range(2, 10_000)]  # The server caches its catalog for a moment.
         with pytest.raises(Deleted):
             source.corpus()
     with serve(own_store) as url, pytest.raises(Deleted):
         OnlineSource(url, "nci", Draws.from_strategy("hgc-fo"), features, cache, generation=source.generation.id)
 
 
-def test_closing_never_hangs(proxy: Any, cache: Cache) -> None:
+def test_close_ends_a_waiting_request(proxy: Any, cache: Cache) -> None:
     source = OnlineSource(proxy.url, "many", Draws.from_strategy("hgc-fo", seed=77), features, cache)
     proxy.hold_after(1)
     with ThreadPoolExecutor(1) as training:
-        answer = training.submit(source.epoch, 0)
+        pending_epoch = training.submit(source.epoch, 0)
         proxy.held.wait()
         source.close()
         with pytest.raises(Closed):
-            answer.result()
+            pending_epoch.result()
     with pytest.raises(Closed):
         source.epoch(0)
 
 
-def test_no_server_and_no_collection(url: str, cache: Cache) -> None:
+def test_missing_server_or_collection_is_reported(url: str, cache: Cache) -> None:
     with pytest.raises(NotFound, match="nobody"):
         OnlineSource(url, "nobody", Draws.from_strategy("hgc-fo"), features, cache)
     with pytest.raises(Unavailable):
@@ -211,7 +216,7 @@ def test_no_server_and_no_collection(url: str, cache: Cache) -> None:
 
 
 @pytest.fixture(scope="module")
-def fetched(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def offline_folder(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fetched")
     cache = Cache(tmp_path_factory.mktemp("cache"), 2**30)
     with OnlineSource(url, "nci", Draws.from_strategy("hgc-ho", batch_size=100), features, cache, last=1) as source:
@@ -229,28 +234,28 @@ def fetched(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
         Draws.from_strategy("hgc-ho", batch_size=50),
     ],
 )
-def test_a_folder_fetched_for_something_else_is_refused(fetched: Path, draws: Draws) -> None:
+def test_folder_for_other_samples_is_refused(offline_folder: Path, draws: Draws) -> None:
     with pytest.raises(InvalidInput, match="something else") as refused:
-        OfflineSource(fetched, draws)
+        OfflineSource(offline_folder, draws)
     assert json.loads(str(refused.value.expected)) == draws.as_json()
 
 
-def test_epochs_that_were_not_fetched_are_refused(fetched: Path) -> None:
+def test_epochs_that_were_not_fetched_are_refused(offline_folder: Path) -> None:
     draws = Draws.from_strategy("hgc-ho", batch_size=100)
     with pytest.raises(InvalidInput, match="not fetched") as refused:
-        OfflineSource(fetched, draws, last=2)
+        OfflineSource(offline_folder, draws, last=2)
     assert (refused.value.given, refused.value.expected) == (2, "0 to 1")
-    with OfflineSource(fetched, draws) as source, pytest.raises(InvalidInput):
+    with OfflineSource(offline_folder, draws) as source, pytest.raises(InvalidInput):
         source.epoch(2)
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_missing_offline_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no offline folder"):
         OfflineSource(tmp_path, Draws.from_strategy("hgc-fo"))
 
 
-def copied(fetched: Path, folder: Path) -> Path:
-    for file in fetched.iterdir():
+def copy_folder(offline_folder: Path, folder: Path) -> Path:
+    for file in offline_folder.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     return folder
 
@@ -261,32 +266,42 @@ def read_all(folder: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "corpus.npz", "epoch-00001.npz"])
-def test_damage_is_noticed(fetched: Path, tmp_path: Path, name: str) -> None:
-    file = copied(fetched, tmp_path) / name
-    whole = file.read_bytes()
-    for damaged in (b"", whole[:-2], whole[: len(whole) // 2], whole[1:], bytes(len(whole)), b"{}", b"[]"):
+def test_damage_is_detected(offline_folder: Path, tmp_path: Path, name: str) -> None:
+    file = copy_folder(offline_folder, tmp_path) / name
+    original = file.read_bytes()
+    for damaged in (
+        b"",
+        original[:-2],
+        original[: len(original) // 2],
+        original[1:],
+        bytes(len(original)),
+        b"{}",
+        b"[]",
+    ):
         file.write_bytes(damaged)
-        with pytest.raises((Damaged, InvalidInput)) as noticed:
+        with pytest.raises((Damaged, InvalidInput)) as detected:
             read_all(tmp_path)
-        assert noticed.value.hint
+        assert detected.value.hint
     file.unlink()
     with pytest.raises((Damaged, NotFound)):
         read_all(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["corpus.npz", "epoch-00001.npz"])
-def test_flipped_bits_are_noticed_or_change_nothing(fetched: Path, tmp_path: Path, name: str) -> None:
-    file = copied(fetched, tmp_path) / name
+def test_flipped_bits_are_detected_or_change_nothing(offline_folder: Path, tmp_path: Path, name: str) -> None:
+    file = copy_folder(offline_folder, tmp_path) / name
     corpus, *epochs = read_all(tmp_path)
-    whole = file.read_bytes()
-    noticed = 0
-    for at in np.random.default_rng(0).integers(0, len(whole), 200).tolist():
-        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+    original = file.read_bytes()
+    detected = 0
+    for position in np.random.default_rng(0).integers(0, len(original), 200).tolist():
+        file.write_bytes(
+            original[:position] + bytes([original[position] ^ 1 << position % 8]) + original[position + 1 :]
+        )
         try:
             read = read_all(tmp_path)
         except Damaged:
-            noticed += 1
+            detected += 1
         else:
-            assert same_corpus(read[0], corpus)
-            assert all(same(one, other) for one, other in zip(read[1:], epochs, strict=True))
-    assert noticed == 200
+            assert is_same_corpus(read[0], corpus)
+            assert all(is_same(first, second) for first, second in zip(read[1:], epochs, strict=True))
+    assert detected == 200

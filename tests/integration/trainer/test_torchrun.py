@@ -1,4 +1,4 @@
-"""Processes that torchrun starts train as one."""
+"""Processes that torchrun starts train like one process."""
 
 import json
 import os
@@ -16,8 +16,8 @@ TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 
 
 @pytest.fixture
-def beside(tmp_path: Path) -> Path:
-    """A working folder whose own modules have the names of our rooms."""
+def folder_with_modules(tmp_path: Path) -> Path:
+    """Return a working folder whose modules have the names of graphkin's packages."""
     (tmp_path / "api").mkdir()
     for name in ("trainer.py", "store.py", "ingest.py", "api/__init__.py"):
         (tmp_path / name).touch()
@@ -34,30 +34,32 @@ def records(run: Path) -> list[dict[str, float]]:
 
 
 @pytest.mark.long
-def test_two_processes_end_where_one_does(url: str, tmp_path: Path, beside: Path) -> None:
-    """Nine anchors a step, shares of four and five; in float32, so nearly. Equality is shown in test_ranks."""
+def test_two_processes_train_like_one(url: str, tmp_path: Path, folder_with_modules: Path) -> None:
+    """Nine anchors per step are shares of four and five. In float32, results only agree approximately; test_ranks tests
+    equality.
+    """
     place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache")
     options = ("--strategy", "hgc-adam-fo", "--encoder", "gcn", "--batch-size", 9, "--max-steps", 4)
     for name, start in [("one", ("-m", "graphkin")), ("two", TORCHRUN)]:
-        ended = graphkin(beside, start, *place, *options, "--output", tmp_path / name)
-        assert ended.returncode == 0, ended.stderr
-        assert ended.stdout == f"{tmp_path / name / 'step-000000004'}: done\n"
-        assert ended.stderr.count("step 4 of 4") == 1
+        process = graphkin(folder_with_modules, start, *place, *options, "--output", tmp_path / name)
+        assert process.returncode == 0, process.stderr
+        assert process.stdout == f"{tmp_path / name / 'step-000000004'}: done\n"
+        assert process.stderr.count("step 4 of 4") == 1
     for line, other in zip(records(tmp_path / "one"), records(tmp_path / "two"), strict=True):
         assert line.keys() == other.keys()
         assert [other[name] for name in line if name != "wait_share"] == pytest.approx(
             [line[name] for name in line if name != "wait_share"], rel=1e-3
         )
-    one, two = read_model(tmp_path / "one"), read_model(tmp_path / "two")
-    for name, value in one.items():
-        torch.testing.assert_close(two[name], value, rtol=0, atol=1e-3, msg=name)
+    by_one, by_two = read_model(tmp_path / "one"), read_model(tmp_path / "two")
+    for name, value in by_one.items():
+        torch.testing.assert_close(by_two[name], value, rtol=0, atol=1e-3, msg=name)
 
 
 @pytest.mark.long
-def test_what_the_first_finds_wrong_ends_all_of_them(url: str, tmp_path: Path) -> None:
-    """The others wait for it to make the folder."""
+def test_error_of_the_first_process_ends_all(url: str, tmp_path: Path) -> None:
+    """The other processes wait for the folder that the first one creates."""
     (tmp_path / "precious").touch()
     place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache", "--output", tmp_path)
-    ended = graphkin(tmp_path, TORCHRUN, *place, "--strategy", "hgc-fo")
-    assert ended.returncode != 0
-    assert "this folder holds something that is no run" in ended.stderr
+    process = graphkin(tmp_path, TORCHRUN, *place, "--strategy", "hgc-fo")
+    assert process.returncode != 0
+    assert "this folder holds something that is no run" in process.stderr

@@ -1,4 +1,4 @@
-"""A server that is killed while training runs costs no step and changes no batch."""
+"""A server that is killed during training costs no step and changes no batch."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from graphkin.trainer.pretraining.pretrain import pretrain
 CONFIG = replace(
     PretrainConfig.from_strategy("hgc-ho", batch_size=64, epochs=3, seed=5), model=Model(layers=2, width=8)
 )
-HALF_A_STREAM = 8_000  # bytes of about 15,000
+HALF_A_STREAM = 8_000  # Bytes, of about 15,000.
 
 
 def train(url: str, folder: Path) -> None:
@@ -37,15 +37,17 @@ def weights(folder: Path) -> bytes:
 
 
 @pytest.mark.long
-def test_killed_servers_leave_the_weights_as_they_would_have_been(
+def test_killed_servers_do_not_change_the_weights(
     url: str, store_folder: Path, tmp_path: Path, serve_apart: Any, open_proxy: Any
 ) -> None:
-    """One is killed in the stream of epoch 0, which is waited for, the next in that of epoch 1, loaded ahead."""
-    calm, rough = tmp_path / "calm", tmp_path / "rough"
+    """One server is killed in the stream of epoch 0, which is awaited, and the next in that of epoch 1, which is loaded
+    ahead.
+    """
+    undisturbed, disturbed = tmp_path / "calm", tmp_path / "rough"
 
     @contextmanager
-    def killed_within(path: str, proxy: Any) -> Iterator[None]:
-        """A server that is killed when half of the reply to a request for this path has passed."""
+    def server_killed_during(path: str, proxy: Any) -> Iterator[None]:
+        """Run a server that is killed when half of the reply to a request for this path has passed."""
         with serve_apart(store_folder, tmp_path / path.replace("/", "-")) as (proxy.beyond, process):
             proxy.hold_in(path, HALF_A_STREAM)
             proxy.come_back()
@@ -56,18 +58,18 @@ def test_killed_servers_leave_the_weights_as_they_would_have_been(
             proxy.vanish()
             proxy.release()
 
-    with OnlineSource(url, "nci", CONFIG.draws, features, Cache(rough, 2**30)) as source:
-        source.corpus()  # kept from here on: nothing but epochs will be asked for
+    with OnlineSource(url, "nci", CONFIG.draws, features, Cache(disturbed, 2**30)) as source:
+        source.corpus()  # The source is cached from here on, so that only epochs are requested.
         source.twins()
-    with ThreadPoolExecutor(1) as training, open_proxy(url) as proxy:  # one thread computes both
-        training.submit(train, url, calm).result()
-        with killed_within("/epochs/0", proxy):
-            answer = training.submit(train, proxy.url, rough)
-        with killed_within("/epochs/1", proxy):
+    with ThreadPoolExecutor(1) as training, open_proxy(url) as proxy:  # A single thread computes both runs.
+        training.submit(train, url, undisturbed).result()
+        with server_killed_during("/epochs/0", proxy):
+            answer = training.submit(train, proxy.url, disturbed)
+        with server_killed_during("/epochs/1", proxy):
             pass
         with serve_apart(store_folder, tmp_path / "last") as (proxy.beyond, _):
             proxy.come_back()
             answer.result()
-    assert len(losses(calm)) == 3 * 5
-    assert losses(rough) == losses(calm)
-    assert weights(rough) == weights(calm)
+    assert len(losses(undisturbed)) == 3 * 5
+    assert losses(disturbed) == losses(undisturbed)
+    assert weights(disturbed) == weights(undisturbed)

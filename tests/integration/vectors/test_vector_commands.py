@@ -1,4 +1,4 @@
-"""Vectors of arrays and Parquet files: ingested, compared, searched and exported, beside NumPy and scikit-learn."""
+"""Vectors from arrays and Parquet files: ingest, comparison, search and export equal NumPy and scikit-learn."""
 
 import csv
 import io
@@ -26,8 +26,8 @@ Graphkin = Callable[..., Any]
 
 def vectors() -> np.ndarray:
     random = np.random.default_rng(3)
-    around = random.normal(size=(12, DIMENSION))[random.integers(0, 12, SIZE)]
-    return (around + 0.7 * random.normal(size=(SIZE, DIMENSION))).astype(np.float32)
+    centers = random.normal(size=(12, DIMENSION))[random.integers(0, 12, SIZE)]
+    return (centers + 0.7 * random.normal(size=(SIZE, DIMENSION))).astype(np.float32)
 
 
 VECTORS = vectors()
@@ -37,15 +37,15 @@ COSINES = cosine_similarity(VECTORS.astype(np.float64))
 
 @pytest.fixture
 def ingest(graphkin: Graphkin) -> Graphkin:
-    def call(*given: object, **options: Any) -> Any:
-        running = ("--threshold", THRESHOLD, "--top-k", 0, "--workers", 1, "--json")
-        return graphkin("ingest", "vectors", *given, *PLACE, *running, **options)
+    def call(*arguments: object, **options: Any) -> Any:
+        common_options = ("--threshold", THRESHOLD, "--top-k", 0, "--workers", 1, "--json")
+        return graphkin("ingest", "vectors", *arguments, *PLACE, *common_options, **options)
 
     return call
 
 
 def write(form: str) -> tuple[object, ...]:
-    """The vectors in a file: what the command is told of it."""
+    """Write the vectors to a file, and return the arguments of the command for it."""
     if form.startswith("npy"):
         np.save("a.npy", VECTORS.astype(np.float64) if form == "npy64" else VECTORS)
         Path("names.txt").write_text("".join(f"{name}\n" for name in NAMES))
@@ -57,38 +57,38 @@ def write(form: str) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("form", ["npy", "npy64", "fixed", "list"])
-def test_the_hierarchy_is_that_of_scikit_learn(ingest: Graphkin, form: str) -> None:
+def test_edges_equal_scikit_learn(ingest: Graphkin, form: str) -> None:
     manifest = json.loads(ingest(*write(form)).out)
     assert (manifest["kind"], manifest["recipe"]["dimension"]) == ("vector", DIMENSION)
     assert manifest["counts"] == {"read": SIZE, "kept": SIZE, "duplicates": 0, "rejected": 0}
     with open_store("store") as store, store.open("c") as generation:
         (edges,) = generation.edges()
-        found = {
+        similarity_by_pair = {
             (a, b): s
             for a, b, s in zip(edges.source.tolist(), edges.target.tolist(), edges.similarity.tolist(), strict=True)
         }
         expected = {(a, b): COSINES[a, b] for a, b in np.argwhere(np.triu(COSINES, 1) >= THRESHOLD).tolist()}
         assert len(expected) > 100
-        assert found == pytest.approx(expected, abs=1e-7)
+        assert similarity_by_pair == pytest.approx(expected, abs=1e-7)
         assert generation.items([3])[0]["names"] == ["v3"]
         assert generation.column("norm") == pytest.approx(np.linalg.norm(VECTORS.astype(np.float64), axis=1), rel=1e-12)
-        kept = [np.array(json.loads(text), np.float32) for text in generation.structures()]
-        assert np.array_equal(np.stack(kept), VECTORS)
+        stored_vectors = [np.array(json.loads(text), np.float32) for text in generation.structures()]
+        assert np.array_equal(np.stack(stored_vectors), VECTORS)
 
 
-def test_all_that_is_done_with_a_collection(ingest: Graphkin, graphkin: Graphkin) -> None:
+def test_vector_collection_is_searched_sampled_and_exported(ingest: Graphkin, graphkin: Graphkin) -> None:
     ingest(*write("npy"))
-    asked = np.arange(DIMENSION, dtype=np.float32) - 5
-    cosines = cosine_similarity(asked[np.newaxis].astype(np.float64), VECTORS.astype(np.float64))[0].astype(np.float32)
+    query = np.arange(DIMENSION, dtype=np.float32) - 5
+    cosines = cosine_similarity(query[np.newaxis].astype(np.float64), VECTORS.astype(np.float64))[0].astype(np.float32)
     best = sorted(range(SIZE), key=lambda row: (-cosines[row], row))
     for limit in (10, 1000):
-        answer = json.loads(graphkin("search", *PLACE, json.dumps(asked.tolist()), "--limit", limit, "--json").out)
-        hits = [hit["item"]["id"] for hit in answer["hits"]]
+        reply = json.loads(graphkin("search", *PLACE, json.dumps(query.tolist()), "--limit", limit, "--json").out)
+        hits = [hit["item"]["id"] for hit in reply["hits"]]
         assert hits == [row for row in best if cosines[row] > 0][:limit]
-        assert [hit["similarity"] for hit in answer["hits"]] == pytest.approx(cosines[hits].tolist(), abs=1e-6)
-    told = ("--min-similarity", 0.1, "--json")
-    answer = json.loads(graphkin("search", *PLACE, json.dumps(asked.tolist()), *told).out)
-    assert answer["total"] == (cosines >= np.float32(0.1)).sum()
+        assert [hit["similarity"] for hit in reply["hits"]] == pytest.approx(cosines[hits].tolist(), abs=1e-6)
+    options = ("--min-similarity", 0.1, "--json")
+    reply = json.loads(graphkin("search", *PLACE, json.dumps(query.tolist()), *options).out)
+    assert reply["total"] == (cosines >= np.float32(0.1)).sum()
     stored = json.loads(graphkin("search", *PLACE, json.dumps(VECTORS[4].tolist()), "--json").out)
     assert (stored["query"]["id"], stored["hits"][0]["item"]["id"]) == (4, 4)
     assert json.loads(graphkin("recall", *PLACE, "--json").out)["recall"] == 1
@@ -102,40 +102,40 @@ def test_all_that_is_done_with_a_collection(ingest: Graphkin, graphkin: Graphkin
     assert np.array_equal(np.array([json.loads(item["structure"]) for item in items], np.float32), VECTORS)
     refused = graphkin("export", "fingerprints", *PLACE, "--format", "fps", "--output", "-")
     assert "have no fingerprints" in refused.err
-    for wrong, said in (("[1, 2]", "2 numbers, not 16"), ("CCO", "no JSON array")):
+    for wrong, message in (("[1, 2]", "2 numbers, not 16"), ("CCO", "no JSON array")):
         refused = graphkin("search", *PLACE, wrong)
         assert refused.code == 2
-        assert said in refused.err
+        assert message in refused.err
 
 
-def test_it_is_served(ingest: Graphkin, serve: Callable[..., Any]) -> None:
+def test_api_serves_vectors(ingest: Graphkin, serve: Callable[..., Any]) -> None:
     ingest(*write("npy"))
-    asked = {"vector": VECTORS[9].tolist(), "min_similarity": 0.7, "limit": 1000}
+    query = {"vector": VECTORS[9].tolist(), "min_similarity": 0.7, "limit": 1000}
     with serve(Path("store")) as url, httpx.Client(base_url=f"{url}/v1/collections/c", timeout=60) as client:
-        found = client.post("/search", json=asked).json()
-        assert found["query"] == {"smiles": None, "id": 9}
-        assert {hit["item"]["id"] for hit in found["hits"]} == set(np.flatnonzero(COSINES[9] >= 0.7).tolist())
-        text = client.post("/search", json={**asked, "vector": None, "structure": json.dumps(asked["vector"])}).json()
-        assert text == found
+        reply = client.post("/search", json=query).json()
+        assert reply["query"] == {"smiles": None, "id": 9}
+        assert {hit["item"]["id"] for hit in reply["hits"]} == set(np.flatnonzero(COSINES[9] >= 0.7).tolist())
+        text = client.post("/search", json={**query, "vector": None, "structure": json.dumps(query["vector"])}).json()
+        assert text == reply
         assert client.post("/search", json={"vector": [0.0] * DIMENSION}).status_code == 422
         assert client.post("/search", json={"vector": [1.0] * 5000}).status_code == 422
         assert client.post("/search", json={"smiles": "CCO"}).status_code == 409
         assert client.get("/items/0/depiction.svg").status_code == 409
 
 
-def test_what_is_no_vector_is_rejected_and_equal_ones_are_one_item(ingest: Graphkin, graphkin: Graphkin) -> None:
+def test_invalid_vectors_are_rejected_and_equal_ones_are_duplicates(ingest: Graphkin, graphkin: Graphkin) -> None:
     rows = np.array([[1, 2], [0, 0], [np.nan, 1], [1, 2], [np.inf, 0], [-1, -2], [-0.0, 1], [0, 1]], np.float32)
     np.save("a.npy", rows)
     manifest = json.loads(ingest("a.npy", "--max-rejected", 1).out)
     assert manifest["counts"] == {"read": 8, "kept": 3, "duplicates": 2, "rejected": 3}
-    told = json.loads(graphkin("info", *PLACE, "--rejections", "--json").out)["rejections"]
-    reasons = {row["line"]: row["reason"] for row in told}
+    rejections = json.loads(graphkin("info", *PLACE, "--rejections", "--json").out)["rejections"]
+    reasons = {row["line"]: row["reason"] for row in rejections}
     assert [*reasons] == [2, 3, 5]
     assert "no direction" in reasons[2]
     assert "not finite" in reasons[3]
 
 
-def test_embeddings_that_graphkin_wrote_are_welcome(graphkin: Graphkin, ingest: Graphkin) -> None:
+def test_embeddings_from_graphkin_are_ingested(graphkin: Graphkin, ingest: Graphkin) -> None:
     table = {
         "row": [0, 1],
         "smiles": ["C", "CC"],
@@ -147,14 +147,14 @@ def test_embeddings_that_graphkin_wrote_are_welcome(graphkin: Graphkin, ingest: 
 
 
 @pytest.mark.parametrize(
-    ("array", "said"),
+    ("array", "message"),
     [
         (np.zeros((3, 4), np.int64), "no such rows"),
         (np.zeros((0, 4), np.float32), "vectors"),
         (None, "not hold vectors"),
     ],
 )
-def test_files_that_are_refused(ingest: Graphkin, array: np.ndarray | None, said: str) -> None:
+def test_invalid_files_are_refused(ingest: Graphkin, array: np.ndarray | None, message: str) -> None:
     if array is None:
         pq.write_table(pa.table({"vector": ["[1, 2]"]}), "a.parquet")
         refused = ingest("a.parquet")
@@ -162,10 +162,10 @@ def test_files_that_are_refused(ingest: Graphkin, array: np.ndarray | None, said
         np.save("a.npy", array)
         refused = ingest("a.npy")
     assert refused.code == 2
-    assert said in refused.err
+    assert message in refused.err
 
 
-def test_a_vector_that_is_compared_as_another_is_found(ingest: Graphkin) -> None:
+def test_verify_detects_a_wrong_vector_in_the_index(ingest: Graphkin) -> None:
     ingest(*write("npy"))
     with open_store("store") as store, store.open("c") as generation:
         random = np.random.default_rng(0)

@@ -55,7 +55,7 @@ def hub(graph: nx.Graph) -> int:
 def ask_page(
     spare_neo4j: Any, nci_store: Path, hierarchy: nx.Graph, pair: tuple[int, int]
 ) -> Iterator[Callable[..., list[dict[str, Any]]]]:
-    """Yield ask_page(number, at=0, raw=False), which returns the rows or the graph of a query, in a read-only session."""
+    """Yield ask_page(number, at=0, raw=False), which returns the rows or the graph of a query in read-only sessions."""
     spare_neo4j.clear()
     assert run(["load", "--store", str(nci_store), "--collection", "nci", "--to", spare_neo4j.url]) == 0
     parameters = {"collection": "nci", "tau": TAU, "weight": WEIGHT, "limit": LIMIT}

@@ -167,7 +167,7 @@ def test_similarities_compare_as_decimal_numbers(
 
 
 def test_examples_of_the_guide(empty_server: Any, molecules: Any, guide_cypher: Callable[[str], list[str]]) -> None:
-    """The queries find neighbors of ethanol, some by properties, but none of an older generation or another collection."""
+    """The queries find neighbors of ethanol, some by property, but not in an older generation or another collection."""
     rows = [{**row, "properties": {**row["properties"], "molwt": 10.5 * id}} for id, row in enumerate(molecules.rows)]
     near = replace(
         molecules,
