@@ -71,24 +71,24 @@ def test_single_linkage_equals_networkx(
     assert as_sets(rows) == set(map(frozenset, nx.connected_components(linked)))
 
 
-def test_cores_and_the_map_have_the_same_clusters(
+def test_mcs_and_the_map_have_the_same_clusters(
     clusters: Callable[..., pd.DataFrame], graphkin: Callable[..., Any], tmp_path: Path
 ) -> None:
     cluster_options = ("--method", "butina", "--threshold", 0.3)
     rows = clusters(*cluster_options)
     place = ("--store", tmp_path / "store", "--collection", "c", *cluster_options)
-    for command, options in (("core", ("--clusters", 5)), ("map", ("--property", "molwt"))):
+    for command, options in (("mcs", ("--clusters", 5)), ("map", ("--property", "molwt"))):
         outcome = graphkin(command, *place, *options, "--output", tmp_path / f"{command}.csv")
         assert outcome.code == 0, outcome.err
-    cores = pd.read_csv(tmp_path / "core.csv", keep_default_na=False)
-    assert cores.columns.tolist() == ["cluster", "size", "smarts", "smiles", "atoms", "complete"]
-    assert cores["cluster"].tolist() == [1, 2, 3, 4, 5]
-    assert (cores["atoms"] > 0).any()
-    for core in cores.itertuples():
-        members = [Chem.MolFromSmiles(each) for each in rows["smiles"][rows["cluster"] == core.cluster]]
-        pattern = Chem.MolFromSmarts(core.smarts)  # The pattern has no atoms if the members share nothing.
-        assert (core.size, core.atoms) == (len(members), pattern.GetNumAtoms())
-        assert core.atoms == 0 or all(each.HasSubstructMatch(pattern) for each in members)
+    mcs_rows = pd.read_csv(tmp_path / "mcs.csv", keep_default_na=False)
+    assert mcs_rows.columns.tolist() == ["cluster", "size", "smarts", "smiles", "atoms", "complete"]
+    assert mcs_rows["cluster"].tolist() == [1, 2, 3, 4, 5]
+    assert (mcs_rows["atoms"] > 0).any()
+    for mcs in mcs_rows.itertuples():
+        members = [Chem.MolFromSmiles(each) for each in rows["smiles"][rows["cluster"] == mcs.cluster]]
+        pattern = Chem.MolFromSmarts(mcs.smarts)  # The pattern has no atoms if the members share nothing.
+        assert (mcs.size, mcs.atoms) == (len(members), pattern.GetNumAtoms())
+        assert mcs.atoms == 0 or all(each.HasSubstructMatch(pattern) for each in members)
     lying = pd.read_csv(tmp_path / "map.csv").set_index("id")
     assert lying.columns.tolist() == ["x", "y", "value", "cluster", "smiles", "names"]
     assert lying[["cluster", "smiles", "names"]].equals(
@@ -127,6 +127,6 @@ def test_scaffolds_of_graphs_are_refused(graphkin: Callable[..., Any], tmp_path:
     assert outcome.code == 2
     assert "scaffolds" in outcome.err
     assert graphkin("cluster", *place, "--method", "butina", "--output", "-").out.startswith("cluster,id,structure")
-    outcome = graphkin("core", *place, "--method", "butina", "--output", tmp_path / "cores.csv")
-    assert (outcome.code, (tmp_path / "cores.csv").exists()) == (2, False)
-    assert "no common core" in outcome.err
+    outcome = graphkin("mcs", *place, "--method", "butina", "--output", tmp_path / "mcs.csv")
+    assert (outcome.code, (tmp_path / "mcs.csv").exists()) == (2, False)
+    assert "no common substructure" in outcome.err

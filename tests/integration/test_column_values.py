@@ -171,7 +171,7 @@ def test_differing_values_of_repeated_items_are_reported_and_listed(
     assert _manifest(graphkin, place)["differing"]["counts"] == {"activity": 2}
 
 
-@pytest.mark.usefixtures("store_options")
+@pytest.mark.usefixtures("place")
 def test_library_reads_numbers_and_qualifiers(tmp_path: Path) -> None:
     with package.open(tmp_path / "store") as collections:
         collection = collections["c"]

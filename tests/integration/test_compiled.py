@@ -26,7 +26,7 @@ def test_processes_name_helpers_differently(tmp_path: Path) -> None:
     for cache in ("one", "other"):
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)}
         subprocess.run([sys.executable, "-c", COMPILE], env=environment, check=True)
-        (compiled,) = (tmp_path / cache).rglob("*tally*.nbc")
+        (compiled,) = (tmp_path / cache).rglob("*count_visits*.nbc")
         helper_names.append(set(re.findall(rb"_ZN\w*run_quicksort\w*", compiled.read_bytes())))
     assert all(helper_names)
     assert not set.intersection(*helper_names)

@@ -81,9 +81,9 @@ def generation(store_folder: Path) -> Iterator[Generation]:
         yield nci
 
 
-def _order(generation: Generation, place: Place, **other: Any) -> Order:
+def _order(generation: Generation, place: Place, **other: Any) -> EpochsPlan:
     options = {"policy": WALK, "seed": 1, "epochs": range(2, 4), "rows": 150, **other}
-    return Order(place, generation.collection, generation.id, generation.size, **options)
+    return EpochsPlan(place, generation.collection, generation.id, generation.size, **options)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def sample_order(generation: Generation) -> Callable[..., Draw]:
     """
     sampler: Sampler = generation.sampler()
 
-    def sample_order(order: Order, requested: list[int], most: int = 100) -> Draw:
+    def sample_order(order: EpochsPlan, requested: list[int], most: int = 100) -> Draw:
         def sample_parts(missing: list[int]) -> Iterator[EpochPart]:
             requested.extend(missing)
             for finished, task in enumerate(missing):
@@ -143,7 +143,7 @@ def test_parts_have_consecutive_anchors(
 ) -> None:
     order = _order(generation, make_place("cut"))
     options = write_epochs(order, sample_order(order, []))
-    assert Epochs.opened(order.place.read("manifest.json")) == options
+    assert Epochs.from_bytes(order.place.read("manifest.json")) == options
     tables = [pq.read_table(pa.BufferReader(order.place.read(part.name))) for part in options.parts_of(3)]
     assert [len(table) for table in tables] == [150, 150, 100]
     assert pa.concat_tables(tables)["anchor"].to_pylist() == list(range(400))

@@ -107,7 +107,7 @@ def accept_interrupts() -> Iterator[None]:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("interrupts_accepted")
+@pytest.mark.usefixtures("accept_interrupts")
 def test_chaos_rig_reports_its_results_after_ctrl_c(tmp_path: Path) -> None:
     with chaos(tmp_path, "--rounds", "1000", "--faults", "append", *SMALL) as process:
         assert process.stderr is not None

@@ -186,7 +186,7 @@ def test_post_ignores_if_none_match(client: httpx.Client) -> None:
 
 
 def test_replies_to_a_key_are_private(own_folder: Path, serve: Callable) -> None:
-    secret, key = made("all", ["admin"])
+    secret, key = create_key("all", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder) as client:

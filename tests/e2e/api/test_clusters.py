@@ -1,4 +1,4 @@
-"""GET clusters, clusters/{id}, its core and items/{id}/cluster equal RDKit, NetworkX and pandas."""
+"""GET clusters, clusters/{id}, its MCS and items/{id}/cluster equal RDKit, NetworkX and pandas."""
 
 import io
 import time
@@ -165,29 +165,29 @@ def test_query_selects_within_a_cluster(client: httpx.Client, items: pd.DataFram
     assert (both.status_code, "at most one of" in both.text) == (422, True)
 
 
-def test_core_is_in_all_members_and_as_large_as_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
+def test_mcs_is_in_all_members_and_as_large_as_rdkits(client: httpx.Client, items: pd.DataFrame) -> None:
     query = {"threshold": 0.6}
     page = fetch(client, "clusters", **query)
     larger_clusters = [cluster for cluster in page["clusters"] if cluster["size"] > 2][:5]
     assert len(larger_clusters) == 5
     for cluster in [*larger_clusters, page["clusters"][-1]]:
-        core = fetch(client, f"clusters/{cluster['id']}/core", **query)
+        mcs = fetch(client, f"clusters/{cluster['id']}/mcs", **query)
         members = fetch(client, f"clusters/{cluster['id']}", limit=1000, **query)["items"]
-        assert (core["cluster"], core["size"], core["compared"]) == (cluster["id"], cluster["size"], len(members))
-        assert core["complete"]
-        pattern = Chem.MolFromSmarts(core["smarts"])
+        assert (mcs["cluster"], mcs["size"], mcs["compared"]) == (cluster["id"], cluster["size"], len(members))
+        assert mcs["complete"]
+        pattern = Chem.MolFromSmarts(mcs["smarts"])
         molecules = [Chem.MolFromSmiles(item["smiles"]) for item in members]
         assert all(each.HasSubstructMatch(pattern) for each in molecules)
-        assert pattern.GetNumAtoms() == core["atoms"]
-        cut = Chem.MolFromSmiles(core["smiles"])
-        assert sum(atom.GetAtomicNum() > 0 for atom in cut.GetAtoms()) == core["atoms"]
-        rdkit_core = rdFMCS.FindMCS(molecules * 2, ringMatchesRingOnly=True, completeRingsOnly=True)
-        assert rdkit_core.numAtoms == core["atoms"]
-        svg = fetch_svg(client, f"clusters/{cluster['id']}/core.svg", width=180, height=120, **query)
-        assert f"{core['atoms']} atoms in each of {len(members)} molecules" in svg
+        assert pattern.GetNumAtoms() == mcs["atoms"]
+        cut = Chem.MolFromSmiles(mcs["smiles"])
+        assert sum(atom.GetAtomicNum() > 0 for atom in cut.GetAtoms()) == mcs["atoms"]
+        rdkit_mcs = rdFMCS.FindMCS(molecules * 2, ringMatchesRingOnly=True, completeRingsOnly=True)
+        assert rdkit_mcs.numAtoms == mcs["atoms"]
+        svg = fetch_svg(client, f"clusters/{cluster['id']}/mcs.svg", width=180, height=120, **query)
+        assert f"{mcs['atoms']} atoms in each of {len(members)} molecules" in svg
         assert "180px" in svg
     alone = items["smiles"][page["clusters"][-1]["centre"]]
-    assert core["atoms"] == Chem.MolFromSmiles(alone).GetNumAtoms()  # The core of a single molecule is the molecule.
+    assert mcs["atoms"] == Chem.MolFromSmiles(alone).GetNumAtoms()  # The MCS of a single molecule is the molecule.
 
 
 def fetch_svg(client: httpx.Client, path: str, **query: Any) -> str:

@@ -123,7 +123,7 @@ def quick_client(store_folder: Path, log: Path, serve: Serve) -> Iterator[httpx.
 @pytest.fixture
 def guarded_client(own_folder: Path, serve: Serve) -> Iterator[httpx.Client]:
     """Yield a client, with a key, of a server that requires one."""
-    secret, key = made("all", ["admin"])
+    secret, key = create_key("all", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder, **{**SHORT, "body_seconds": 3600}) as client:
@@ -273,7 +273,7 @@ def test_rest_of_a_refused_body_counts_as_idle_time(own_folder: Path, serve: Ser
 
 def test_refused_slow_bodies_make_room_for_new_connections(own_folder: Path, serve: Serve) -> None:
     with open_store(own_folder) as store:
-        store.keys().add(made("all", ["admin"])[1])
+        store.keys().add(create_key("all", ["admin"])[1])
     with serve(own_folder, connections=3) as client, ExitStack() as open_connections:
         for _ in range(3):
             connection = open_connections.enter_context(connect(client))

@@ -197,7 +197,7 @@ def test_damaged_catalog_returns_503(own_folder: Path, serve: Callable, tmp_path
 
 
 def test_client_does_not_retry_a_damaged_generation(own_folder: Path, serve: Callable) -> None:
-    with serve(own_folder) as client, Graphkin(str(client.base_url), patience=600) as server:
+    with serve(own_folder) as client, Graphkin(str(client.base_url), retry_seconds=600) as server:
         nci: Any = server.collection("nci")
         damage(folder_of(own_folder) / "indptr.npy")
         before = time.monotonic()

@@ -98,7 +98,7 @@ def make_keys(place: str | Path) -> Keys:
     secrets = {}
     with open_store(place) as store:
         for name, (access, collections, lifetime) in settings.items():
-            secrets[name], key = made(name, access, collections, lifetime)
+            secrets[name], key = create_key(name, access, collections, lifetime)
             store.keys().add(key)
             if name == "revoked":
                 store.keys().revoke(key.id, key.created_at)
@@ -276,7 +276,7 @@ def test_running_server_applies_key_changes_within_a_second(
 
 
 def test_damaged_key_store_grants_no_access(own_folder: Path, serve: Callable) -> None:
-    secret, key = made("a", ["admin"])
+    secret, key = create_key("a", ["admin"])
     with open_store(own_folder) as store:
         store.keys().add(key)
     with serve(own_folder) as client:

@@ -137,8 +137,8 @@ OPERATIONS: dict[str, list[Request]] = {
         *with_queries(f"{NCI}/map", {}, {"property": "molwt"}, {"method": "butina", "threshold": 0.3}),
         Request(f"{SOCIAL}/map"),
     ],
-    "GET /v1/collections/{c}/clusters/{id}/core": with_queries(f"{NCI}/clusters/2/core", {"threshold": 0.3}),
-    "GET /v1/collections/{c}/clusters/{id}/core.svg": with_queries(f"{NCI}/clusters/2/core.svg", {"threshold": 0.3}),
+    "GET /v1/collections/{c}/clusters/{id}/mcs": with_queries(f"{NCI}/clusters/2/mcs", {"threshold": 0.3}),
+    "GET /v1/collections/{c}/clusters/{id}/mcs.svg": with_queries(f"{NCI}/clusters/2/mcs.svg", {"threshold": 0.3}),
     "GET /v1/collections/{c}/items/{id}/cluster": with_queries(f"{NCI}/items/9/cluster", {"threshold": 0.3}),
     "GET /v1/collections/{c}/cliffs": [
         *with_queries(f"{NCI}/cliffs", {"property": "molwt", "limit": 40}, {"property": "rings", "by": "difference"}),

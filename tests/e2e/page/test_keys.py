@@ -16,8 +16,8 @@ Look = Callable[..., None]
 def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
     page: Page, own_folder: Path, serve: Callable, look: Look, tmp_path: Path
 ) -> None:
-    secret, key = made("a", ["read"], ["nci"])
-    proxy_secret, proxy_key = made("proxy", ["read"], ["chembl"], for_proxy=True)
+    secret, key = create_key("a", ["read"], ["nci"])
+    proxy_secret, proxy_key = create_key("proxy", ["read"], ["chembl"], for_proxy=True)
     assert make_report(["hops", "--store", str(own_folder), "--collection", "nci", "--targets", "5",
                 "--output", str(tmp_path / "reports")]) == 0  # fmt: skip
     with open_store(own_folder) as store:

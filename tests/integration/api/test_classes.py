@@ -144,19 +144,21 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_class_limits_concurrent_work(url: str, work: Work, name: str) -> None:
-    at_once = CLASSES[name].at_once
+    max_running = CLASSES[name].max_running
     path_template = {"part": "/export/{}", "comparison": "/drawing/{}?highlight=1"}.get(name, f"/{name}/{{}}")
     headers = {"Range": "bytes=0-9"} if name == "part" else {}
-    with send_concurrently(url, [path_template.format(number) for number in range(at_once + 3)], headers) as replies:
+    with send_concurrently(
+        url, [path_template.format(number) for number in range(max_running + 3)], headers
+    ) as replies:
         wait_for(lambda: work.queues[name].waiting == 3)
-        assert len(work.started) == at_once
+        assert len(work.started) == max_running
         work.go.set()
-    assert [reply.status_code for reply in replies] == [200] * (at_once + 3)
+    assert [reply.status_code for reply in replies] == [200] * (max_running + 3)
 
 
 def test_full_class_does_not_delay_other_classes(url: str, work: Work) -> None:
-    exports = [f"/export/{number}" for number in range(CLASSES["export"].at_once + 2)]
-    comparisons = [f"/drawing/{number}?highlight=1" for number in range(CLASSES["comparison"].at_once + 2)]
+    exports = [f"/export/{number}" for number in range(CLASSES["export"].max_running + 2)]
+    comparisons = [f"/drawing/{number}?highlight=1" for number in range(CLASSES["comparison"].max_running + 2)]
     with send_concurrently(url, [*exports, *comparisons]):
         wait_for(lambda: work.queues["export"].waiting == work.queues["comparison"].waiting == 2)
         with send_concurrently(url, ["/search/a", "/drawing/b", "/feed/c", "/none/d", "/query/e"]):
@@ -165,11 +167,13 @@ def test_full_class_does_not_delay_other_classes(url: str, work: Work) -> None:
 
 
 def test_request_that_changes_class_releases_its_first_slot(url: str, work: Work) -> None:
-    at_once = CLASSES["substructure"].at_once
-    with send_concurrently(url, [f"/query/turns/out/{number}" for number in range(at_once + CLASSES["query"].at_once)]):
-        wait_for(lambda: work.queues["substructure"].waiting == CLASSES["query"].at_once)
+    max_running = CLASSES["substructure"].max_running
+    with send_concurrently(
+        url, [f"/query/turns/out/{number}" for number in range(max_running + CLASSES["query"].max_running)]
+    ):
+        wait_for(lambda: work.queues["substructure"].waiting == CLASSES["query"].max_running)
         with send_concurrently(url, ["/query/a", "/substructure/b"]):
-            wait_for(lambda: work.queues["substructure"].waiting == CLASSES["query"].at_once + 1)
+            wait_for(lambda: work.queues["substructure"].waiting == CLASSES["query"].max_running + 1)
             wait_for(lambda: "a" in work.started)
             assert "b" not in work.started
             work.go.set()
@@ -178,8 +182,10 @@ def test_request_that_changes_class_releases_its_first_slot(url: str, work: Work
 
 def test_full_queue_returns_503(url: str, work: Work) -> None:
     limits = CLASSES["export"]
-    with send_concurrently(url, [f"/export/{number}" for number in range(limits.at_once + limits.waiting)]) as replies:
-        wait_for(lambda: work.queues["export"].waiting == limits.waiting)
+    with send_concurrently(
+        url, [f"/export/{number}" for number in range(limits.max_running + limits.max_waiting)]
+    ) as replies:
+        wait_for(lambda: work.queues["export"].waiting == limits.max_waiting)
         refused = httpx.get(f"{url}/export/more")
         work.go.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, str(limits.retry_after))
@@ -189,9 +195,9 @@ def test_full_queue_returns_503(url: str, work: Work) -> None:
 
 
 def test_disconnected_client_leaves_the_queue(url: str, work: Work) -> None:
-    at_once = CLASSES["drawing"].at_once
-    with send_concurrently(url, [f"/drawing/{number}" for number in range(at_once)]):
-        wait_for(lambda: len(work.started) == at_once)
+    max_running = CLASSES["drawing"].max_running
+    with send_concurrently(url, [f"/drawing/{number}" for number in range(max_running)]):
+        wait_for(lambda: len(work.started) == max_running)
         with pytest.raises(httpx.ReadTimeout):
             httpx.get(f"{url}/drawing/gone", timeout=0.2)
         wait_for(lambda: work.queues["drawing"].waiting == 0)
@@ -215,17 +221,17 @@ def test_work_beyond_its_time_limit_returns_503(url: str, work: Work) -> None:
 
 
 def test_long_wait_in_the_queue_returns_503(url: str, work: Work) -> None:
-    at_once = CLASSES["feed"].at_once
+    max_running = CLASSES["feed"].max_running
     work.queues["feed"].limits = replace(CLASSES["feed"], patience=0.2)
-    with send_concurrently(url, [f"/feed/{number}" for number in range(at_once)]):
-        wait_for(lambda: len(work.started) == at_once)
+    with send_concurrently(url, [f"/feed/{number}" for number in range(max_running)]):
+        wait_for(lambda: len(work.started) == max_running)
         assert httpx.get(f"{url}/feed/late", timeout=20).status_code == 503
         work.go.set()
     assert "late" not in work.started
 
 
 def test_stream_ends_when_its_client_disconnects(url: str, work: Work) -> None:
-    for number in range(2 * CLASSES["export"].at_once):
+    for number in range(2 * CLASSES["export"].max_running):
         with httpx.stream("GET", f"{url}/stream/{number}") as reply:
             next(reply.iter_raw())
     wait_for(lambda: sorted(work.stopped) == sorted(work.started))

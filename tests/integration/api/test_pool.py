@@ -44,7 +44,7 @@ def run(fork_server: ForkServer, session: Callable[[Pool], Awaitable[T]], **opti
 
 async def canonical(pool: Pool, smiles: str, seconds: float = 20) -> str:
     async with pool.worker() as worker:
-        reply = await worker.ask("read_query", seconds, **MOLECULES, smiles=smiles)
+        reply = await worker.run("read_query", seconds, **MOLECULES, smiles=smiles)
     return str(reply["text"])
 
 

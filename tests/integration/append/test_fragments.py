@@ -169,7 +169,7 @@ def test_searches_equal_one_ingest(store: Store, three_files: list[str]) -> None
                 hits, expected = one.search(query, threshold, 7), other.search(query, threshold, 7)
                 assert np.array_equal(hits.ids, expected.ids)
                 assert np.array_equal(hits.similarity, expected.similarity)
-            assert one.identical(query) == other.identical(query)
+            assert one.find_identical(query) == other.find_identical(query)
 
 
 def test_error_names_the_damaged_fragment(store: Store, three_files: list[str], tmp_path: Path) -> None:

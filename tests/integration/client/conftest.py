@@ -57,7 +57,7 @@ async def _next_element(elements: AsyncIterator[Any]) -> Any:
 
 @pytest.fixture(scope="session", params=["synchronous", "asynchronous"])
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
-    """Yield `connect(url, patience=...)`, which returns a client with the interface of `Graphkin`."""
+    """Yield `connect(url, retry_seconds=...)`, which returns a client with the interface of `Graphkin`."""
     if request.param == "synchronous":
         yield Graphkin
         return

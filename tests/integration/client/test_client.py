@@ -231,9 +231,9 @@ def test_clusters_and_their_members_equal_http(nci: Collection, plain: httpx.Cli
     assert len(part.items) == largest.size > 2
     assert nci.cluster(1, **query, limit=2).items == part.items[:2]
     assert nci.item_cluster(part.items[-1].id, **query).cluster == largest
-    core = nci.core(1, method="single")
-    assert core.model_dump() == plain.get("clusters/1/core", params={"method": "single"}).json()
-    assert nci.core_depiction(1, method="single", width=200).startswith(b"<?xml")
+    mcs = nci.mcs(1, method="single")
+    assert mcs.model_dump() == plain.get("clusters/1/mcs", params={"method": "single"}).json()
+    assert nci.mcs_depiction(1, method="single", width=200).startswith(b"<?xml")
     subgraph = nci.clusters(threshold=0.3, limit=1).clusters[0]  # The client waits for the computation.
     assert subgraph.size == len(nci.cluster(1, threshold=0.3).items)
 

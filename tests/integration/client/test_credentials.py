@@ -80,7 +80,7 @@ def test_password_is_not_shown_if_the_url_is_invalid(connect: Any, url: str) -> 
 @pytest.fixture
 def guarded_server(tmp_path: Path, serve: Any) -> Iterator[tuple[str, str]]:
     """Yield the URL of a server that requires keys, and the secret of a key to read."""
-    secret, key = made("a", ["read"], ["one"])
+    secret, key = create_key("a", ["read"], ["one"])
     with open_store(tmp_path / "store", create=True) as store:
         store.keys().add(key)
     with serve(tmp_path / "store") as url:

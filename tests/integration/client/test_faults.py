@@ -41,7 +41,7 @@ def expected_epoch(url: str) -> Any:
 @pytest.fixture
 def server(connect: Any, proxy: Any) -> Iterator[Graphkin]:
     """Yield a client that reaches the shared server through the proxy."""
-    with connect(proxy.url, patience=60) as server:
+    with connect(proxy.url, retry_seconds=60) as server:
         yield server
 
 
@@ -123,7 +123,7 @@ def test_busy_server_is_retried_after_the_indicated_delay(
 
 
 def test_exhausted_patience_raises_unavailable(connect: Any, proxy: Any) -> None:
-    with connect(proxy.url, patience=2) as server:
+    with connect(proxy.url, retry_seconds=2) as server:
         nci = server.collection("nci")
         proxy.vanish()
         with pytest.raises(Unavailable, match="not there, or broke off") as unavailable:

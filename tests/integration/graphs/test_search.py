@@ -150,7 +150,7 @@ def test_recall_equals_the_share_within_the_size_limit(
     similar_pairs = {(a, b) for a, b in np.argwhere(np.triu(exact, 1) >= np.float32(threshold)).tolist()}
     expected = similar_pairs & slow_pairs(contents)
     for rule in (None, "window"):  # There are too few graphs to fill the window.
-        measured = measure(stored, rule, EVERYTHING, threshold)
+        measured = measure_recall(stored, rule, EVERYTHING, threshold)
         assert (measured.exact_pairs, measured.found_pairs) == (2 * len(similar_pairs), 2 * len(expected))
         assert measured.recall == len(expected) / len(similar_pairs)
         assert measured.mean_degree["exact"] == 2 * len(similar_pairs) / len(contents)
@@ -161,7 +161,7 @@ def test_window_of_a_generation_equals_that_of_its_ingest(generation: Callable[.
     """With more than seventy candidates, ties are broken by the hash of name and structure, as in the ingest."""
     contents = [content(nx.gnm_random_graph(12, 14, seed=seed)) for seed in range(200)]
     wide, narrow = (generation(contents, resolve_graphs(candidates=rule, top_k=0)) for rule in ("exact", "window"))
-    measured = measure(wide, "window", EVERYTHING, 0.2)
+    measured = measure_recall(wide, "window", EVERYTHING, 0.2)
     edges_above = [s for block in narrow.edges() for s in block.similarity.tolist() if s >= np.float32(0.2)]
     assert measured.found_pairs == 2 * len(edges_above)
     assert measured.recall is not None

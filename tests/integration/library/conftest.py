@@ -53,7 +53,7 @@ def folder(molecules_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="session", params=["folder", "http", "neo4j"])
-def mine(
+def collection(
     request: pytest.FixtureRequest, folder: Path, serve: Callable[..., AbstractContextManager[str]]
 ) -> Iterator[Collection]:
     """Yield the collection, opened from a folder, from a server, and from Neo4j."""

@@ -372,10 +372,10 @@ def test_clusters_equal_rdkit(collection: Collection, vectors: list[Any], frame:
     scaffolds = frame["smiles"].map(MurckoScaffold.MurckoScaffoldSmiles).value_counts()
     assert collection.clusters(method="scaffold")["size"].to_pylist() == scaffolds.tolist()
     ringed = scaffolds.index.get_loc(next(each for each in scaffolds.index if each)) + 1
-    core = collection.core(ringed, method="scaffold")
-    assert core.complete
-    assert core.atoms >= Chem.MolFromSmiles(scaffolds.index[ringed - 1]).GetNumAtoms()
-    shared = collection.query(substructure=core.smarts)["id"].to_pylist()
+    mcs = collection.mcs(ringed, method="scaffold")
+    assert mcs.complete
+    assert mcs.atoms >= Chem.MolFromSmiles(scaffolds.index[ringed - 1]).GetNumAtoms()
+    shared = collection.query(substructure=mcs.smarts)["id"].to_pylist()
     assert {*collection.cluster(ringed, method="scaffold")["id"].to_pylist()} <= {*shared}
     with pytest.raises(InvalidInput, match="no threshold"):
         collection.clusters(method="scaffold", threshold=0.5)

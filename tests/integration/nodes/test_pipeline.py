@@ -198,9 +198,9 @@ def test_search_by_a_structure_with_a_center(generation: Callable[..., Generatio
 
 def test_recall_of_the_window_equals_an_ingest(generation: Callable[..., Generation]) -> None:
     result = generation(KARATE, closeness=1, top_k=0)
-    assert measure(result, None, 34).recall is not None
+    assert measure_recall(result, None, 34).recall is not None
     window = generation(KARATE, closeness=1, candidates="window", top_k=0)
-    measured = measure(result, "window", 34)
+    measured = measure_recall(result, "window", 34)
     assert measured.found_pairs == 2 * window.manifest.edges
 
 

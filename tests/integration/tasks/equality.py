@@ -26,7 +26,7 @@ def file_digests(folder: Path) -> dict[str, str]:
     """
     paths = (path for path in folder.rglob("*") if path.is_file())
     return {
-        plain(path.relative_to(folder).as_posix()): sha256_at(path)
+        plain(path.relative_to(folder).as_posix()): file_sha256(path)
         for path in paths
         if not path.name.startswith("index.") and path.name != "manifest.json"
     }

@@ -33,9 +33,9 @@ def epoch_folder(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("epochs")
     with open_store(store_folder) as store, store.open("nci") as generation:
         place, policy = Place(str(folder)), Policy.from_name("first_order")
-        order = Order(place, "nci", generation.id, generation.size, policy, 4, range(2), rows=150)
+        order = EpochsPlan(place, "nci", generation.id, generation.size, policy, 4, range(2), rows=150)
         sampler = generation.sampler()
-        write_epochs(order, lambda missing: [order.draw(sampler, task) for task in missing])
+        write_epochs(order, lambda missing: [order.write_part(sampler, task) for task in missing])
     return folder
 
 
@@ -179,7 +179,7 @@ def _alter_manifest(folder: Path, name: str, value: object) -> None:
     """Change a manifest without its digest."""
     file = folder / "manifest.json"
     manifest = json.loads(file.read_text())
-    assert Epochs.opened(file.read_bytes())
+    assert Epochs.from_bytes(file.read_bytes())
     manifest["epochs"][name] = value
     file.write_text(json.dumps(manifest))
 

@@ -32,17 +32,17 @@ def sample(sampler, epoch=0):
 
 
 def test_first_request_creates_the_projection_for_all(connect, generation, sampler, projections):
-    assert not sampler.ready()
+    assert not sampler.is_ready()
     before = projections()
     sets = sample(sampler)
-    assert sampler.ready()
+    assert sampler.is_ready()
     assert len(projections()) == len(before) + 1
     other_sampler = GdsSampler(connect().open(generation.collection))
-    assert other_sampler.ready()
+    assert other_sampler.is_ready()
     assert np.array_equal(sample(other_sampler).positives, sets.positives)
     assert len(projections()) == len(before) + 1
     sampler.drop()
-    assert not other_sampler.ready()
+    assert not other_sampler.is_ready()
     assert sorted(projections()) == sorted(before)
     sampler.drop()
     assert np.array_equal(sample(other_sampler).isolated, sets.isolated)
@@ -74,7 +74,7 @@ def test_projection_beyond_the_memory_limit_is_refused(generation, sampler):
     small = GdsSampler(generation, max_bytes=1000)
     with pytest.raises(StoreError, match=r"bytes for 4 items and 2 edges\n.*at most 1000 bytes"):
         sample(small)
-    assert not small.ready()
+    assert not small.is_ready()
     sample(sampler)
     assert sample(small).isolated.tolist() == [False, False, False, True]  # The projection exists already.
 
@@ -135,7 +135,7 @@ def test_restarted_server_creates_the_projection_again(connect, gds_server, toy_
     assert error.retry_after is not None
     assert error.retry_after > 0
     with gds_server.without_gds():
-        for request in (sampler.ready, lambda: sample(sampler)):
+        for request in (sampler.is_ready, lambda: sample(sampler)):
             with pytest.raises(StoreError, match=r"no Graph Data Science\n(.*\n)*.*hint: install") as lacking:
                 request()
             assert not isinstance(lacking.value, StoreBusy)

@@ -47,14 +47,14 @@ def test_older_store_is_refused_and_unchanged(older_server: Any, create: bool) -
 
 
 def test_guide_removes_the_older_store_and_nothing_else(
-    older_server: Any, cypher_of: Callable[[str], list[str]], molecules: Any
+    older_server: Any, guide_cypher: Callable[[str], list[str]], molecules: Any
 ) -> None:
     """A new store is then created."""
     with (
         neo4j.GraphDatabase.driver(older_server.url, auth=(older_server.user, older_server.password)) as driver,
         driver.session() as shell,
     ):
-        for statement in cypher_of("A store of an older version"):
+        for statement in guide_cypher("A store of an older version"):
             shell.run(statement).consume()
     labels = [row["labels"] for row in older_server.ask("MATCH (n) RETURN labels(n)[0] AS labels ORDER BY labels")]
     assert labels == ["Batch", "Collection", "Draft", "Generation", "Molecule", "Molecule", "Name", "Node"]

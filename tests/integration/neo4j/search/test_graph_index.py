@@ -55,7 +55,7 @@ def _search_results(generation: Generation) -> list[Any]:
         query = read_structure(RECIPE, graph=json.dumps({"num_nodes": len(graph), "edges": list(graph.edges)}))
         for threshold in (None, 0.5):
             hits = search.search(query, threshold, 100)
-            results.append((hits.ids.tolist(), hits.similarity.tolist(), hits.total, search.identical(query)))
+            results.append((hits.ids.tolist(), hits.similarity.tolist(), hits.total, search.find_identical(query)))
     return results
 
 

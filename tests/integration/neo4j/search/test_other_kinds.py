@@ -69,7 +69,7 @@ def search_results(generation: Generation) -> list[Any]:
     results: list[Any] = [(each.ids.tolist(), each.similarity.tolist(), each.total) for each in hits]
     if (type := kind.fingerprint(recipe)) is not None:
         results.append(b"".join(export_fingerprints(generation, "fps", type)))
-    return [*results, search.identical(query), [*generation.structures()], verify(generation, 100)]
+    return [*results, search.find_identical(query), [*generation.structures()], verify(generation, 100)]
 
 
 def test_server_equals_the_embedded_store(generation_pairs: list[tuple[Generation, Generation]]) -> None:
