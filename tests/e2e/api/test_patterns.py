@@ -99,12 +99,12 @@ def test_abandoned_search_stops_and_keeps_its_results(
             (job,) = patterns._jobs.values()
             record = substructure_matches.SubstructureMatches.record
 
-            def match_once(self: substructure_matches.SubstructureMatches, *arguments: Any) -> None:
-                known(self, *arguments)
+            def record_once(self: substructure_matches.SubstructureMatches, *arguments: Any) -> None:
+                record(self, *arguments)
                 job.abandoned_after = -1
 
             with monkeypatch.context() as until_then:
-                until_then.setattr(substructure_matches.SubstructureMatches, "learn", match_once)
+                until_then.setattr(substructure_matches.SubstructureMatches, "record", record_once)
                 with pytest.raises(StoreBusy, match="given up"):
                     await asyncio.wrap_future(job.future)
             with pytest.raises(StoreBusy, match="16 of 400"):
