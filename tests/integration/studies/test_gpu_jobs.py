@@ -131,10 +131,18 @@ def test_output_of_a_job_fits_the_transfer_limits(finished_jobs: Path, job: str)
     assert all(re.fullmatch(r"[\w.-]+", file.name) and file.stat().st_size < 16 * 2**20 for file in files)
 
 
-def test_join_on_the_device_finds_the_pairs_of_the_ingest(finished_jobs: Path) -> None:
-    join_cells = cells(finished_jobs / "output" / "join").values()
+def test_join_on_the_device_finds_the_pairs_of_the_cpu(finished_jobs: Path) -> None:
+    join_cells = [cell for (_, part), cell in cells(finished_jobs / "output" / "join").items() if part == "join"]
+    assert [cell["sha256"] for cell in join_cells] == [cell["processor_sha256"] for cell in join_cells]
     assert [cell["pairs"] for cell in join_cells] == [cell["processor_pairs"] for cell in join_cells]
     assert sum(cell["pairs"] for cell in join_cells) > 0
+
+
+@pytest.mark.parametrize("unit", ["ingest", "ingest-two-million"])
+def test_ingests_on_the_device_and_on_the_cpu_build_the_same_store(finished_jobs: Path, unit: str) -> None:
+    results = cells(finished_jobs / "output" / "join")
+    device, processor = results[unit, "device"], results[unit, "processor"]
+    assert (device["generation"], device["sha256"]) == (processor["generation"], processor["sha256"])
 
 
 def test_strips_equal_one_join(finished_jobs: Path) -> None:
@@ -167,9 +175,9 @@ def test_killed_run_continues_on_another_machine(
         process.communicate()
     assert len(cells(output / "dose")) < 5
     run_jobs(tmp_path / "other", output, ["dose"], environment)
-    continued, join_results = cells(output / "dose"), cells(finished_jobs / "output" / "dose")
-    assert continued.keys() == join_results.keys()
-    assert all(continued[key]["loss"] == join_results[key]["loss"] for key in join_results)
+    continued_cells, uninterrupted_cells = cells(output / "dose"), cells(finished_jobs / "output" / "dose")
+    assert continued_cells.keys() == uninterrupted_cells.keys()
+    assert all(continued_cells[key]["loss"] == uninterrupted_cells[key]["loss"] for key in uninterrupted_cells)
     resumed, uninterrupted = encoders(output / "dose"), encoders(finished_jobs / "output" / "dose")
     assert resumed.keys() == uninterrupted.keys()
     assert all(torch.equal(resumed[name], uninterrupted[name]) for name in resumed)
