@@ -26,6 +26,7 @@ from platformdirs import user_cache_path
 
 _DIGEST = hashlib.sha256().digest_size
 _FOLDER = "kernels"
+_RENAMED = AttributeError, ImportError  # a file of an earlier release names a class or module that is gone
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +79,12 @@ class _SealedFiles(caching.IndexDataCacheFile):
     """
 
     def _load_index(self) -> Any:
-        return super()._load_index() if _is_whole(self._index_path) else {}
+        if not _is_whole(self._index_path):
+            return {}
+        try:
+            return super()._load_index()
+        except _RENAMED:
+            return {}
 
     def save(self, key: Any, data: Any) -> None:
         """Write the code with its key and the stamp of its source, because numba writes index and code separately."""
@@ -94,7 +100,10 @@ class _SealedFiles(caching.IndexDataCacheFile):
         path = self._data_path(name)
         if not _is_whole(path):
             raise FileNotFoundError(path)  # numba then compiles the function
-        return super()._load_data(name)
+        try:
+            return super()._load_data(name)
+        except _RENAMED as error:
+            raise FileNotFoundError(path) from error
 
     @contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[Any]:

@@ -16,6 +16,10 @@ def double(number: int) -> int:
     return 2 * number
 
 
+class Renamed:
+    """A class that a later release does not have."""
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the cache folder that the environment names. Every user may enter it."""
@@ -74,6 +78,19 @@ def test_damaged_kernel_is_recompiled(
     reloaded = kernel(double)
     assert reloaded(4) == 8
     assert len(reloaded.stats.cache_hits) == 1
+
+
+@pytest.mark.parametrize("key", ["signature", Renamed])
+def test_files_that_name_a_class_that_is_gone_are_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: object
+) -> None:
+    files = _SealedFiles(str(tmp_path), "double", "source")
+    files.save(key, Renamed())
+    with monkeypatch.context() as patch:
+        patch.delattr(f"{__name__}.Renamed")
+        assert files.load("signature") is None
+        files.save("signature", "code")
+        assert files.load("signature") == "code"
 
 
 def test_unwritable_cache_does_not_stop_a_kernel(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
