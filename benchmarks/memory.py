@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch, Generation, Source
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 
 
 class MemorySource(Source):
@@ -19,7 +19,7 @@ class MemorySource(Source):
     def __init__(
         self,
         corpus: Corpus,
-        draws: Draws,
+        draws: Sampling,
         epochs: Sequence[Epoch],
         kind: str = "molecule",
         links: NDArray[np.int32] | None = None,

@@ -1,4 +1,4 @@
-"""Pre-training strategies and the samples that each of them takes from the similarity graph."""
+"""Pre-training strategies, and the settings by which they sample from the similarity graph."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -46,7 +46,7 @@ LEARNED_BY: Mapping[str, tuple[Strategy, ...]] = {
 }
 """The strategies that can train on each kind of items.
 
-Masking needs atoms, GCC needs the big graph that nodes belong to, and the other baselines need whole graphs.
+Masking requires atoms, GCC requires the big graph of the nodes, and the other baselines require whole graphs.
 """
 PRESETS: tuple[Preset, ...] = ("default", "paper", "rc")
 POSITIVES: tuple[Positives, ...] = ("exact", "window", "shuffled", "size-matched", "augmented")
@@ -66,8 +66,8 @@ class Policy:
         q: node2vec's in-out parameter; 1 leaves the walk unbiased.
         p_end: Probability that a walk ends after a step, in [0, 1).
         restart: Probability that a walk returns to the anchor, in [0, 1).
-        rank: How visits count: `top`, `count` or `exp`.
-        pad: How short lists are filled: `resample` or `self`.
+        rank: Selection of positives by their number of visits: `top`, `count` or `exp`.
+        pad: Padding of short lists: `resample`, or `self` for the anchor.
     """
 
     name: PolicyName
@@ -94,7 +94,7 @@ class Policy:
             require(0 <= chance < 1, "probability that a walk ends or restarts", chance, "0 or more and below 1")
 
     def parameters(self) -> dict[str, Any]:
-        """Return all parameters but the name."""
+        """Return all parameters except the name."""
         return {parameter: value for parameter, value in asdict(self).items() if parameter != "name"}
 
 
@@ -104,8 +104,10 @@ class Walks:
 
     Attributes:
         restart: Probability that a walk ends before a step, in (0, 1).
-        fewest: Minimum number of walks from a node, which has round(degree · e / (e - 1) / restart) of them.
-        max_nodes: Maximum number of nodes. The subgraph is induced on the first nodes visited, the start node included.
+        fewest: Minimum number of walks from a node. A node has round(degree · e / (e - 1) / restart) walks if that is
+            more.
+        max_nodes: Maximum number of nodes of the subgraph, which is induced on the start node and the first nodes
+            visited.
     """
 
     restart: float = 0.8
@@ -123,10 +125,10 @@ class Views:
     """Options of augmented views of a graph (GraphCL: You et al., 2020; docs/training.md).
 
     Attributes:
-        operations: Operations of `features.altered`. Each view uses one of them, chosen uniformly.
-        ratio: Share of the nodes or edges to leave out, in [0, 1], rounded down. Walks ignore it.
-        anchors: Whether the anchor is augmented too. If so, two views of a graph form a pair, else the graph and a
-            view.
+        operations: Operations of `features.altered`. Each view is made by one of them, chosen uniformly.
+        ratio: Share of the nodes or edges to leave out, in [0, 1]. Their number is rounded down. `walk` ignores it.
+        anchors: Whether the anchor is augmented too. If so, two views of a graph form a positive pair. Otherwise the
+            graph and one view do.
     """
 
     operations: tuple[Operation, ...] = ("drop-nodes", "subgraph")
@@ -139,19 +141,21 @@ class Views:
 
 
 @dataclass(frozen=True)
-class Draws:
-    """Samples of each epoch: positives, negatives, walks and views.
+class Sampling:
+    """Settings of the samples of each epoch: positives, negatives, walks and views.
 
     Attributes:
         policy: Policy of the positives; None for no positives.
-        negatives: Shared negatives per batch. With 0, the positives of other anchors or a queue serve as negatives.
-        batch_size: Anchors per batch, which decides how many batches of shared negatives an epoch has.
+        negatives: Number of shared negatives per batch. If it is 0, the positives of other anchors or a queue serve as
+            negatives.
+        batch_size: Number of anchors per batch. It determines the number of batches of shared negatives in an epoch.
         seed: Seed of all samples, 0 to 2^53 - 1.
-        walks: Walks that sample two subgraphs around each anchor, each the other's positive; None for none.
-        positives: Origin of the positives: `exact`, the collection; `window`, another collection of the same items;
-            `shuffled`, the collection, with each anchor getting another anchor's positives; `size-matched`, any item of
-            the anchor's size; `augmented`, augmented views of the anchor. See `feed.positives`.
-        views: How augmented views are made; None for none.
+        walks: Settings of random walks that sample two subgraphs around each anchor, which are each other's positive;
+            None for no walks.
+        positives: Origin of the positives. `exact`: the similarity graph of the collection. `window`: a second
+            collection of the same items. `shuffled`: the positives of another anchor. `size-matched`: any items of the
+            anchor's size. `augmented`: augmented views of the anchor. `feed.positives` implements all but the first.
+        views: Options of augmented views; None for no views.
     """
 
     policy: Policy | None
@@ -181,14 +185,19 @@ class Draws:
         batch_size: int = 256,
         seed: int = 0,
         positives: Positives = "exact",
-    ) -> "Draws":
+    ) -> "Sampling":
         """Return the published settings of a strategy (paper, T6 and T7; method.md B; docs/method.md).
 
-        First order takes 3 positives. High order takes 5 positives from 5 walks of 2 edges, or from 7 walks of 4 edges
-        for GCN and GraphSAGE without AdaM, and 255 shared negatives. The preset `paper` takes the most visited graphs;
-        `rc` ends walks with probability 0.2 per step and pads short lists with the anchor. Nodes have one positive and
-        no shared negatives. AdaM and the baselines of Hu et al. sample nothing. GCC walks on the big graph. GraphCL and
-        C_Subgraph make two views of every item, isolated or not.
+        - First order: 3 positives, and no shared negatives.
+        - High order: 5 positives from 5 walks of 2 edges, and 255 shared negatives. GCN and GraphSAGE without AdaM have
+          7 walks of 4 edges.
+        - Nodes, in both orders: one positive, and no shared negatives.
+        - AdaM and the baselines of Hu et al.: no samples.
+        - GCC: walks on the big graph.
+        - GraphCL and C_Subgraph: two views of every item, even of items without neighbors.
+
+        The preset `paper` takes the most visited graphs as positives. `rc` ends walks with probability 0.2 per step,
+        and pads short lists with the anchor.
         """
         match strategy:
             case "gcc":
@@ -213,18 +222,20 @@ class Draws:
         )
 
     def batches(self, size: int) -> int:
-        """Return the number of batches of shared negatives in an epoch over `size` items; 0 if there are none."""
+        """Return the number of batches of shared negatives in an epoch of `size` items; 0 if there are none."""
         return ceil(size / self.batch_size) if self.negatives else 0
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Draws":
-        """Return the samples that `as_json` described.
+    def from_json(cls, values: Mapping[str, Any]) -> "Sampling":
+        """Return the settings that `as_json` has returned as JSON.
 
         Raises:
-            TypeError: The mapping has another form.
+            LookupError: A field is missing.
+            TypeError: A field is unknown or has another type.
+            InvalidInput: A value is out of range.
         """
         policy, walks, views = values["policy"], values.get("walks"), values.get("views")
         parts = {

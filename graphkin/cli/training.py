@@ -14,7 +14,7 @@ from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed import source
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.source import Epoch, Source
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 
 _BLOCK = 100_000  # number of items whose structures are read at once
 
@@ -33,7 +33,7 @@ class StoredSource(Source):
         InvalidInput: If fewer items have a neighbor than a batch has negatives.
     """
 
-    def __init__(self, reader: Generation, draws: Draws, workers: int = 1) -> None:
+    def __init__(self, reader: Generation, draws: Sampling, workers: int = 1) -> None:
         self.generation = source.Generation(reader.collection, reader.manifest.kind, reader.id, reader.size)
         self.draws = draws
         self._reader = reader

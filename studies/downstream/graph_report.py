@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.published_scores import published_scores
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import Strategy
 from studies.cells import Cell, minutes
@@ -151,7 +151,7 @@ def _published() -> Iterator[str]:
     yield ""
     yield f"| row | {' | '.join(SETS)} |"
     yield f"|{'---|' * (1 + len(SETS))}"
-    columns = [published("gin", "hgc-fo", name) for name in SETS]
+    columns = [published_scores("gin", "hgc-fo", name) for name in SETS]
     for row in columns[0]:
         yield f"| {row} | {' | '.join(column[row] for column in columns)} |"
 

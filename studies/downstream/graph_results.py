@@ -50,7 +50,7 @@ from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
 from graphkin.trainer.downstream.embed import embed
-from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder, finetune
 from graphkin.trainer.downstream.split import FOLDS, stratified_split
 from graphkin.trainer.downstream.tu import TuDataset, read_tu
 from graphkin.trainer.features.corpus import Corpus
@@ -221,7 +221,9 @@ def run_probe(options: Options, name: str, arm: str, seed: int, without: Fold, f
 
 def run_finetuning(options: Options, name: str, arm: str, seed: int, without: Fold, fold: int) -> Cell:
     data, stopwatch = dataset(name), Stopwatch()
-    start = Start(Model()) if arm == "random" else Start.from_checkpoint(options.run(arm, seed, without))
+    start = (
+        InitialEncoder(Model()) if arm == "random" else InitialEncoder.from_checkpoint(options.run(arm, seed, without))
+    )
     split = stratified_split(data.labels, fold)
     run = finetune(start, data, split, FinetuneOptions(epochs=options.epochs), seed)
     scores = {metric: curve.score for metric, curve in run.curves.items()}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.published_scores import published_scores
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.strategy import LEARNED_BY, Strategy
 from studies.cells import Cell, minutes
@@ -110,7 +110,7 @@ def _published() -> Iterator[str]:
     yield "|---|---|"
     rows: dict[str, str] = {}
     for strategy in LEARNED_BY["node"]:
-        rows |= published("gin", strategy, "usa-airports")
+        rows |= published_scores("gin", strategy, "usa-airports")
     yield from (f"| {name} | {score} |" for name, score in rows.items())
 
 

@@ -38,7 +38,7 @@ from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
 from graphkin.trainer.downstream.edge_list import read_edges
 from graphkin.trainer.downstream.embed import embed
-from graphkin.trainer.downstream.finetune import NODES, Start, finetune
+from graphkin.trainer.downstream.finetune import NODES, InitialEncoder, finetune
 from graphkin.trainer.downstream.frozen import class_scores
 from graphkin.trainer.downstream.nodes import NodeDataset, read_nodes
 from graphkin.trainer.downstream.split import FOLDS
@@ -174,7 +174,11 @@ def _regression(data: NodeDataset, vectors: NDArray[np.floating[Any]]) -> list[f
 
 def run_finetuning(options: Options, arm: str, seed: int, fold: int) -> Cell:
     data, stopwatch = airports(), Stopwatch()
-    start = Start(Model.from_kind("node")) if arm == "random" else Start.from_checkpoint(options.run(arm, seed))
+    start = (
+        InitialEncoder(Model.from_kind("node"))
+        if arm == "random"
+        else InitialEncoder.from_checkpoint(options.run(arm, seed))
+    )
     run = finetune(start, data, data.splits()[fold], replace(NODES, epochs=options.epochs), seed)
     return {"accuracy": run.main.score, "run": asdict(run), **stopwatch.read()}
 

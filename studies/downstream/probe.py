@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.roc import roc_auc, scorable
+from graphkin.trainer.downstream.roc import is_scorable, roc_auc
 from graphkin.trainer.downstream.split import Split
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
@@ -72,17 +72,17 @@ def probe(features: Features, labels: NDArray[np.int8], split: Split) -> ProbeSc
     Raises:
         InvalidInput: no task has both classes in train, and in valid or test as well.
     """
-    fit = scorable(labels[split.train])
+    fit = is_scorable(labels[split.train])
     columns = labels[:, fit]
     for name, rows in zip(Split._fields, split, strict=True):
-        if not scorable(columns[rows]).any():
+        if not is_scorable(columns[rows]).any():
             raise InvalidInput(
                 f"no task has both classes in {name}", given=f"{len(rows)} molecules", expected="a larger dataset"
             )
     scores = np.stack([_scores(features, column, split) for column in columns.T], axis=2)
     valid, test = ([roc_auc(columns[rows], each[rows]) for each in scores] for rows in (split.valid, split.test))
     best = int(np.argmax(valid))
-    scored = int(scorable(columns[split.test]).sum())
+    scored = int(is_scorable(columns[split.test]).sum())
     return ProbeScore(test[best], valid[best], GRID[best], 1 - scored / labels.shape[1])
 
 

@@ -35,9 +35,9 @@ from benchmarks.data import SHARED, molecules, smiles_file
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
+from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS, Dataset, read_csv
 from graphkin.trainer.downstream.embed import embed
-from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder, finetune
 from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.kinds import features
@@ -131,7 +131,7 @@ def train_encoder(options: Options, arm: str, seed: int, place: Callable[[], Pla
 @cache
 def dataset(name: str) -> tuple[Dataset, list[str]]:
     """Return a MoleculeNet set, and the scaffolds of its molecules."""
-    data = read_csv(DATA / _FILES[name], targets=MOLECULENET[name], workers=_WORKERS)
+    data = read_csv(DATA / _FILES[name], targets=CLASSIFICATION_TARGETS[name], workers=_WORKERS)
     return data, scaffolds(data.smiles)
 
 
@@ -168,7 +168,7 @@ def run_probe(options: Options, name: str, arm: str, seed: int) -> Cell:
 def run_finetuning(options: Options, name: str, arm: str, seed: int) -> Cell:
     data, groups = dataset(name)
     stopwatch = Stopwatch()
-    start = Start(Model()) if arm == "random" else Start.from_checkpoint(options.run(arm, seed))
+    start = InitialEncoder(Model()) if arm == "random" else InitialEncoder.from_checkpoint(options.run(arm, seed))
     run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
     late = float(np.mean(run.main.test[-LATE:]))
     return {**asdict(run), **stopwatch.read(), "auc": run.main.score, "late_auc": late}

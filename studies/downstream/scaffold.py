@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphkin.trainer.downstream.scaffold import groups_of, split_of
+from graphkin.trainer.downstream.scaffold import group_rows, make_split
 from graphkin.trainer.downstream.split import Split
 
 
@@ -15,7 +15,7 @@ def random_scaffold_split(scaffolds: Sequence[str], seed: int) -> Split:
     test would, else to train (`random_scaffold_split` of Hu et al.). Groups of more than 0.1 N are therefore always in
     train, and valid and test keep their size. The order of the molecules does not matter.
     """
-    groups = sorted(groups_of(scaffolds), key=lambda rows: scaffolds[rows[0]])
+    groups = sorted(group_rows(scaffolds), key=lambda rows: scaffolds[rows[0]])
     total = len(scaffolds)
     train: list[int] = []
     valid: list[int] = []
@@ -24,4 +24,4 @@ def random_scaffold_split(scaffolds: Sequence[str], seed: int) -> Split:
         rows = groups[place]
         part = next((part for part in (valid, test) if 10 * (len(part) + len(rows)) <= total), train)
         part += rows
-    return split_of(train, valid, test)
+    return make_split(train, valid, test)

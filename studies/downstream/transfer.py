@@ -28,7 +28,7 @@ import torch
 
 from graphkin.cli import run as graphkin
 from graphkin.trainer.downstream.embed import embed
-from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder, finetune
 from graphkin.trainer.downstream.split import FOLDS, stratified_split
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.encoders import Encoder
@@ -57,7 +57,7 @@ def measure_arm(options: Options, arm: str, seed: int, url: str, epochs: int, fo
     encoder = _encoder(options, arm, seed)
     frozen = {name: _probe_frozen(encoder, name) for name in SETS}
     learned = arm in (_SUPERVISED, *TRAINED)
-    start = Start.from_checkpoint(options.run(arm, seed)) if learned else Start(Model())
+    start = InitialEncoder.from_checkpoint(options.run(arm, seed)) if learned else InitialEncoder(Model())
     tuned = {} if arm == "calibrated" else {name: _fine_tune(start, name, seed, epochs, folds) for name in FINETUNED}
     return {"arm": arm, "seed": seed, "frozen": frozen, "finetuned": tuned, "epochs": epochs, **stopwatch.read()}
 
@@ -93,7 +93,7 @@ def _probe_frozen(encoder: Encoder, name: str) -> list[float]:
     return [probe_classes(standardize(vectors, split.train), data.labels, split).accuracy for split in splits]
 
 
-def _fine_tune(start: Start, name: str, seed: int, epochs: int, folds: int) -> list[float]:
+def _fine_tune(start: InitialEncoder, name: str, seed: int, epochs: int, folds: int) -> list[float]:
     """Return the accuracy on each of the first folds, at the epoch that is best on validation."""
     data = dataset(name)
     runs = [

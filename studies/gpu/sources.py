@@ -12,10 +12,10 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.store import open_generation, open_store
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Cache
-from graphkin.trainer.feed.positives import arranged
+from graphkin.trainer.feed.positives import select_positives
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Source
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 from studies.gpu.setting import Setting
 
 _CACHE_BYTES = 100 * 2**30
@@ -26,20 +26,20 @@ def ingest_collection(setting: Setting, file: Path, name: str, recipe: MoleculeR
     with open_store(_store(setting), create=True) as store:
         if name not in {each.name for each in store.collections()}:
             ingest(store, name, [str(file)], recipe, IngestOptions(workers=setting.workers))
-    with CachedSource(setting, name, Draws(None)) as source:
+    with CachedSource(setting, name, Sampling(None)) as source:
         source.corpus()
 
 
-def open_source(setting: Setting, collection: str, draws: Draws, second_collection: str | None = None) -> Source:
-    """Return a source of one collection, arranged by `arranged`."""
+def open_source(setting: Setting, collection: str, draws: Sampling, second_collection: str | None = None) -> Source:
+    """Return a source of one collection, arranged by `select_positives`."""
     second = None if second_collection is None else CachedSource(setting, second_collection, draws)
-    return arranged(CachedSource(setting, collection, draws), second)
+    return select_positives(CachedSource(setting, collection, draws), second)
 
 
 class CachedSource(StoredSource):
     """A collection whose features, epochs and twins one process computes and caches for the others."""
 
-    def __init__(self, setting: Setting, collection: str, draws: Draws) -> None:
+    def __init__(self, setting: Setting, collection: str, draws: Sampling) -> None:
         self._collection = open_generation(_store(setting), collection, None)
         super().__init__(self._collection.__enter__(), draws, setting.workers)
         self._cache = Cache(setting.work / "cache", _CACHE_BYTES)
@@ -51,7 +51,7 @@ class CachedSource(StoredSource):
         return Corpus(self.generation.id, **self._cache.get(key, lambda: super(CachedSource, self).corpus().columns))
 
     def prefetch(self, epoch: int) -> None:
-        self._epochs.begin(epoch)
+        self._epochs.start(epoch)
 
     def epoch(self, epoch: int) -> Epoch:
         return self._epochs.get(epoch)

@@ -16,7 +16,7 @@ from torch import Tensor
 from graphkin.trainer.features.corpus import MASK, Corpus
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.device import chosen_device
+from graphkin.trainer.model.device import select_device
 from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.masking import Units
@@ -63,7 +63,7 @@ def measure(
         device: where to train.
         advance: called with the number of finished steps.
     """
-    trainer = Trainer(config, Assembler(corpus, chosen_device(device)))
+    trainer = Trainer(config, Assembler(corpus, select_device(device)))
     state = RunState(path, trainer)
     advance(state.steps)
     for steps in epochs(config, corpus, trainer, state):

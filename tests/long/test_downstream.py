@@ -7,8 +7,8 @@ import pytest
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
-from graphkin.trainer.downstream.roc import scorable
+from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS, Dataset, read_csv
+from graphkin.trainer.downstream.roc import is_scorable
 from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.downstream.split import Split
 from studies.downstream.scaffold import random_scaffold_split
@@ -38,7 +38,7 @@ def dataset(name: str) -> Dataset:
     file = FOLDER / FILES[name][0]
     if not file.is_file():
         pytest.fail(f"{file} is missing: this check needs the shared data folder")
-    return read_csv(file, targets=MOLECULENET[name], workers=2)
+    return read_csv(file, targets=CLASSIFICATION_TARGETS[name], workers=2)
 
 
 def by_the_book(smiles: tuple[str, ...]) -> list[list[int]]:
@@ -71,7 +71,7 @@ def test_counts_and_splits_follow_the_published_rule(name: str, dataset: Dataset
     for each in (split, random_scaffold_split(groups, 0)):
         require_partition(each, groups)
         assert [len(part) / molecules for part in each] == pytest.approx([0.8, 0.1, 0.1], abs=0.002)
-        assert all(scorable(dataset.labels[part]).any() for part in each)
+        assert all(is_scorable(dataset.labels[part]).any() for part in each)
 
 
 def require_partition(split: Split, groups: list[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphkin.trainer.feed.offline import OfflineSource
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "molecules" / "zinc250k.smiles.gz"
 COMMAND = Path(sys.executable).with_name("graphkin")
@@ -32,6 +32,6 @@ def test_ten_epochs_of_zinc_fit_in_60_mib(tmp_path: Path, monkeypatch: pytest.Mo
         finally:
             server.kill()
     assert sum(file.stat().st_size for file in (tmp_path / "out").iterdir()) <= 60 * 2**20
-    with OfflineSource(tmp_path / "out", Draws.from_strategy("hgc-fo"), last=9) as source:
+    with OfflineSource(tmp_path / "out", Sampling.from_strategy("hgc-fo"), last=9) as source:
         assert source.corpus().size == source.generation.size > 245_000
         assert all(source.epoch(epoch).positives.shape == (source.generation.size, 3) for epoch in range(10))

@@ -1,1 +1,1 @@
-"""Downstream evaluation of an encoder: labeled data sets, fine-tuning, embeddings."""
+"""Downstream evaluation of encoders: labeled data sets, fine-tuning and embeddings."""

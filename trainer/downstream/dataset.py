@@ -1,4 +1,4 @@
-"""Labeled molecules from a CSV file, of MoleculeNet or the user (method.md E1; docs/training.md)."""
+"""Classification of molecules with labels from a CSV file, such as the sets of MoleculeNet (method.md E1)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.labeled import LabeledGraphs
 from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection, read_molecules
-from graphkin.trainer.downstream.roc import roc_auc, scorable
+from graphkin.trainer.downstream.roc import is_scorable, roc_auc
 from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
 
 MISSING = -1
 
-MOLECULENET: Mapping[str, tuple[str, ...] | None] = {
+CLASSIFICATION_TARGETS: Mapping[str, tuple[str, ...] | None] = {
     "bace": ("Class",),
     "bbbp": ("p_np",),
     "clintox": None,
@@ -30,21 +30,24 @@ MOLECULENET: Mapping[str, tuple[str, ...] | None] = {
     "tox21": None,
     "toxcast": None,
 }
-"""Target columns of the sets that the paper fine-tunes on (appendix A.1); None for every column of labels."""
+"""Target columns of MoleculeNet's classification sets, which the paper fine-tunes on (appendix A.1).
+
+None stands for every column of labels.
+"""
 
 _LABELS = {"": MISSING, "nan": MISSING, "0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset(Labelled):
-    """N molecules that RDKit can read, with T tasks that have both classes each.
+class Dataset(LabeledGraphs):
+    """N molecules that RDKit can read, with labels for T binary tasks.
 
     Attributes:
-        corpus: Features; its identity is the SHA-256 of the file.
-        smiles: (N,) SMILES as written in the file, in its order.
-        tasks: (T,) Names of the tasks.
+        corpus: Features. Their identity is the SHA-256 of the file.
+        smiles: (N,) SMILES as in the file, in the same order.
+        tasks: (T,) Names of the tasks. Each has labels of both classes.
         labels: (N, T) int8. 1, 0, or -1 if missing.
-        one_class: Tasks left out because all labels are equal or missing.
+        one_class: Names of the target columns that are no tasks, because they have labels of at most one class.
         rejected: Rejected records.
     """
 
@@ -74,7 +77,7 @@ class Dataset(Labelled):
                 hint="molecules of one scaffold stay together; a larger set may have more scaffolds",
             )
         for name, rows in (("valid", split.valid), ("test", split.test)):
-            if not scorable(self.labels[rows]).any():
+            if not is_scorable(self.labels[rows]).any():
                 raise InvalidInput(
                     f"no task has both classes in {name}",
                     given=f"{len(rows)} of {len(self.smiles)} molecules in {name}",
@@ -85,7 +88,7 @@ class Dataset(Labelled):
         return label_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """Return the ROC-AUC, averaged over the tasks that have both classes among the rows."""
+        """Return the ROC-AUC, averaged over the tasks with both classes in these rows."""
         return (roc_auc(self.labels[rows], logits),)
 
     def summary(self, split: Split) -> dict[str, Any]:
@@ -110,24 +113,22 @@ class Dataset(Labelled):
         return " ".join(sentences)
 
     def _omitted_tasks(self, rows: Rows) -> dict[str, Any]:
-        """Return the tasks that have one class in these rows and cannot be scored, and their share of all tasks."""
-        omitted = ~scorable(self.labels[rows])
+        """Return the tasks that lack a class in these rows, so they cannot be scored, and their share of all tasks."""
+        omitted = ~is_scorable(self.labels[rows])
         return {"share": float(omitted.mean()), "tasks": [self.tasks[task] for task in np.flatnonzero(omitted)]}
 
 
 def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean binary cross-entropy over the labels that are present; 0 if there are none (method.md E1).
-
-    Missing labels contribute neither loss nor gradient.
+    """Return the mean binary cross-entropy over all labels except missing ones; 0 if all are missing (method.md E1).
 
     Args:
         logits: (B, T) Logits.
         labels: (B, T) 1, 0, or -1 if missing.
     """
-    present = (labels >= 0).to(logits.dtype)
+    weights = (labels >= 0).to(logits.dtype)
     target = labels.clamp_min(0).to(logits.dtype)
-    total = F.binary_cross_entropy_with_logits(logits, target, weight=present, reduction="sum")
-    return total / present.sum().clamp_min(1)
+    total = F.binary_cross_entropy_with_logits(logits, target, weight=weights, reduction="sum")
+    return total / weights.sum().clamp_min(1)
 
 
 def read_csv(
@@ -135,26 +136,34 @@ def read_csv(
 ) -> Dataset:
     """Read the molecules of a CSV file and their labels.
 
-    Labels are 0, 1, 0.0, 1.0, true and false; empty cells and nan are missing. Molecules without any label are kept.
+    Labels are 0, 1, 0.0, 1.0, true and false. Empty cells and nan stand for missing labels. Molecules without any label
+    are kept.
 
     Args:
-        path: A file that `read_molecules` can read.
-        smiles_column: The column of SMILES; by default `smiles`, or else `mol`, in any case.
-        targets: The target columns; by default every other column that holds only labels, hence no names or
-            measurements.
+        path: The file, as for `read_molecules`.
+        smiles_column: Column of SMILES; by default `smiles` or `mol`, in upper or lower case.
+        targets: Target columns; by default all other columns that hold nothing but labels.
         workers: Number of worker processes that featurize.
 
     Raises:
         NotFound: There is no such file.
-        InvalidInput: A column is missing, a target holds something else than labels, no molecule can be read, or no
-            task has both classes.
-        Damaged: The file is no text, or not compressed as its name says.
+        InvalidInput: A column is missing, a target column holds a value that is no label, no molecule can be read, or
+            no task has both classes.
+        Damaged: The file is no text, or its compression is not that of its name.
     """
-    return labelled(read_molecules(path, smiles_column, workers), targets)
+    return select_labels(read_molecules(path, smiles_column, workers), targets)
 
 
-def labelled(file: MoleculeFile, targets: Sequence[str] | None = None) -> Dataset:
-    """Return the labeled molecules of a file that has been read. `read_csv` documents targets and errors."""
+def select_labels(file: MoleculeFile, targets: Sequence[str] | None = None) -> Dataset:
+    """Return the molecules of a file with the labels in its target columns.
+
+    Args:
+        file: The molecules.
+        targets: Target columns; by default all columns that hold nothing but labels.
+
+    Raises:
+        InvalidInput: A column is missing, a target column holds a value that is no label, or no task has both classes.
+    """
     labels = _labels(file, targets)
     tasks = [name for name, column in labels.items() if {0, 1} <= set(column.tolist())]
     if not tasks:
@@ -174,7 +183,7 @@ def labelled(file: MoleculeFile, targets: Sequence[str] | None = None) -> Datase
 
 
 def holds_labels(file: MoleculeFile, name: str) -> bool:
-    """Return whether every cell of a column is a label or empty."""
+    """Return whether every cell of a column holds a label, or stands for a missing one."""
     return bool((_column(file.cells(name)) >= MISSING).all())
 
 
@@ -192,6 +201,6 @@ def _labels(file: MoleculeFile, targets: Sequence[str] | None) -> dict[str, NDAr
 
 
 def _column(cells: Sequence[str]) -> NDArray[np.int8]:
-    """Return labels (N,), with -2 for cells that are no label."""
-    meanings = {cell: _LABELS.get(cell.strip().lower(), MISSING - 1) for cell in set(cells)}
-    return np.array([meanings[cell] for cell in cells], np.int8)
+    """Return the labels in a column, (N,), with -2 for cells that hold no label."""
+    labels = {cell: _LABELS.get(cell.strip().lower(), MISSING - 1) for cell in set(cells)}
+    return np.array([labels[cell] for cell in cells], np.int8)

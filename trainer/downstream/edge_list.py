@@ -1,8 +1,9 @@
-"""Read a big graph, and the labels of its nodes, from text files.
+"""Readers of a big graph and of the labels of its nodes, from text files.
 
 Each line of an edge file is `source target [weight]`, and each line of a label file is `node label`. The first line may
-be a header, `source target` or `node label`. Fields are separated by commas in .csv files, otherwise by spaces or tabs.
-Lines that begin with # are comments. Either file may be compressed with gzip (.gz). Node names and labels are strings.
+be a header: `source target` or `node label`. Fields are separated by commas in .csv files, and by spaces or tabs in all
+other files. Lines that begin with # are comments. Both files may be compressed with gzip (.gz). Names of nodes and
+labels are strings.
 """
 
 import gzip
@@ -21,11 +22,11 @@ _EDGE_HEADER, _LABEL_HEADER = ("source", "target"), ("node", "label")
 def read_edges(path: Path) -> tuple[Network, dict[str, int]]:
     """Read a graph from an edge file.
 
-    The graph is simple: directions and weights are ignored, self-loops and repeated edges are dropped. A node that
+    The graph is simple: directions and weights are ignored, and self-loops and repeated edges are dropped. A node that
     occurs only in a self-loop is kept.
 
     Returns:
-        The graph, and the index of each node by its name. Nodes are indexed from 0 in the order of first appearance.
+        The graph, and the index of each node by its name. Nodes are indexed from 0 in the order of first occurrence.
 
     Raises:
         NotFound: There is no such file.
@@ -78,7 +79,7 @@ def read_labels(path: Path) -> dict[str, str]:
 
 
 def _rows(path: Path, header: tuple[str, str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the 1-based number and the fields of each line. The header, comments and blank lines are skipped.
+    """Yield the number (from 1) and the fields of each line, except the header, comments and blank lines.
 
     Raises:
         NotFound: There is no such file.
@@ -103,7 +104,7 @@ def _rows(path: Path, header: tuple[str, str]) -> Iterator[tuple[int, list[str]]
 
 
 def _simple_edges(endpoints: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return (E, 2) distinct edges, the lower index first, without self-loops.
+    """Return distinct edges without self-loops, (E, 2), with the lower index first.
 
     Args:
         endpoints: (L, 2) indices of the two nodes on each line of the file.

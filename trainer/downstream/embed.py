@@ -11,15 +11,15 @@ from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.pretraining.hgc import unit
 
-_ATOMS = 16_384  # maximum atoms of a batch, plus those of one graph
+_BATCH_ATOMS = 16_384  # maximum number of atoms in a batch, without those of its first graph
 
 
 def embed(encoder: Encoder, corpus: Corpus) -> NDArray[np.float32]:
     """Return the embedding of each graph, (N, D) float32: the mean of its atom vectors, scaled to a unit vector.
 
-    The contrast compares the same vectors (method.md C), and the product of two rows is their cosine. The encoder is
-    put into evaluation mode, so the other graphs of a batch change at most the last bits of a row. Encoding runs on the
-    encoder's device.
+    These are the vectors that contrastive pre-training compares (method.md C). The dot product of two rows is their
+    cosine similarity. The encoder runs on its own device, and is put into evaluation mode. So the other graphs of a
+    batch change at most the last bits of a row.
     """
     device = next(encoder.parameters()).device
     assembler = Assembler(corpus, device)
@@ -32,8 +32,15 @@ def embed(encoder: Encoder, corpus: Corpus) -> NDArray[np.float32]:
 
 
 def batches(corpus: Corpus, ids: NDArray[np.int64] | None = None) -> Iterator[NDArray[np.int64]]:
-    """Yield the ids, all by default, in batches of bounded memory: at most 16,384 atoms plus those of one graph."""
+    """Yield ids of graphs in batches of bounded memory.
+
+    A batch has at most 16,384 atoms plus the atoms of one graph.
+
+    Args:
+        corpus: The graphs.
+        ids: Ids to yield, in this order; None for all.
+    """
     graph_ids = np.arange(corpus.size) if ids is None else ids
     ends = np.cumsum(corpus.atoms[graph_ids])
-    cuts = np.flatnonzero(np.diff(ends // _ATOMS)) + 1
+    cuts = np.flatnonzero(np.diff(ends // _BATCH_ATOMS)) + 1
     return (part for part in np.split(graph_ids, cuts) if len(part))

@@ -1,4 +1,4 @@
-"""Writers of embedding files, block by block."""
+"""Writers of files with embeddings."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from graphkin.protocol.errors import InvalidInput
 
 
 class Block(NamedTuple):
-    """Consecutive records, and the embeddings of the readable ones.
+    """Consecutive records of the input, and the embeddings of the readable ones.
 
     Attributes:
-        first: Row of the first record, counted from 0 over the whole input.
+        first: Row of the first record in the input, from 0.
         texts: (n,) SMILES or JSON, as in the input.
-        readable: (m,) int64. Positions of the readable records, ascending, from 0 to n - 1.
+        readable: (m,) int64. Indices of the readable records in `texts`, ascending.
         vectors: (m, D) float32. Embeddings of the readable records.
     """
 
@@ -30,9 +30,15 @@ class Block(NamedTuple):
 
 
 class EmbeddingFile(ABC):
-    """Writer of embeddings with D dimensions to `file`, block by block, as a context manager.
+    """Writer of embeddings. As a context manager, it completes the file at the end of the block.
 
-    `column` is the name of the column of texts, in formats that store them.
+    Errors:
+        All methods raise `OSError` if the file cannot be written.
+
+    Args:
+        file: File to write to.
+        width: Number of dimensions of an embedding, D.
+        column: Name of the column of texts, for formats that have one.
     """
 
     @abstractmethod
@@ -54,7 +60,7 @@ class EmbeddingFile(ABC):
 
 
 def embedding_format(path: Path) -> type[EmbeddingFile]:
-    """Return the writer for a file name, by its ending.
+    """Return the class of writers for the ending of a file name.
 
     Raises:
         InvalidInput: The name ends neither in .npy nor in .parquet.
@@ -68,7 +74,7 @@ def embedding_format(path: Path) -> type[EmbeddingFile]:
 
 
 class NpyFile(EmbeddingFile):
-    """Writer of (rows, D) float32 for `numpy.load`: one row per record, all NaN if the record cannot be read."""
+    """Writer of an array for `numpy.load`, (rows, D) float32, with one row per record. Unreadable records are NaN."""
 
     def __init__(self, file: BinaryIO, width: int, column: str) -> None:  # noqa: ARG002
         self._file = file
@@ -87,13 +93,16 @@ class NpyFile(EmbeddingFile):
         self._write_header()
 
     def _write_header(self) -> None:
-        """Write the header, whose length does not depend on the number of rows, because numpy reserves space for it."""
+        """Write the header. Its length does not depend on the number of rows, because numpy pads it."""
         header = {"descr": "<f4", "fortran_order": False, "shape": self._shape}
         np.lib.format.write_array_header_1_0(self._file, header)
 
 
 class ParquetFile(EmbeddingFile):
-    """Writer of the columns row (int64, from 0), the texts, and embedding (D float32): one row per readable record."""
+    """Writer of a Parquet table with one row per readable record.
+
+    The columns are `row` (int64, from 0), the texts, and `embedding` (D float32).
+    """
 
     def __init__(self, file: BinaryIO, width: int, column: str) -> None:
         columns = [("row", pa.int64()), (column, pa.string()), ("embedding", pa.list_(pa.float32(), width))]
@@ -102,7 +111,7 @@ class ParquetFile(EmbeddingFile):
         self._writer = pq.ParquetWriter(file, self._schema)
 
     def add(self, block: Block) -> None:
-        texts = [block.texts[place] for place in block.readable]
+        texts = [block.texts[index] for index in block.readable]
         embeddings = pa.FixedSizeListArray.from_arrays(pa.array(block.vectors.reshape(-1)), self._width)
         columns = [pa.array(block.first + block.readable), pa.array(texts, pa.string()), embeddings]
         self._writer.write_table(pa.table(columns, schema=self._schema))

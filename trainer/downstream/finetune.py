@@ -1,7 +1,7 @@
 """Fine-tuning of an encoder on labeled graphs with a linear head (method.md E; docs/training.md).
 
-Encoder and head are both trained, and the score of the best epoch is reported. A run depends only on its options, the
-data, the seed and the machine, as in `pretrain`.
+Both the encoder and the head are trained, and the score of the best epoch is reported. The result depends only on the
+options, the data, the seed and the machine.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from graphkin.protocol.errors import require
 from graphkin.trainer.downstream.embed import batches
-from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.labeled import LabeledGraphs
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.errors import Diverged
 from graphkin.trainer.model.aggregation import graph_sum
@@ -38,15 +38,15 @@ class FinetuneOptions:
     """Options of fine-tuning. The defaults are the published settings of the baselines (method.md E1).
 
     Attributes:
-        epochs: Passes over the training part.
-        batch_size: Graphs per batch.
-        learning_rate: Learning rate of the encoder.
-        dropout: Dropout after every layer of the encoder.
-        head_scale: Learning rate of the head, relative to the encoder's.
+        epochs: Number of passes over the training part, 1 or more.
+        batch_size: Graphs per batch, 2 or more.
+        learning_rate: Learning rate of the encoder, above 0.
+        dropout: Probability of dropout after every layer of the encoder, in [0, 1).
+        head_scale: Learning rate of the head, relative to that of the encoder; above 0.
         pooling: `mean` or `sum` of the atom vectors.
-        warmup: Share of the steps in which the learning rate rises from 0, before it falls to 0; None for a constant
-            rate.
-        clip: Maximum norm of the gradients; None for no clipping.
+        warmup: Share of the steps in which the learning rate rises from 0, in [0, 1]. It falls to 0 in the other steps.
+            None for a constant rate.
+        clip: Maximum norm of the gradients, above 0; None for no clipping.
     """
 
     epochs: int = 100
@@ -72,7 +72,7 @@ class FinetuneOptions:
             require(is_valid, quantity, value, expected)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the options as JSON, without those that are None."""
+        """Return the options as a JSON object, without those that are None."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def schedule(self) -> Optimization:
@@ -83,14 +83,18 @@ class FinetuneOptions:
 
 
 NODES = FinetuneOptions(learning_rate=5e-3, dropout=0.0, warmup=0.1, clip=1.0)
-"""The published settings for nodes (method.md E3; docs/training.md). The paper does not state the dropout."""
+"""Published settings for nodes (method.md E3; docs/training.md). The paper does not state the dropout."""
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
-    """The encoder that fine-tuning starts from; without `pretrained`, a new one for every seed.
+class InitialEncoder:
+    """The encoder that fine-tuning starts from.
 
-    `pretraining` and `finetuned` are its history, as in `Pretrained`.
+    Attributes:
+        model: Architecture of the encoder.
+        pretraining: Configuration of its pre-training; None without pre-training.
+        pretrained: The encoder; None for a new encoder with random weights for every seed.
+        finetuned: Setting of its earlier fine-tuning, as in `Pretrained`; None without.
     """
 
     model: Model
@@ -99,37 +103,53 @@ class Start:
     finetuned: Mapping[str, Any] | None = None
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: Path) -> "Start":
-        """Load the newest checkpoint of a run. Raises the errors of `load_encoder`."""
+    def from_checkpoint(cls, checkpoint: Path) -> "InitialEncoder":
+        """Load the newest checkpoint of a run.
+
+        Raises:
+            GraphkinError: The errors of `load_encoder`.
+        """
         pretrained = load_encoder(checkpoint)
         return cls(pretrained.model, pretrained.config, pretrained.encoder, pretrained.finetuned)
 
     def encoder(self) -> Encoder:
-        """Return a copy of the encoder to train. A new encoder depends on torch's seed."""
+        """Return a copy of the encoder, or a new one, whose random weights depend on torch's seed."""
         return make_encoder(self.model) if self.pretrained is None else deepcopy(self.pretrained)
 
 
 class Classifier(nn.Module):
-    """An encoder, the mean or sum of each graph's atom vectors, and one linear layer with `outputs` logits."""
+    """An encoder, the pooling of the atom vectors of each graph, and a linear layer, the head.
+
+    Args:
+        encoder: The encoder.
+        outputs: Number of logits per graph.
+        options: Options, of which the dropout and the pooling are used.
+    """
 
     def __init__(self, encoder: Encoder, outputs: int, options: FinetuneOptions) -> None:
         super().__init__()
         encoder.dropout.p = options.dropout
         self.encoder = encoder
         self.head = nn.Linear(encoder.width, outputs)
-        self._sums = options.pooling == "sum"
+        self._pools_by_sum = options.pooling == "sum"
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return logits, (B, T)."""
+        """Return the logits of a batch, (B, outputs)."""
         atoms = self.encoder(batch)
-        pooled = graph_sum(atoms, batch.graph, batch.atom_ptr) if self._sums else graph_mean(atoms, batch)
+        pooled = graph_sum(atoms, batch.graph, batch.atom_ptr) if self._pools_by_sum else graph_mean(atoms, batch)
         logits: Tensor = self.head(pooled)
         return logits
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A score after every epoch on test, and on validation if the split has it. Errors are better if lower."""
+    """The scores of a metric after every epoch.
+
+    Attributes:
+        valid: Scores on the validation part; empty if the split has none.
+        test: Scores on the test part.
+        lower_is_better: Whether the scores are errors.
+    """
 
     valid: list[float]
     test: list[float]
@@ -137,7 +157,7 @@ class Curve:
 
     @property
     def best_epoch(self) -> int:
-        """The first of the epochs that are best on validation, counted from 1; the last epoch without validation."""
+        """The first epoch with the best score on validation, counted from 1; the last epoch without validation."""
         best = np.argmin if self.lower_is_better else np.argmax
         return 1 + int(best(self.valid)) if self.valid else len(self.test)
 
@@ -159,26 +179,26 @@ class FinetuneRun:
     Attributes:
         seed: The seed.
         loss: Mean loss of the steps of each epoch.
-        curves: A curve for each of `Labelled.metrics`.
-        seconds: Duration.
-        reported: The encoder after the epoch whose score counts; None if it was not trained.
+        curves: Scores by the name of the metric, for all `LabeledGraphs.metrics`.
+        seconds: Duration in seconds.
+        checkpoint: The encoder after the best epoch; None if the encoder was not trained.
     """
 
     seed: int
     loss: list[float]
     curves: dict[str, Curve]
     seconds: float
-    reported: Checkpoint | None = field(default=None, compare=False, repr=False)
+    checkpoint: Checkpoint | None = field(default=None, compare=False, repr=False)
 
     @property
     def main(self) -> Curve:
-        """The curve of the metric that selects the epoch."""
+        """The scores of the first metric, which selects the best epoch."""
         return next(iter(self.curves.values()))
 
 
 def finetune(
-    start: Start,
-    data: Labelled,
+    start: InitialEncoder,
+    data: LabeledGraphs,
     split: Split,
     options: FinetuneOptions,
     seed: int,
@@ -187,12 +207,20 @@ def finetune(
 ) -> FinetuneRun:
     """Train on `split.train` with Adam, and score the other parts after every epoch.
 
-    A last batch of one graph is left out, because batch normalization fails on it. `advance` is called after each
-    epoch.
+    A last batch of a single graph is left out, because batch normalization fails on it.
+
+    Args:
+        start: Encoder to start from.
+        data: The labeled graphs.
+        split: Split of the graphs.
+        options: Options of fine-tuning.
+        seed: Seed of new weights, dropout, and the order of the graphs.
+        device: `cpu` or `cuda`.
+        advance: Called with 1 after each epoch.
 
     Raises:
-        InvalidInput: `Labelled.require_scorable` fails.
-        Diverged: The loss or a score is not finite.
+        InvalidInput: The split cannot be trained on or scored (`LabeledGraphs.require_scorable`).
+        Diverged: The loss or a prediction is not finite.
     """
     data.require_scorable(split)
     start_time = perf_counter()
@@ -215,7 +243,9 @@ def finetune(
 class _Finetuner:
     """The classifier, its optimizer, and the data on the device."""
 
-    def __init__(self, start: Start, data: Labelled, options: FinetuneOptions, seed: int, device: str) -> None:
+    def __init__(
+        self, start: InitialEncoder, data: LabeledGraphs, options: FinetuneOptions, seed: int, device: str
+    ) -> None:
         self._assembler = Assembler(data.corpus, device)
         self._data = data
         self._options = options
@@ -230,10 +260,10 @@ class _Finetuner:
             torch.set_float32_matmul_precision("high")  # TF32
 
     def epoch(self, epoch: int, rows: Rows) -> float:
-        """Train on `rows` once, in random order, and return the mean loss of the steps."""
+        """Train on all rows once, in random order, and return the mean loss of the steps."""
         batches = self._batches(np.random.default_rng((self._seed, epoch)).permutation(rows))
         self._classifier.train()
-        losses = [self._step(batch, epoch * len(batches) + at, len(batches)) for at, batch in enumerate(batches)]
+        losses = [self._step(batch, epoch * len(batches) + i, len(batches)) for i, batch in enumerate(batches)]
         mean = float(torch.stack(losses).mean())
         if not np.isfinite(mean):
             raise self._diverged(f"the loss is {mean} in epoch {epoch + 1}")
@@ -263,7 +293,7 @@ class _Finetuner:
 
     @torch.no_grad()
     def scores(self, rows: Rows) -> tuple[float, ...]:
-        """Return the scores of `Labelled.metrics` over `rows`."""
+        """Return the score of the rows for each of `LabeledGraphs.metrics`."""
         self._classifier.eval()
         parts = batches(self._data.corpus, rows)
         logits = torch.cat([self._classifier(self._assembler.batch(part)) for part in parts]).cpu().numpy()

@@ -13,36 +13,36 @@ from sklearn.preprocessing import StandardScaler
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.embed import embed
-from graphkin.trainer.downstream.finetune import Curve, FinetuneOptions, FinetuneRun, Start
-from graphkin.trainer.downstream.labelled import Classified, Labelled
+from graphkin.trainer.downstream.finetune import Curve, FinetuneOptions, FinetuneRun, InitialEncoder
+from graphkin.trainer.downstream.labeled import ClassifiedGraphs, LabeledGraphs
 from graphkin.trainer.downstream.split import Rows, Split
 
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 """Inverse regularization strengths of the grid search."""
 
-_FOLDS = 5  # cross-validation folds of the training part
+_FOLDS = 5  # folds of the cross-validation in the training part
 _ITERATIONS = 10_000
 _TOLERANCE = 1e-6
 
 
-def frozen(
-    start: Start,
-    data: Labelled,
+def evaluate_frozen(
+    start: InitialEncoder,
+    data: LabeledGraphs,
     split: Split,
     options: FinetuneOptions,  # noqa: ARG001  (a frozen encoder is not trained)
     seed: int,
     device: str = "cpu",
     advance: Callable[[int], object] = lambda _: None,
 ) -> FinetuneRun:
-    """Evaluate the encoder without training it, as an alternative to `finetune`.
+    """Score an encoder by logistic regression on its embeddings, without training it.
 
-    The result has one epoch and no losses.
+    The arguments are those of `finetune`. The result has one epoch and no losses.
 
     Raises:
-        InvalidInput: `Labelled.require_scorable` fails, the encoder was never trained, so that its running statistics
-            are meaningless, or the items have not exactly one class each.
+        InvalidInput: The encoder was never trained, so its batch normalization has no meaningful running statistics. Or
+            the data is not of the type `ClassifiedGraphs`, or the split cannot be trained on or scored.
     """
-    if start.pretrained is None or not isinstance(data, Classified):
+    if start.pretrained is None or not isinstance(data, ClassifiedGraphs):
         raise InvalidInput(
             "only a pre-trained encoder can be used as it is, and only to tell classes apart",
             given=f"{'a new' if start.pretrained is None else 'a pre-trained'} encoder, {data.noun}",
@@ -60,22 +60,21 @@ def frozen(
 def class_scores(
     features: NDArray[np.floating[Any]], labels: NDArray[np.int64], train: Rows, test: Rows, seed: int
 ) -> NDArray[np.float64]:
-    """Return class probabilities by logistic regression on frozen features, (len(test), classes).
+    """Return class probabilities by logistic regression on features, (len(test), classes).
 
-    Features are standardized by the training part. The regularization strength is the one of `STRENGTHS` with the
-    highest accuracy, the first in a tie, in five stratified folds of the training part, shuffled with the seed. Every
-    class needs at least five rows of `train`.
+    Features are standardized by the training part. Cross-validation in five stratified folds of the training part
+    selects the regularization strength of `STRENGTHS` with the highest accuracy, and the first one in a tie. Every
+    class needs at least five rows in `train`.
 
     Args:
         features: (N, D) Embeddings.
         labels: (N,) Classes.
         train: Rows to train on.
         test: Rows to predict.
-        seed: Seed of the folds.
+        seed: Seed of the random assignment to folds.
     """
-    model = LogisticRegression(
-        solver="newton-cholesky", max_iter=_ITERATIONS, tol=_TOLERANCE
-    )  # newton-cholesky suits few columns
+    # The solver newton-cholesky is fast if there are few features.
+    model = LogisticRegression(solver="newton-cholesky", max_iter=_ITERATIONS, tol=_TOLERANCE)
     steps = Pipeline([("standardised", StandardScaler()), ("regression", model)])
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     search = GridSearchCV(steps, {"regression__C": STRENGTHS}, cv=folds)

@@ -20,14 +20,20 @@ _COMPRESSED: dict[str, Callable[..., TextIO]] = {".gz": gzip.open, ".bz2": bz2.o
 
 
 class Rejection(NamedTuple):
-    """A rejected record. `line` counts from 1, the header's line."""
+    """A rejected record of a file.
+
+    Attributes:
+        line: Number of its line. The header is line 1.
+        smiles: Its SMILES; empty if the record has a wrong number of fields.
+        reason: Reason for the rejection.
+    """
 
     line: int
     smiles: str
     reason: str
 
 
-_Record = tuple[int, list[str]]  # line and fields
+_Record = tuple[int, list[str]]  # line number and fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +41,9 @@ class MoleculeFile:
     """N molecules that RDKit can read, in the order of the file.
 
     Attributes:
-        corpus: Features; its identity is the SHA-256 of the file.
-        smiles: (N,) SMILES as written.
-        others: Names of the other columns.
+        corpus: Features. Their identity is the SHA-256 of the file.
+        smiles: (N,) SMILES as in the file.
+        others: Names of the columns other than SMILES.
         rejected: Rejected records.
     """
 
@@ -54,32 +60,32 @@ class MoleculeFile:
         Raises:
             InvalidInput: There is no column of this name.
         """
-        place = _column_index(self._header, column)
-        return [fields[place] for _, fields in self._records]
+        index = _column_index(self._header, column)
+        return [fields[index] for _, fields in self._records]
 
     def line(self, row: int) -> int:
-        """Return the line of the file on which a molecule's record ends."""
+        """Return the number of the line on which the record of a molecule ends."""
         return self._records[row][0]
 
 
 def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 1) -> MoleculeFile:
     """Read the molecules of a CSV file with a header, plain or compressed (`.gz`, `.bz2`, `.xz`).
 
-    The delimiter is the most frequent of comma, semicolon, tab and pipe in the header.
+    The delimiter is the comma, semicolon, tab or pipe that is most frequent in the header.
 
     Args:
         path: The file.
-        smiles_column: The column of SMILES; by default `smiles`, or else `mol`, in any case.
+        smiles_column: Column of SMILES; by default `smiles` or `mol`, in upper or lower case.
         workers: Number of worker processes that featurize.
 
     Raises:
         NotFound: There is no such file.
         InvalidInput: The column is missing, or no molecule can be read.
-        Damaged: The file is no text, or not compressed as its name says.
+        Damaged: The file is no text, or its compression is not that of its name.
     """
     header, records, rejected = _read_records(path)
-    smiles_at = _column_index(header, smiles_column or _smiles_column(header))
-    smiles = [fields[smiles_at] for _, fields in records]
+    smiles_index = _column_index(header, smiles_column or _smiles_column(header))
+    smiles = [fields[smiles_index] for _, fields in records]
     corpus, rows = featurize_readable(smiles, _digest(path), workers)
     readable = set(rows.tolist())
     rejected += [
@@ -88,11 +94,13 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
         if row not in readable
     ]
     if not readable:
-        raise InvalidInput("no molecule can be read", given=str(path), expected=f"SMILES in column {header[smiles_at]}")
+        raise InvalidInput(
+            "no molecule can be read", given=str(path), expected=f"SMILES in column {header[smiles_index]}"
+        )
     return MoleculeFile(
         corpus,
         tuple(smiles[row] for row in rows),
-        tuple(name for at, name in enumerate(header) if at != smiles_at),
+        tuple(name for index, name in enumerate(header) if index != smiles_index),
         tuple(sorted(rejected)),
         tuple(header),
         tuple(records[row] for row in rows),
@@ -100,6 +108,7 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
 
 
 def _read_records(path: Path) -> tuple[list[str], list[_Record], list[Rejection]]:
+    """Return the header, the records with as many fields as the header, and the rejected other records."""
     try:
         with _open(path) as file:
             header_line = file.readline()

@@ -1,4 +1,4 @@
-"""Labeled nodes of one big graph (method.md E3; docs/training.md)."""
+"""Classification of the nodes of one big graph (method.md E3; docs/training.md)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.edge_list import read_edges, read_labels
-from graphkin.trainer.downstream.labelled import Classified
+from graphkin.trainer.downstream.labeled import ClassifiedGraphs
 from graphkin.trainer.downstream.split import Rows, Split, stratified_folds
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.walks import sample_surroundings
 from graphkin.trainer.strategy import Walks
 
 _WALKS = Walks()
-_KEY = (0,)  # fixed, so that all encoders get the same subgraphs
+_KEY = (0,)  # seed of the walks; it is fixed, so that all encoders get the same subgraphs
 
 
 @dataclass(frozen=True, eq=False)
-class NodeDataset(Classified):
-    """N nodes with one class each, and the subgraphs around them.
+class NodeDataset(ClassifiedGraphs):
+    """N nodes with one class each, represented by the subgraphs around them.
 
     Attributes:
-        corpus: Features of the subgraphs.
+        corpus: Features of the subgraphs. Their identity is the SHA-256 of both files.
         name: Name of the edge file up to its first dot.
         classes: Names of the classes, ascending.
-        labels: (N,) int64. Positions in `classes`.
-        degree: (N,) int64. Degrees in the big graph.
+        labels: (N,) int64. Index of each node's class in `classes`.
+        degree: (N,) int64. Degree of each node in the big graph.
     """
 
     corpus: Corpus
@@ -50,7 +50,7 @@ class NodeDataset(Classified):
         return self.splits()[0]
 
     def splits(self) -> Sequence[Split]:
-        """Return ten stratified folds; the authors' code uses only the first."""
+        """Return ten stratified folds. The paper's authors use only the first."""
         return stratified_folds(self.labels, self.noun)
 
     def require_scorable(self, split: Split) -> None:
@@ -71,26 +71,31 @@ class NodeDataset(Classified):
 
 
 def read_nodes(edges: Path, labels: Path) -> NodeDataset:
-    """Read the labeled nodes of a graph, in the order of the labels. Walks also visit nodes without labels.
+    """Read the labeled nodes of a graph, in the order of the label file.
 
-    The corpus's identity is the SHA-256 of both files. Also raises the errors of `read_edges` and `read_labels`.
+    The walks that sample the subgraphs also visit nodes without labels.
+
+    Args:
+        edges: Edge file.
+        labels: Label file.
 
     Raises:
         InvalidInput: A labeled node has no edge.
+        GraphkinError: The errors of `read_edges` and `read_labels`.
     """
-    network, numbers = read_edges(edges)
+    network, indices = read_edges(edges)
     labels_by_node = read_labels(labels)
-    unknown_nodes = [node for node in labels_by_node if node not in numbers]
+    unknown_nodes = [node for node in labels_by_node if node not in indices]
     if unknown_nodes:
         raise InvalidInput(
             f"{labels.name} labels what is no node",
             given=f"{unknown_nodes[0]}, the first of {len(unknown_nodes):,}",
-            expected=f"one of the {len(numbers):,} nodes that {edges.name} joins",
+            expected=f"one of the {len(indices):,} nodes that {edges.name} joins",
             hint="are the two files of the same graph?",
         )
-    nodes = np.array([numbers[node] for node in labels_by_node])
-    classes, places = np.unique(np.array([*labels_by_node.values()]), return_inverse=True)
+    nodes = np.array([indices[node] for node in labels_by_node])
+    classes, class_indices = np.unique(np.array([*labels_by_node.values()]), return_inverse=True)
     identity = hashlib.sha256(edges.read_bytes() + labels.read_bytes()).hexdigest()
     corpus = sample_surroundings(network, nodes, np.zeros_like(nodes), _WALKS, _KEY, identity)
     name = edges.name.split(".")[0]
-    return NodeDataset(corpus, name, tuple(classes.tolist()), places.reshape(-1), network.degree[nodes])
+    return NodeDataset(corpus, name, tuple(classes.tolist()), class_indices.reshape(-1), network.degree[nodes])

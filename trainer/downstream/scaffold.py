@@ -1,6 +1,6 @@
-"""Splits of molecules by Bemis-Murcko scaffold, as in Hu et al. (2020) (method.md E1; docs/training.md).
+"""Split of molecules by their Bemis-Murcko scaffolds, as in Hu et al., 2020 (method.md E1; docs/training.md).
 
-All molecules of a scaffold are in the same part.
+All molecules with the same scaffold are in the same part.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from graphkin.trainer.downstream.split import Split
 
 
 def scaffolds(smiles: Sequence[str]) -> list[str]:
-    """Return the scaffold of each molecule as SMILES with chirality; the empty string for acyclic molecules.
+    """Return the scaffold of each molecule as SMILES with chirality; an empty text for acyclic molecules.
 
-    All SMILES must be readable, as `featurize_readable` determines.
+    RDKit must be able to read all SMILES.
     """
     with rdBase.BlockLogs():
         molecules = map(Chem.MolFromSmiles, smiles)
@@ -25,11 +25,12 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
 def scaffold_split(scaffolds: Sequence[str]) -> Split:
     """Return the deterministic split of N molecules by their scaffolds (method.md E1).
 
-    Groups of equal scaffold are sorted by (size, smallest row) in descending order. Each group goes to train unless
-    train would exceed 0.8 N, else to valid unless train and valid together would exceed 0.9 N, else to test. The order
-    of the molecules matters only between groups of equal size.
+    Molecules with the same scaffold form a group. The groups are sorted by size, largest first, and groups of equal
+    size by their first row, last first. Each group goes to the first part that has room: train, if it then has at most
+    0.8 N molecules; valid, if train and valid then have at most 0.9 N molecules together; or else test. The order of
+    the molecules matters only for groups of equal size.
     """
-    groups = sorted(groups_of(scaffolds), key=lambda rows: (len(rows), rows[0]), reverse=True)
+    groups = sorted(group_rows(scaffolds), key=lambda rows: (len(rows), rows[0]), reverse=True)
     total = len(scaffolds)
     train: list[int] = []
     valid: list[int] = []
@@ -41,17 +42,17 @@ def scaffold_split(scaffolds: Sequence[str]) -> Split:
             valid += rows
         else:
             test += rows
-    return split_of(train, valid, test)
+    return make_split(train, valid, test)
 
 
-def groups_of(scaffolds: Sequence[str]) -> list[list[int]]:
-    """Return the rows of each scaffold, ascending, with scaffolds in the order of their first row."""
+def group_rows(scaffolds: Sequence[str]) -> list[list[int]]:
+    """Return the ascending rows of each scaffold. Scaffolds are in the order of their first rows."""
     groups: dict[str, list[int]] = {}
     for row, scaffold in enumerate(scaffolds):
         groups.setdefault(scaffold, []).append(row)
     return list(groups.values())
 
 
-def split_of(*parts: list[int]) -> Split:
-    """Return the split into train, valid and test from lists of rows in any order."""
+def make_split(*parts: list[int]) -> Split:
+    """Return a split from three lists of rows in any order: train, valid and test."""
     return Split(*(np.array(sorted(rows), np.int64) for rows in parts))

@@ -15,7 +15,7 @@ _SEED = 42
 
 
 class Split(NamedTuple):
-    """Rows of the graphs, ascending, each in one part only. A part can be empty."""
+    """Rows of graphs in three disjoint parts. Rows are in ascending order, and a part may be empty."""
 
     train: Rows
     valid: Rows
@@ -23,18 +23,18 @@ class Split(NamedTuple):
 
 
 def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:
-    """Return the split of labels (N,) whose test part is one of ten folds (method.md E2).
+    """Return a stratified 8:1:1 split into train, valid and test (method.md E2).
 
-    Every class has the same share in every part. One of the other nine parts is for validation. As in the authors'
-    code, scikit-learn's `StratifiedKFold` makes ten folds, and nine of the rest, of which the first is taken; both are
-    shuffled with seed 42. The published split has fold 0.
+    Every class has the same share in every part. The split equals that of the authors' code: scikit-learn's
+    `StratifiedKFold` makes ten folds, of which one is the test part. It then makes nine folds of the other graphs, of
+    which the first is the validation part. Both are shuffled with seed 42. The published split has fold 0.
 
     Args:
         labels: (N,) Classes.
-        fold: The fold for testing, 0 to 9.
+        fold: Number of the test fold, 0 to 9.
 
     Raises:
-        InvalidInput: There is a single class, or a class has fewer than ten graphs.
+        InvalidInput: There are fewer than two classes, or a class has fewer than ten graphs.
     """
     _require_folds(labels, "graphs")
     rest, test = _folds(FOLDS, labels)[fold]
@@ -43,14 +43,16 @@ def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:
 
 
 def stratified_folds(labels: NDArray[np.int64], noun: str) -> list[Split]:
-    """Return ten 9:1 splits of labels (N,) into train and test, without validation (method.md E3; docs/training.md).
+    """Return ten stratified 9:1 splits into train and test, without validation (method.md E3; docs/training.md).
 
-    The test parts are those of `stratified_split`, each used once. The first split is the published one, from the
-    authors' code. Raises the errors of `stratified_split`.
+    The test parts are the ten folds of `stratified_split`. The first split is the published one.
 
     Args:
         labels: (N,) Classes.
-        noun: What error messages call the graphs.
+        noun: Word for the graphs in error messages, in the plural.
+
+    Raises:
+        InvalidInput: There are fewer than two classes, or a class has fewer than ten graphs.
     """
     _require_folds(labels, noun)
     return [Split(train, np.empty(0, np.int64), test) for train, test in _folds(FOLDS, labels)]
@@ -69,6 +71,6 @@ def _require_folds(labels: NDArray[np.int64], noun: str) -> None:
 
 
 def _folds(count: int, labels: NDArray[np.int64]) -> list[tuple[Rows, Rows]]:
-    """Return the rows outside and inside of each fold."""
+    """Return, for each fold, the rows outside and inside of it."""
     folds = StratifiedKFold(count, shuffle=True, random_state=_SEED).split(np.zeros(len(labels)), labels)
     return [*folds]

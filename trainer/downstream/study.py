@@ -1,4 +1,4 @@
-"""Fine-tuning over several seeds: a JSON document that is updated after each run, and a table with published scores."""
+"""Fine-tuning with several seeds. The results are a JSON document and a table with published scores."""
 
 import hashlib
 import json
@@ -16,10 +16,10 @@ import torch_geometric
 from rdkit import rdBase
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.finetune import FinetuneOptions, FinetuneRun, Start, finetune
-from graphkin.trainer.downstream.frozen import frozen
-from graphkin.trainer.downstream.labelled import Labelled
-from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.finetune import FinetuneOptions, FinetuneRun, InitialEncoder, finetune
+from graphkin.trainer.downstream.frozen import evaluate_frozen
+from graphkin.trainer.downstream.labeled import LabeledGraphs
+from graphkin.trainer.downstream.published_scores import published_scores
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.tuning import SPACE, Values, tune
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint
@@ -29,57 +29,62 @@ _TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1", "rmse": "
 
 Document = dict[str, Any]
 Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]
-"""A progress bar: takes a name, a size and a unit, and yields a function to call with the number of units done."""
+"""Progress bar: a function of a name, a size and a unit. The context yields a function to call with the units done."""
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """An encoder, a data set, and the options to fine-tune one on the other.
+    """A study: an encoder is fine-tuned on a data set, once for each seed and split.
 
     Attributes:
         data: The data set.
-        name: Name of a published set; None for another set.
-        start: The encoder to start from.
+        name: Name of a data set of the paper; None for another set.
+        start: Encoder to start from.
         options: Options of fine-tuning.
-        trials: Trials of population-based tuning before the seeds, starting from `options`; 0 for none.
+        trials: Number of trials of population-based tuning, which improves `options` before the runs; 0 for no tuning.
         device: `cpu` or `cuda`.
-        frozen: Whether the encoder stays unchanged; `frozen` then replaces `finetune`.
-        save: Folder for the encoder of the only run, after the epoch whose score counts, in the format that
-            `load_encoder` reads; None to discard it.
+        is_frozen: Whether the encoder stays as it is. If so, `evaluate_frozen` is used in place of `finetune`.
+        output: Folder for the fine-tuned encoder after its best epoch, to be read by `load_encoder`; None to discard
+            it. The study must consist of a single run.
     """
 
-    data: Labelled
+    data: LabeledGraphs
     name: str | None
-    start: Start
+    start: InitialEncoder
     options: FinetuneOptions
     trials: int = 0
     device: str = "cpu"
-    frozen: bool = False
-    save: Path | None = None
+    is_frozen: bool = False
+    output: Path | None = None
 
     def run(self, seeds: Sequence[int], path: Path, stage: Stage) -> Document:
-        """Fine-tune once for each seed on each split, and write the whole document to `path` after each run.
+        """Fine-tune once for each seed on each split, and write a document with all results after each run.
 
-        Trials and runs that `path` already holds are reused if they belong to the same study, the same library versions
-        and the same number of threads, unless the encoder is to be saved and is missing. Any other content is replaced.
-        Tuning uses the first seed.
+        If `path` holds a document of the same study, made with the same library versions and number of threads, its
+        trials and runs are reused. A run is repeated if its encoder has to be saved and was not. Any other content of
+        `path` is replaced. Tuning uses the first seed.
 
         The document has these keys:
 
             setting, versions  everything that the scores depend on
             tuning             the trials in order
-            options            the options used
-            runs               for each seed (and `fold`, if there are several splits): the seconds, the losses, and for
-                               every metric the curves, the best epoch (from 1) and its scores
-            summary            for every metric the mean test score and its standard deviation (n - 1; null for one run)
-            first_fold         the summary of the first of several splits
+            options            the options of the runs
+            runs               for each run its seed, its `fold` if there are several splits, its duration, its losses,
+            and
+                               for each metric the curves, the best epoch (from 1) and the scores of that epoch
+            summary            for each metric the mean test score and its standard deviation (n - 1; null for one run)
+            first_fold         the summary of the first split, if there are several
             published          the paper's scores
 
-        Also raises the errors of `finetune`, `frozen` and `tune`.
+        Args:
+            seeds: Seeds of the runs.
+            path: File of the document.
+            stage: Progress bar of the tuning, and of each run.
 
         Raises:
-            InvalidInput: There are no seeds, `path` cannot be written, there is not exactly one encoder to save, or the
-                folder for it holds something else.
+            InvalidInput: There are no seeds, `path` cannot be written, there is not exactly one encoder to save, or its
+                folder holds something else.
+            GraphkinError: The errors of `finetune`, `evaluate_frozen` and `tune`.
         """
         if not seeds:
             raise InvalidInput("no seeds", expected="one or more")
@@ -87,9 +92,9 @@ class Study:
         for split in splits:
             self.data.require_scorable(split)
         self._require_tunable(splits[0])
-        saved_run = None if self.save is None else self._open_saved_run(self.save, splits, seeds)
+        saved_run = None if self.output is None else self._open_saved_run(self.output, splits, seeds)
         document = self._load_or_create(path, self._setting(splits, seeds[0]))
-        train = frozen if self.frozen else finetune
+        train = evaluate_frozen if self.is_frozen else finetune
 
         def run_once(
             options: FinetuneOptions, seed: int, advance: Callable[[int], object], fold: int = 0
@@ -108,13 +113,13 @@ class Study:
                 )
         document["options"] = options.as_json()
         results, document["runs"] = {_run_key(run): run for run in document["runs"]}, []
-        has_folds, epochs = len(splits) > 1, 1 if self.frozen else options.epochs
+        has_folds, epochs = len(splits) > 1, 1 if self.is_frozen else options.epochs
         for seed, fold in product(seeds, range(len(splits))):
             checkpoint = None
             if (seed, fold) not in results or (saved_run is not None and newest_checkpoint(saved_run.folder) is None):
                 with stage(f"seed {seed}, fold {fold}" if has_folds else f"seed {seed}", epochs, "epochs") as advance:
                     result = run_once(options, seed, advance, fold)
-                run, checkpoint = _run_document(result), result.reported
+                run, checkpoint = _run_document(result), result.checkpoint
                 results[seed, fold] = {"fold": fold, **run} if has_folds else run
             document["runs"].append(results[seed, fold])
             document["summary"] = _summary(document["runs"], self.data.metrics)
@@ -128,11 +133,11 @@ class Study:
         return document
 
     def _open_saved_run(self, folder: Path, splits: Sequence[Split], seeds: Sequence[int]) -> Run:
-        """Return the run that will hold the encoder. Its options are everything that the encoder depends on."""
-        if self.frozen or len(splits) * len(seeds) > 1:
+        """Return the run in which the encoder is saved. Its options are everything that the encoder depends on."""
+        if self.is_frozen or len(splits) * len(seeds) > 1:
             raise InvalidInput(
                 "there is not one encoder to save",
-                given="one that stays as it is" if self.frozen else f"{len(seeds)} seeds on {len(splits)} splits",
+                given="one that stays as it is" if self.is_frozen else f"{len(seeds)} seeds on {len(splits)} splits",
                 expected="one run that trains it: one seed, of molecules or graphs",
             )
         setting = self._setting(splits, seeds[0])
@@ -141,10 +146,12 @@ class Study:
         return Run(folder, {"config": config, "model": model, "finetuned": finetuning}, resume=True)
 
     def _require_tunable(self, split: Split) -> None:
-        if self.trials and (self.frozen or not len(split.valid)):
+        if self.trials and (self.is_frozen or not len(split.valid)):
             raise InvalidInput(
                 "nothing can be tuned on validation",
-                given="an encoder that stays as it is" if self.frozen else f"{self.data.noun}, all for train or test",
+                given="an encoder that stays as it is"
+                if self.is_frozen
+                else f"{self.data.noun}, all for train or test",
                 hint="leave --tune out",
             )
 
@@ -166,12 +173,12 @@ class Study:
             "device": self.device,
             "threads": torch.get_num_threads(),
             **({"folds": len(splits)} if len(splits) > 1 else {}),
-            **({"frozen": True} if self.frozen else {}),
+            **({"frozen": True} if self.is_frozen else {}),
             **({"finetuned": start.finetuned} if start.finetuned else {}),
         }
 
     def _load_or_create(self, path: Path, setting: Document) -> Document:
-        """Return the document at `path` if it has this setting, else a new one."""
+        """Return the document at `path` if it has the same setting, versions and published scores; else a new one."""
         pretraining = self.start.pretraining
         document: Document = {
             "format": _FORMAT,
@@ -183,7 +190,9 @@ class Study:
                 "rdkit": rdBase.rdkitVersion,
                 "scikit-learn": sklearn.__version__,
             },
-            "published": published(self.start.model.encoder, pretraining.strategy if pretraining else None, self.name),
+            "published": published_scores(
+                self.start.model.encoder, pretraining.strategy if pretraining else None, self.name
+            ),
             "tuning": [],
             "options": None,
             "runs": [],
@@ -195,7 +204,7 @@ class Study:
             if all(previous[key] == document_json[key] for key in ("format", "setting", "versions", "published")):
                 return {**document_json, "tuning": previous["tuning"], "runs": previous["runs"]}
         except (OSError, ValueError, LookupError, TypeError):
-            pass  # an unreadable document is replaced
+            pass  # A file that is not such a document is replaced.
         return document_json
 
     def _tune(
@@ -203,7 +212,11 @@ class Study:
     ) -> FinetuneOptions:
         """Return the options of the best trial.
 
-        Trials in the document are reused. New trials are added to it.
+        Args:
+            document: Document of the study. Its trials are reused, and new trials are added.
+            path: File of the document.
+            score: Runs a trial with these options and returns its best validation score.
+            seed: Seed of the tuning.
         """
         score_name = f"valid_{self.data.metrics[0]}"
         recorded = [trial[score_name] for trial in document["tuning"]]
@@ -212,7 +225,7 @@ class Study:
             if recorded:
                 return self._fitness(float(recorded.pop(0)))
             result = score(replace(self.options, **values))
-            assert result is not None, "there is validation"
+            assert result is not None, "_require_tunable checks that there is a validation part"
             document["tuning"].append({"values": dict(values), score_name: result})
             _write(document, path)
             return self._fitness(result)
@@ -221,11 +234,12 @@ class Study:
         return replace(self.options, **tune(objective, start_values, self.trials, seed).values)
 
     def _fitness(self, score: float) -> float:
-        """Return a score in the form that `tune` compares, where higher is better."""
+        """Return a score for `tune`, where higher is better. An error e becomes 1 / (1 + e)."""
         return 1 / (1 + score) if self.data.lower_is_better else score
 
 
-def _digest(start: Start) -> str | None:
+def _digest(start: InitialEncoder) -> str | None:
+    """Return the SHA-256 of the weights of a pre-trained encoder; None for a new encoder."""
     if start.pretrained is None:
         return None
     digest = hashlib.sha256()
@@ -271,9 +285,10 @@ def _write(document: Document, path: Path) -> None:
 
 
 def table(document: Document) -> str:
-    """Return a Markdown table of mean(std) test scores from a document of `Study.run`, with published scores below.
+    """Return the scores of a document of `Study.run` as a Markdown table.
 
-    Published scores are in the last column.
+    The first row has the mean(std) of the test scores for each metric, and also for the first of several splits. The
+    other rows have published scores in the last column.
     """
     setting, summary = document["setting"], document["summary"]
     metrics = setting["metrics"]
@@ -301,7 +316,7 @@ def table(document: Document) -> str:
 
 
 def _previous_datasets(setting: Document) -> list[str]:
-    """Return the names of the sets that the encoder was fine-tuned on before, oldest first."""
+    """Return the names of the data sets on which the encoder was fine-tuned before this study, oldest first."""
     finetuning = setting.get("finetuned")
     names = []
     while finetuning is not None:
@@ -319,5 +334,5 @@ def _format_score(mean: float, std: float | None) -> str:
 
 
 def _format_number(score: float) -> str:
-    """Format a score as the paper prints it: four digits, without the leading zero."""
+    """Return a score as the paper prints it, with four digits and without a leading zero."""
     return f"{score:.4f}".removeprefix("0")

@@ -1,10 +1,11 @@
-"""Labeled graphs in the layout of the TU collection (Morris et al., 2020): a folder or zip file of text files.
+"""Classification of graphs in the format of the TU collection (Morris et al., 2020): text files in a folder or zip
+file.
 
 NAME_A.txt                one edge "u, v" per line, with nodes numbered from 1 over all graphs
 NAME_graph_indicator.txt  the graph of each node, numbered from 1, ascending
 NAME_graph_labels.txt     the class of each graph, a whole number
 
-Files with labels and attributes of nodes and edges are ignored.
+Files with labels or attributes of nodes or edges are ignored.
 """
 
 import hashlib
@@ -21,27 +22,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
-from graphkin.trainer.downstream.labelled import Classified
+from graphkin.trainer.downstream.labeled import ClassifiedGraphs
 from graphkin.trainer.downstream.split import Rows, Split, stratified_split
 from graphkin.trainer.features.corpus import Corpus
 
 _EDGES = "_A.txt"
 _WIDTHS = {_EDGES: 2, "_graph_indicator.txt": 1, "_graph_labels.txt": 1}
 """Numbers per line of each file, by the end of its name."""
-_PUBLISHED_BATCH = 32
+_PUBLISHED_BATCH = 32  # graphs
 
-_Place: TypeAlias = Path | zipfile.Path
+_Folder: TypeAlias = Path | zipfile.Path
 
 
 @dataclass(frozen=True, eq=False)
-class TuDataset(Classified):
+class TuDataset(ClassifiedGraphs):
     """N graphs without attributes, with one class each (method.md E2; docs/training.md).
 
     Attributes:
-        corpus: Features; its identity is the SHA-256 of the files.
-        name: Name of the set in its file names.
-        classes: Classes as numbered in the files, ascending.
-        labels: (N,) int64. Positions in `classes`.
+        corpus: Features. Their identity is the SHA-256 of the three files.
+        name: Name of the set, from its file names.
+        classes: Numbers of the classes in the files, ascending.
+        labels: (N,) int64. Index of each graph's class in `classes`.
     """
 
     corpus: Corpus
@@ -82,12 +83,12 @@ class TuDataset(Classified):
 def rc_f1(hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> float:
     """Return the published measure Σ_b n_b F1_b / Σ_b n_b over batches b of 32 consecutive graphs (method.md E2).
 
-    n_b is the number of nodes of a batch. Files are ordered by class, so classes of large graphs have more weight than
-    their share.
+    n_b is the number of nodes in batch b, and F1_b is its micro-F1. Files are ordered by class, so classes with large
+    graphs have more weight than in plain accuracy.
 
     Args:
         hits: (B,) Whether each graph is classified correctly, in the order of the file.
-        nodes: (B,) Nodes of each graph.
+        nodes: (B,) Number of nodes of each graph.
     """
     starts = np.arange(0, len(hits), _PUBLISHED_BATCH)
     correct = np.add.reduceat(hits.astype(np.float64), starts)
@@ -97,9 +98,9 @@ def rc_f1(hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> float:
 
 
 def read_tu(path: Path) -> TuDataset:
-    """Read the graphs of a folder or a zip file, which holds the files itself or in a single folder.
+    """Read the graphs in a folder or a zip file. The files may be in a subfolder.
 
-    Directions, loops and repetitions of edges are dropped. The corpus's identity is the SHA-256 of the three files.
+    The graphs are simple: directions of edges are ignored, and self-loops and repeated edges are dropped.
 
     Raises:
         NotFound: There is no such path, or a file is missing.
@@ -114,14 +115,14 @@ def read_tu(path: Path) -> TuDataset:
         for content, (ending, width) in zip(contents, _WIDTHS.items(), strict=True)
     )
     classes, labels = np.unique(label, return_inverse=True)
-    _require_fit(edges, graph[:, 0], len(labels), name)
+    _require_consistent(edges, graph[:, 0], len(labels), name)
     identity = hashlib.sha256(b"".join(contents)).hexdigest()
     return TuDataset(_corpus(identity, edges - 1, graph[:, 0] - 1), name, tuple(classes.tolist()), labels.reshape(-1))
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[_Place]:
-    """Yield a folder, or the contents of a zip file."""
+def _open(path: Path) -> Iterator[_Folder]:
+    """Yield a folder, or the root folder of a zip file."""
     if not path.exists():
         raise NotFound("there is no such file or folder", given=str(path))
     try:
@@ -134,10 +135,10 @@ def _open(path: Path) -> Iterator[_Place]:
         raise Damaged(f"the set cannot be read: {error}", given=str(path), expected="a folder or a zip file") from error
 
 
-def _find_set(root: _Place, path: Path) -> tuple[_Place, str]:
-    """Return the folder of the files and the name of the set.
+def _find_set(root: _Folder, path: Path) -> tuple[_Folder, str]:
+    """Return the folder of the files, and the name of the set.
 
-    Files that begin with a dot belong to the operating system and are skipped.
+    Files whose names begin with a dot are skipped, because operating systems add such files.
     """
     folders: list[Any] = [root, *(each for each in root.iterdir() if each.is_dir())]
     edge_files = [(folder, each.name) for folder in folders for each in folder.iterdir() if each.name.endswith(_EDGES)]
@@ -154,13 +155,13 @@ def _find_set(root: _Place, path: Path) -> tuple[_Place, str]:
 def _content(folder: Any, name: str) -> bytes:
     try:
         content: bytes = (folder / name).read_bytes()
-    except (FileNotFoundError, KeyError) as error:  # zipfile raises KeyError for a missing file
+    except (FileNotFoundError, KeyError) as error:  # For a missing file, zipfile raises KeyError.
         raise NotFound("a file of the set is missing", given=str(folder), expected=name) from error
     return content
 
 
 def _numbers(content: bytes, name: str, width: int) -> NDArray[np.int64]:
-    """Return a file's whole numbers, (lines, width)."""
+    """Return the whole numbers in a file, (lines, width)."""
     if not content.strip():
         return np.empty((0, width), np.int64)
     try:
@@ -172,8 +173,15 @@ def _numbers(content: bytes, name: str, width: int) -> NDArray[np.int64]:
     return table
 
 
-def _require_fit(edges: NDArray[np.int64], graph: NDArray[np.int64], graphs: int, name: str) -> None:
-    """Raise `InvalidInput` unless the files are consistent: edges (E, 2) and graph (N,), numbered from 1."""
+def _require_consistent(edges: NDArray[np.int64], graph: NDArray[np.int64], graphs: int, name: str) -> None:
+    """Raise `InvalidInput` if the files contradict each other.
+
+    Args:
+        edges: (E, 2) Nodes of each edge, numbered from 1.
+        graph: (N,) Graph of each node, numbered from 1.
+        graphs: Number of graphs.
+        name: Name of the set.
+    """
     if not np.array_equal(np.unique(graph), np.arange(1, graphs + 1)) or (np.diff(graph) < 0).any():
         raise InvalidInput(
             f"the nodes of {name} are not those of its graphs, one after the other",
@@ -188,10 +196,16 @@ def _require_fit(edges: NDArray[np.int64], graph: NDArray[np.int64], graphs: int
 
 
 def _corpus(identity: str, ends: NDArray[np.int64], graph: NDArray[np.int64]) -> Corpus:
-    """Return the features from edges (E, 2) and the graph of each node (N,), numbered from 0."""
+    """Return the features of graphs.
+
+    Args:
+        identity: Identity of the features.
+        ends: (E, 2) Nodes of each edge, numbered from 0 over all graphs.
+        graph: (N,) Graph of each node, numbered from 0.
+    """
     nodes = np.bincount(graph)
     low, high = ends.min(1), ends.max(1)
-    simple = np.unique((low * len(graph) + high)[low < high])  # ascending, hence grouped by graph
+    simple = np.unique((low * len(graph) + high)[low < high])  # Ascending edges are grouped by graph.
     low, high = np.divmod(simple, len(graph))
     first = (np.cumsum(nodes) - nodes)[graph[low]]
     counts = np.bincount(graph[low], minlength=len(nodes))

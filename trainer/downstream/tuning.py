@@ -1,7 +1,7 @@
 """Population-based tuning of the fine-tuning options (table T8 and appendix A.2.2 of the paper; docs/training.md).
 
-As in the authors' runs, each trial trains a model from start to end. A trial can inherit option values from an earlier
-trial, but no weights. Only validation scores are compared.
+As in the authors' runs, each trial trains a model from the beginning to the end. A trial can inherit values of options
+from an earlier trial, but no weights. Only validation scores are compared.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,16 +15,16 @@ from numpy.random import Generator
 from graphkin.protocol.errors import InvalidInput
 
 POPULATION = 10  # trials
-_REPLACED_SHARE = 0.3  # share of the population that is replaced per round
-_RESAMPLE_PROBABILITY = 0.1  # probability that a value is sampled again instead of perturbed
-_PERTURBATION = 1e-4  # size of a perturbation of a number, relative to its range
-_NICHE_RADIUS = 0.1  # distance in the unit cube below which trials lower the shared scores of each other
+_REPLACED_SHARE = 0.3  # share of the population that each round replaces
+_RESAMPLE_PROBABILITY = 0.1  # probability that a value is sampled again and not perturbed
+_PERTURBATION = 1e-4  # perturbation of a number, relative to its range
+_NICHE_RADIUS = 0.1  # distance in the unit cube below which two trials lower each other's shared score
 _SHARING_EXPONENT = 1.0  # the exponent α in `tune`
 
 
 @dataclass(frozen=True)
 class Range:
-    """A dimension of the search space: any number from low to high."""
+    """A dimension of the search space with all numbers from `low` to `high`."""
 
     low: float
     high: float
@@ -34,7 +34,7 @@ class Range:
         return float(random.uniform(self.low, self.high))
 
     def perturb(self, value: float, random: Generator) -> float:
-        """Return the value after a small step up or down, clipped to the range."""
+        """Return a value that is slightly higher or lower, but inside the range."""
         result = value + random.choice((-1, 1)) * _PERTURBATION * (self.high - self.low)
         return float(np.clip(result, self.low, self.high))
 
@@ -48,7 +48,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choices:
-    """A dimension of the search space: one of at least two values, in order."""
+    """A dimension of the search space with at least two values in order."""
 
     values: tuple[Any, ...]
 
@@ -86,29 +86,30 @@ SPACE: Space = {
 
 
 class Trial(NamedTuple):
-    """Option values, and the score of a model that was trained with them."""
+    """Values of the options, and the score of the model that was trained with them."""
 
     values: Values
     score: float
 
 
 def tune(objective: Callable[[Values], float], start: Values, trials: int, seed: int, space: Space = SPACE) -> Trial:
-    """Search for the values with the highest score, and return the best trial, or the first of several best ones.
+    """Search for the values with the highest score, and return the best trial. In a tie, this is the first one.
 
-    The first population has ten trials: `start` and nine sampled uniformly. In each later round, the three trials of
-    lowest rank are replaced. The three of highest rank provide the new values: each value is perturbed, or sampled
-    again with probability 0.1.
+    The first population has ten trials: `start`, and nine trials with uniformly sampled values. Each later round
+    replaces the three trials of lowest rank by variants of the three trials of highest rank. In a variant, each value
+    is perturbed, or sampled again with probability 0.1.
 
-    Trials are ranked by their shared score, so crowded trials rank lower. The shared score is the score divided by
-    Σ max(0, 1 - (d / 0.1)^α), summed over the population, where d is the Euclidean distance in the unit cube.
+    Trials are ranked by their shared score, so trials with many similar trials rank lower. The shared score is the
+    score divided by Σ max(0, 1 - (d / 0.1)^α). The sum is over the population, and d is the Euclidean distance to each
+    trial in the unit cube.
 
-    Trials run one after the other. The authors trained the trials of a round in parallel, which gives the same result.
-    The same seed and scores give the same trials.
+    Trials run one after the other. The authors ran the trials of a round in parallel, which has the same result. The
+    same seed and scores give the same trials.
 
     Args:
-        objective: Returns the score of values, 0 or more, where higher is better. It is called `trials` times.
-        start: Values of the first trial, inside the space.
-        trials: Number of trials in total, 1 or more.
+        objective: Trains a model with these values and returns its score, 0 or more. Higher is better.
+        start: Values of the first trial.
+        trials: Total number of trials, 1 or more.
         seed: Seed of the random number generator.
         space: The search space.
 
@@ -139,7 +140,7 @@ def tune(objective: Callable[[Values], float], start: Values, trials: int, seed:
 
 
 def _next_round(population: Sequence[Trial], space: Space, random: Generator) -> tuple[list[Trial], list[Values]]:
-    """Return the trials that stay in the population, and the values of the trials that replace the others."""
+    """Return the trials that stay in the population, and the values of the trials to add."""
     scores = shared_scores(population, space)
     ranking = [population[row] for row in np.argsort(-scores, kind="stable")]
     replacements = ceil(_REPLACED_SHARE * len(ranking))
@@ -149,7 +150,8 @@ def _next_round(population: Sequence[Trial], space: Space, random: Generator) ->
 def shared_scores(population: Sequence[Trial], space: Space) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the shared score of each of P trials, (P,): its score divided by its crowding.
 
-    The crowding of a trial is 1 if no other is near, and P if all trials are equal (Goldberg and Richardson, 1987).
+    The crowding of a trial is 1 if no other trial is near, and P if all trials are equal (Goldberg and Richardson,
+    1987).
     """
     positions = np.array(
         [[dimension.position(trial.values[name]) for name, dimension in space.items()] for trial in population]
@@ -161,7 +163,7 @@ def shared_scores(population: Sequence[Trial], space: Space) -> np.ndarray[Any, 
 
 
 def _mutate(values: Values, space: Space, random: Generator) -> Values:
-    """Return the values, each perturbed, or sampled again with probability 0.1."""
+    """Return a variant of values, each of which is perturbed, or sampled again with probability 0.1."""
     return {
         name: dimension.sample(random)
         if random.random() < _RESAMPLE_PROBABILITY

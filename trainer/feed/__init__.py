@@ -1,1 +1,1 @@
-"""Sources of training data: the API of a server, or a folder that was fetched from it."""
+"""Sources of training data: the API of a server, or an offline folder with data from a server or a store."""

@@ -1,4 +1,4 @@
-"""The trainer's local cache of features, positive sets and negatives, shared by the processes of a machine."""
+"""The trainer's local cache of features, positive sets and negatives, which the processes of a machine share."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -14,16 +14,20 @@ from graphkin.runtime.folders import FOLDER_MODE
 
 Arrays = Mapping[str, NDArray[Any]]
 
-_FORMAT = 3  # part of every key: raise it when the arrays change, or the checks that precede storing them
+_FORMAT = 3  # part of every key; to be increased when the arrays change, or the checks before they are stored
 
 _log = logging.getLogger(__name__)
 
 
 class Cache:
-    """Arrays by key in an `ArrayCache`; missing arrays are computed.
+    """Arrays by key, in files. Missing arrays are computed.
 
-    Arrays are copied on write. Arrays that cannot be stored, because the disk is full or `max_bytes` is too small, are
-    returned from memory, with a warning in the log.
+    Arrays are memory-mapped files that are copied on write, so changes to them do not change the cache. Arrays that
+    cannot be stored, for example because the disk is full, are returned from memory, and the log has a warning.
+
+    Args:
+        folder: Folder of the files.
+        max_bytes: Maximum size of all files.
 
     Raises:
         InvalidInput: The folder cannot be written.
@@ -31,7 +35,7 @@ class Cache:
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
-        self._locks = folder / ".makers"  # 256 locks, by the first digits of an entry's name
+        self._locks = folder / ".makers"  # has 256 lock files, named by the first two digits of entry names
         try:
             self._cache = ArrayCache(folder, max_bytes, mode="c")
             self._locks.mkdir(mode=FOLDER_MODE, exist_ok=True)
@@ -40,15 +44,15 @@ class Cache:
                 f"cannot write the cache: {error}", given=str(folder), expected="a writable local folder"
             ) from error
 
-    def get(self, key: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
-        """Return the arrays of a key, and compute them if they are missing or damaged.
+    def get(self, key: Mapping[str, Any], compute: Callable[[], Arrays]) -> Arrays:
+        """Return the arrays of a key. Compute them if they are missing or damaged.
 
-        While one process computes arrays, the others wait for them, so `make` must not get other keys. Raises the
-        errors of `make`.
+        While one process computes arrays, other processes wait for them. `compute` must not call `get`, because that
+        call might wait for the same lock.
 
         Args:
-            key: A JSON object.
-            make: Computes the arrays.
+            key: JSON object that identifies the arrays.
+            compute: Returns the arrays. Its errors are raised to the caller.
         """
         key = {"format": _FORMAT, **key}
         arrays = self._open(key)
@@ -56,7 +60,7 @@ class Cache:
             with FileLock(self._locks / entry_name(key)[:2], thread_local=False):
                 arrays = self._open(key)
                 if arrays is None:
-                    arrays = self._store(key, make())
+                    arrays = self._store(key, compute())
         return arrays
 
     def _open(self, key: Mapping[str, Any]) -> Arrays | None:

@@ -1,4 +1,4 @@
-"""Positive sets from files that `graphkin epochs` wrote, on any file system of fsspec."""
+"""Reader of positive sets from the files of `graphkin epochs`, on any file system that fsspec supports."""
 
 import hashlib
 import json
@@ -15,41 +15,49 @@ from graphkin.protocol.errors import Damaged, InvalidInput, NotFound, Unavailabl
 from graphkin.protocol.policy import Policy
 from graphkin.runtime.location import Location, UnknownFileSystem, Unreachable, without_credentials
 from graphkin.trainer.feed.source import Generation
-from graphkin.trainer.feed.tables import positives_of
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.feed.tables import read_positives
+from graphkin.trainer.strategy import Sampling
 
 
 class EpochFolder:
-    """The epochs in a folder or below a URL.
+    """Positive sets of some epochs, in a folder or below a URL.
 
-    The file system finds credentials in its environment. Every file is compared with its SHA-256.
+    The file system takes credentials from its environment. The SHA-256 of every file is checked.
 
     Raises:
-        NotFound: No epochs are published there.
-        Damaged: A file differs from what was written.
+        NotFound: There is no manifest of epochs.
+        Damaged: A file was changed after it was written.
         Unavailable: The file system cannot be read.
         InvalidInput: The file system is unknown.
     """
 
     def __init__(self, url: str) -> None:
-        self._shown = without_credentials(url)
+        self._safe_url = without_credentials(url)
         try:
             self._location = Location(url)
         except UnknownFileSystem as error:
             expected = "a folder, file:///FOLDER, s3://BUCKET/FOLDER"
-            raise unknown_file_system(error, self._shown, expected) from error
+            raise unknown_file_system(error, self._safe_url, expected) from error
         try:
             self._manifest = Epochs.from_bytes(self._read(MANIFEST))
         except FileNotFoundError as error:
             raise NotFound(
                 "no epochs there",
-                given=self._shown,
+                given=self._safe_url,
                 expected=f"a folder with {MANIFEST}, from `graphkin epochs`",
                 hint="one without it was never finished: start the command that wrote it again",
             ) from error
 
-    def require(self, generation: Generation, draws: Draws) -> None:
-        """Raise `InvalidInput` unless these are the positives of this generation that `draws` requests."""
+    def require(self, generation: Generation, draws: Sampling) -> None:
+        """Check that the folder has the positives that a training needs.
+
+        Args:
+            generation: Generation to train on.
+            draws: Sampling settings of the training.
+
+        Raises:
+            InvalidInput: The generation, the policy or the seed of the folder differs.
+        """
         requested = None if draws.policy is None else Policy.from_name(**asdict(draws.policy))
         for name, actual, expected, is_same in (
             ("generation", self._manifest.generation, generation.id, self._manifest.generation == generation.id),
@@ -64,23 +72,39 @@ class EpochFolder:
             if not is_same:
                 raise InvalidInput(
                     f"these epochs are of another {name} than is to be trained with",
-                    given=f"{actual}, in {self._shown}",
+                    given=f"{actual}, in {self._safe_url}",
                     expected=str(expected),
                     hint="draw them by `graphkin epochs` with the generation, policy and seed of the training",
                 )
 
     def require_epoch(self, epoch: int) -> None:
-        """Raise `InvalidInput` for an epoch that the folder does not hold."""
+        """Check that the folder has an epoch.
+
+        Raises:
+            InvalidInput: The folder does not have it.
+        """
         if not self._manifest.first <= epoch < self._manifest.stop:
             raise InvalidInput(
                 "this epoch was not drawn",
-                given=f"{epoch}, in {self._shown}",
+                given=f"{epoch}, in {self._safe_url}",
                 expected=f"{self._manifest.first} to {self._manifest.stop - 1}",
                 hint="draw more by `graphkin epochs`, into a new folder",
             )
 
-    def epoch(self, epoch: int, generation: Generation, draws: Draws, anchors: int | None) -> NDArray[np.int32]:
-        """The positives of an epoch, as `positives_of` checks them. Raises as `require_epoch`, and `Damaged`."""
+    def epoch(self, epoch: int, generation: Generation, draws: Sampling, anchors: int | None) -> NDArray[np.int32]:
+        """Return the positives of all items in an epoch, (size, k) int32.
+
+        Args:
+            epoch: The epoch.
+            generation: Generation to train on.
+            draws: Sampling settings of the training.
+            anchors: Number of items with a neighbor; None if unknown.
+
+        Raises:
+            InvalidInput: The folder does not have the epoch.
+            Damaged: A file is damaged, or its content is not what the manifest describes.
+            Unavailable: The file system cannot be read.
+        """
         self.require_epoch(epoch)
         tables = [self._table(part) for part in self._manifest.parts_of(epoch)]
         if self._manifest.size != generation.size or sum(map(len, tables)) != generation.size:
@@ -93,8 +117,8 @@ class EpochFolder:
             table = pa.concat_tables(tables)
         except pa.ArrowException as error:
             raise self._damaged(MANIFEST, f"the parts of epoch {epoch} do not fit together: {error}") from error
-        refuse = partial(self._damaged, ", ".join(part.name for part in self._manifest.parts_of(epoch)))
-        return positives_of(table, generation, draws, epoch, anchors, refuse)
+        make_error = partial(self._damaged, ", ".join(part.name for part in self._manifest.parts_of(epoch)))
+        return read_positives(table, generation, draws, epoch, anchors, make_error)
 
     def _table(self, part: EpochPart) -> pa.Table:
         try:
@@ -112,27 +136,32 @@ class EpochFolder:
         return table
 
     def _read(self, name: str) -> bytes:
-        """Raises `FileNotFoundError`."""
+        """Return the content of a file.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+            Unavailable: The file system cannot be read.
+        """
         try:
             return self._location.read(name)
         except Unreachable as error:
             raise Unavailable(
                 f"the epochs cannot be read: {error}",
-                given=self._shown,
+                given=self._safe_url,
                 hint="check the address and the credentials, then run the same command again",
             ) from error
 
     def _damaged(self, name: str, problem: str) -> Damaged:
         return Damaged(
             f"{name} is damaged: {problem}",
-            given=self._shown,
+            given=self._safe_url,
             expected="the file as `graphkin epochs` wrote it",
             hint="copy the folder again, or write it again",
         )
 
 
 def _key(policy: Policy | None) -> str | None:
-    """Return the part of a policy that can change a sample."""
+    """Return the parameters of a policy that can change a sample, as text."""
     return None if policy is None else policy.canonical()
 
 

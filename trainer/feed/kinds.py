@@ -1,6 +1,6 @@
-"""Features of a collection's items by kind: the column they are made from and the function that makes them.
+"""Features of a collection's items: for each kind of items, the source column and the function that featurizes it.
 
-No other module of the feed depends on the kind.
+No other module of `trainer.feed` depends on the kind.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from graphkin.trainer.features.nodes import featurize_nodes
 
 
 class Collection(Protocol):
-    """The collection to featurize: the client's, or one that is opened without a server."""
+    """A collection to featurize, from a server (`client.Collection`) or from a store."""
 
     name: str
 
@@ -24,24 +24,23 @@ class Collection(Protocol):
 
     @property
     def generation(self) -> str:
-        """The id of the generation that is read."""
+        """Id of the generation."""
 
     def column(self, name: str) -> Iterable[Sequence[str]]:
         """Yield one column of all items in id order, in blocks."""
 
 
 def features(collection: Collection, workers: int = 1) -> Corpus:
-    """Return the features of all items in id order, with the generation's id as identity.
-
-    Also raises the errors of `featurize`, `featurize_graphs` and `featurize_nodes`.
+    """Return the features of all items in id order. Their identity is the id of the generation.
 
     Args:
-        collection: The collection to featurize.
-        workers: Number of worker processes.
+        collection: Collection to featurize.
+        workers: Number of worker processes, for molecules.
 
     Raises:
         Conflict: Items of this kind have no features.
         InvalidInput: An item has no text.
+        GraphkinError: The errors of `featurize`, `featurize_graphs` and `featurize_nodes`.
     """
     kind = _KINDS.get(collection.kind)
     if kind is None:
@@ -50,7 +49,7 @@ def features(collection: Collection, workers: int = 1) -> Corpus:
             given=f"{collection.name}, of kind {collection.kind}",
             expected=f"a collection of kind {' or '.join(_KINDS)}",
         )
-    return kind.featurized(_texts(collection, kind.column), collection.generation, workers)
+    return kind.featurize(_texts(collection, kind.column), collection.generation, workers)
 
 
 def _texts(collection: Collection, column: str) -> Iterator[Sequence[str]]:
@@ -59,20 +58,25 @@ def _texts(collection: Collection, column: str) -> Iterator[Sequence[str]]:
     Raises:
         InvalidInput: An item has no text.
     """
-    item = 0
+    first_id = 0
     for block in collection.column(column):
         if not all(isinstance(text, str) for text in block):
-            place = next(place for place, text in enumerate(block) if not isinstance(text, str))
-            raise InvalidInput(f"item {item + place} has no {column}", given=block[place], expected="text")
-        item += len(block)
+            row = next(row for row, text in enumerate(block) if not isinstance(text, str))
+            raise InvalidInput(f"item {first_id + row} has no {column}", given=block[row], expected="text")
+        first_id += len(block)
         yield block
 
 
 class _Kind(NamedTuple):
-    """The column that describes an item, and the function that featurizes blocks of it."""
+    """A kind of items: the column with their structures, and the function that featurizes blocks of this column.
+
+    Attributes:
+        column: Name of the column.
+        featurize: Takes the blocks, the identity of the features, and the number of worker processes.
+    """
 
     column: str
-    featurized: Callable[[Iterable[Sequence[str]], str, int], Corpus]
+    featurize: Callable[[Iterable[Sequence[str]], str, int], Corpus]
 
 
 def _molecules(blocks: Iterable[Sequence[str]], identity: str, workers: int) -> Corpus:

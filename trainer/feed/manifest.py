@@ -7,7 +7,7 @@ from typing import Any, Self
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.seal import seal_document, unseal_document
 from graphkin.trainer.feed.source import Generation
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 
 _FORMAT = 2
 _NAME = "offline"
@@ -18,33 +18,33 @@ class FolderManifest:
     """The contents of an offline folder.
 
     Attributes:
-        generation: The generation to train on.
-        draws: The samples of each epoch.
+        generation: Generation to train on.
+        draws: Sampling settings.
         epochs: Number of epochs.
-        columns: Columns of the corpus.
+        columns: Columns of the features, as in `Corpus.columns`.
         files: SHA-256 of every file by its name.
-        anchors: Number of items with positives; None without positives.
-        beside: Another collection of the same items, on which the samples depend; None without.
+        anchors: Number of items with positives; None for a strategy without positives.
+        beside: Generation of the second collection (`--beside`); None if there is none.
     """
 
     generation: Generation
-    draws: Draws
+    draws: Sampling
     epochs: int
     columns: list[str]
     files: Mapping[str, str]
     anchors: int | None
     beside: Generation | None
 
-    def sealed(self) -> bytes:
-        """Return the bytes of `manifest.json`."""
+    def to_bytes(self) -> bytes:
+        """Return the content of `manifest.json`."""
         return seal_document(_NAME, {"format": _FORMAT, **asdict(self), "draws": self.draws.as_json()})
 
     @classmethod
-    def from_content(cls, content: bytes) -> Self:
-        """Read the bytes of `manifest.json`.
+    def from_bytes(cls, content: bytes) -> Self:
+        """Parse the content of `manifest.json`.
 
         Raises:
-            ValueError: The bytes are no manifest of this format, or they were altered.
+            ValueError: The content is not a manifest of this format, or was altered.
         """
         try:
             values, is_intact = unseal_document(_NAME, content)
@@ -64,7 +64,7 @@ class FolderManifest:
         beside = values["beside"]
         parts = {
             "generation": _generation(values["generation"]),
-            "draws": Draws.from_json(values["draws"]),
+            "draws": Sampling.from_json(values["draws"]),
             "beside": None if beside is None else _generation(beside),
         }
         manifest = cls(**{**values, **parts})

@@ -1,13 +1,13 @@
-"""The offline folder: a generation's features and the samples of some epochs, for machines without a network.
+"""Offline folders: the features of a generation and the samples of some epochs, for machines without a network.
 
 folder/
-  manifest.json     `manifest.FolderManifest`, sealed, with the SHA-256 of every other file
+  manifest.json     `manifest.FolderManifest`, with the SHA-256 of every file, and of the manifest itself
   corpus.npz        the columns of `features.corpus.Corpus`
-  twins.npz         `pairs`: the pairs of similarity 1
-  links.npz         `pairs`: the edges of the big graph, if subgraphs of it will be sampled
+  twins.npz         `pairs`: the pairs of items with similarity 1
+  links.npz         `pairs`: the edges of the big graph, for strategies that sample subgraphs of it
   epoch-00000.npz   `positives` and `negatives` of `source.Epoch`; one file per epoch
 
-Reading a folder needs no package but numpy.
+Reading an offline folder requires no package but numpy.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ from graphkin.trainer.feed.manifest import FolderManifest
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.feed.validation import (
-    Refuse,
+    ErrorFactory,
     require_corpus,
     require_linked,
     require_negatives,
     require_pairs,
     require_positives,
 )
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 
 _MANIFEST = "manifest.json"
 _CORPUS = "corpus.npz"
@@ -43,15 +43,19 @@ _LINKS = "links.npz"
 
 
 def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[int], object] = lambda _: None) -> None:
-    """Write everything that training for `epochs` epochs needs into a folder.
+    """Write an offline folder with everything that a training needs.
 
-    The manifest is written last, so a folder without one is incomplete. Raises the errors of `source`, and `OSError`.
+    The manifest is written last, so a folder without a manifest is incomplete.
 
     Args:
-        source: The source to copy from.
+        source: Source to copy from.
         epochs: Number of epochs to copy.
         folder: An existing folder.
         advance: Called with 1 after each epoch.
+
+    Raises:
+        GraphkinError: The errors of `source`.
+        OSError: A file cannot be written.
     """
     corpus = source.corpus()
     files = {_CORPUS: _write(folder / _CORPUS, corpus.columns)}
@@ -65,45 +69,47 @@ def write_offline(source: Source, epochs: int, folder: Path, advance: Callable[[
             anchors = int(np.count_nonzero(samples.positives[:, 0] >= 0))
         files[_epoch_file(epoch)] = _write(folder / _epoch_file(epoch), samples._asdict())
         advance(1)
-    manifest = FolderManifest(source.generation, source.draws, epochs, [*corpus.columns], files, anchors, source.beside)
-    (folder / _MANIFEST).write_bytes(manifest.sealed())
+    manifest = FolderManifest(
+        source.generation, source.draws, epochs, [*corpus.columns], files, anchors, source.second_generation
+    )
+    (folder / _MANIFEST).write_bytes(manifest.to_bytes())
 
 
 class OfflineSource(Source):
-    """A source that reads a folder written by `graphkin fetch`.
+    """Source that reads an offline folder, as `graphkin fetch` writes it.
 
-    The contents of every file are checked, and so is its SHA-256.
+    The SHA-256 and the contents of every file are checked.
 
     Args:
-        folder: The folder to read.
-        draws: The samples that training needs, which must be those of the folder. Batches may be larger than those
-            fetched. Without positives there is no limit to the epochs.
-        last: The last epoch that training needs; None if unknown.
+        folder: The folder.
+        draws: Sampling settings of the training. They must equal the settings of the folder, except that batches may be
+            larger. A strategy without positives can train for any number of epochs.
+        last: Last epoch that the training needs; None if unknown.
 
     Raises:
         NotFound: There is no such folder.
-        Damaged: A file is damaged; the message names it.
-        InvalidInput: The folder holds other samples, or too few.
+        Damaged: A file is damaged. The error names it.
+        InvalidInput: The sampling settings of the folder differ, or it has too few epochs.
     """
 
-    def __init__(self, folder: Path, draws: Draws, *, last: int | None = None) -> None:
+    def __init__(self, folder: Path, draws: Sampling, *, last: int | None = None) -> None:
         self._manifest = _read_manifest(folder)
         self.draws = draws
-        self.generation, self.beside = self._manifest.generation, self._manifest.beside
+        self.generation, self.second_generation = self._manifest.generation, self._manifest.beside
         self._folder = folder
-        self._require(draws)
+        self._require_draws(draws)
         if last is not None:
             self.require(last)
         self._epochs = Prefetch(self._load, self._manifest.epochs - 1)
 
     def corpus(self) -> Corpus:
         columns = self._arrays(_CORPUS, *self._manifest.columns)
-        refuse = self._refuse(_CORPUS)
+        make_error = self._error_factory(_CORPUS)
         try:
             corpus = Corpus(self.generation.id, **dict(zip(self._manifest.columns, columns, strict=True)))
         except (Damaged, TypeError, LookupError) as error:
-            raise refuse(str(error)) from error
-        require_corpus(corpus, self.generation.size, refuse)
+            raise make_error(str(error)) from error
+        require_corpus(corpus, self.generation.size, make_error)
         return corpus
 
     def twins(self) -> NDArray[np.int32]:
@@ -114,12 +120,12 @@ class OfflineSource(Source):
 
     def _pairs(self, name: str) -> NDArray[np.int32]:
         (pairs,) = self._arrays(name, "pairs")
-        require_pairs(pairs, self.generation.size, self._refuse(name))
+        require_pairs(pairs, self.generation.size, self._error_factory(name))
         return pairs
 
     def prefetch(self, epoch: int) -> None:
         self.require(epoch)
-        self._epochs.begin(epoch)
+        self._epochs.start(epoch)
 
     def require(self, last: int) -> None:
         if self.draws.policy is not None and not 0 <= last < self._manifest.epochs:
@@ -142,12 +148,12 @@ class OfflineSource(Source):
             return Epoch(np.empty((self.generation.size, 0), np.int32), np.empty((0, 0), np.int32))
         name, size, fetched = _epoch_file(epoch), self.generation.size, self._manifest.draws
         positives, negatives = self._arrays(name, *Epoch._fields)
-        refuse = self._refuse(name)
-        is_sampled = fetched.positives == "exact" and self.beside is None
-        require_positives(positives, size, fetched, refuse, anchors=self._manifest.anchors, is_sampled=is_sampled)
-        require_negatives(negatives, size, fetched.batches(size), fetched.negatives, refuse)
+        make_error = self._error_factory(name)
+        is_sampled = fetched.positives == "exact" and self.second_generation is None
+        require_positives(positives, size, fetched, make_error, anchors=self._manifest.anchors, is_sampled=is_sampled)
+        require_negatives(negatives, size, fetched.batches(size), fetched.negatives, make_error)
         if is_sampled:
-            require_linked(negatives, positives, refuse)
+            require_linked(negatives, positives, make_error)
         return Epoch(positives, negatives[: self.draws.batches(size)])
 
     def _arrays(self, name: str, *columns: str) -> list[NDArray[Any]]:
@@ -159,17 +165,17 @@ class OfflineSource(Source):
                 file.seek(0)
                 with np.load(file, allow_pickle=False) as arrays:
                     return [arrays[each] for each in columns]
-        except Exception as error:  # zipfile and numpy do not translate the errors that their parsers raise on damage
+        except Exception as error:  # For damaged files, zipfile and numpy raise various errors of their parsers.
             raise _damaged(path, str(error)) from error
 
-    def _refuse(self, name: str) -> Refuse:
+    def _error_factory(self, name: str) -> ErrorFactory:
         return partial(_damaged, self._folder / name)
 
-    def _require(self, draws: Draws) -> None:
-        """Raise `InvalidInput` unless the folder holds these samples, in batches that are not larger."""
+    def _require_draws(self, draws: Sampling) -> None:
+        """Raise `InvalidInput` unless the folder has these sampling settings and enough batches of negatives."""
         fetched = self._manifest.draws
-        same = replace(draws, batch_size=fetched.batch_size) == fetched
-        if not same or draws.batches(self.generation.size) > fetched.batches(self.generation.size):
+        is_same = replace(draws, batch_size=fetched.batch_size) == fetched
+        if not is_same or draws.batches(self.generation.size) > fetched.batches(self.generation.size):
             raise InvalidInput(
                 "this folder was fetched for something else",
                 given=json.dumps(fetched.as_json()),
@@ -178,8 +184,8 @@ class OfflineSource(Source):
             )
 
 
-def fetched_generation(folder: Path) -> Generation:
-    """Return the generation that a folder was fetched from.
+def read_generation(folder: Path) -> Generation:
+    """Return the generation whose data an offline folder holds.
 
     Raises:
         NotFound: There is no such folder.
@@ -191,7 +197,7 @@ def fetched_generation(folder: Path) -> Generation:
 def _read_manifest(folder: Path) -> FolderManifest:
     path = folder / _MANIFEST
     try:
-        return FolderManifest.from_content(path.read_bytes())
+        return FolderManifest.from_bytes(path.read_bytes())
     except FileNotFoundError as error:
         raise NotFound(
             "no offline folder there", given=str(folder), expected=f"a folder with {_MANIFEST}, from `graphkin fetch`"
@@ -201,7 +207,7 @@ def _read_manifest(folder: Path) -> FolderManifest:
 
 
 def _write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write the file and return its SHA-256."""
+    """Write arrays to a file, and return its SHA-256."""
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]  # no column is named allow_pickle
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

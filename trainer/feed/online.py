@@ -1,4 +1,4 @@
-"""A source that reads from a server through the local cache."""
+"""Source that reads from a server, through the local cache."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -25,29 +25,29 @@ from graphkin.protocol.errors import (
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Arrays, Cache
 from graphkin.trainer.feed.epochs import EpochFolder
-from graphkin.trainer.feed.positives import arranged
+from graphkin.trainer.feed.positives import select_positives
 from graphkin.trainer.feed.prefetch import Prefetch
 from graphkin.trainer.feed.source import Epoch, Generation, Source
-from graphkin.trainer.feed.tables import negatives_of, pairs_of, positives_of
-from graphkin.trainer.feed.validation import Refuse, require_corpus, require_linked
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.feed.tables import read_negatives, read_pairs, read_positives
+from graphkin.trainer.feed.validation import ErrorFactory, require_corpus, require_linked
+from graphkin.trainer.strategy import Sampling
 
 Featurize = Callable[[Collection], Corpus]
-"""A function that returns the features of all items of a generation. See `kinds.py`."""
+"""Function that returns the features of all items of a generation, such as `kinds.features`."""
 
 _CACHE_BYTES = 10 * 2**30
-"""Maximum size of the local cache."""
+"""Maximum size of the local cache in bytes."""
 
 
 def default_cache(folder: Path | None = None) -> Cache:
-    """Return the cache in its own subfolder of `folder`, by default of the user's cache folder."""
+    """Return the cache in the subfolder `trainer` of a folder, by default of the user's cache folder."""
     return Cache((folder or platformdirs.user_cache_path("graphkin")) / "trainer", _CACHE_BYTES)
 
 
 def online(
     url: str,
     collection: str,
-    draws: Draws,
+    draws: Sampling,
     featurize: Featurize,
     cache: Cache,
     *,
@@ -56,21 +56,22 @@ def online(
     last: int | None = None,
     epochs: EpochFolder | None = None,
 ) -> Source:
-    """Return a source that reads the positives of `draws` from a server.
-
-    Raises the errors of `OnlineSource` and `arranged`.
+    """Return a source that reads from a server, with the positives that `draws.positives` selects.
 
     Args:
         url: Address of the server.
         collection: Name of the collection.
-        draws: The samples that training needs.
-        featurize: Makes the features of the items.
+        draws: Sampling settings.
+        featurize: Returns the features of the items.
         cache: The local cache.
         generation: Id of the generation; the current one by default.
-        beside: Another collection of the server with the same items, as NAME or NAME@GENERATION. See
-            `positives.arranged`.
-        last: The last epoch that training needs; None if unknown.
-        epochs: Files to read the positives of the first collection from, instead of requesting them.
+        beside: Second collection of the server with the same items, as NAME or NAME@GENERATION; None for none. See
+            `select_positives`.
+        last: Last epoch that the training needs; None if unknown.
+        epochs: Files with the positives of the first collection; None to request them from the server.
+
+    Raises:
+        GraphkinError: The errors of `OnlineSource` and `select_positives`.
     """
     with ExitStack() as stack:
         primary = stack.enter_context(
@@ -81,38 +82,36 @@ def online(
             name, _, generation_id = beside.partition("@")
             secondary = OnlineSource(url, name, draws, featurize, cache, generation=generation_id or None, last=last)
             stack.enter_context(secondary)
-        source = arranged(primary, secondary)
+        source = select_positives(primary, secondary)
         stack.pop_all()
     return source
 
 
 class OnlineSource(Source):
-    """A source that reads from the server at `url` and stores the results in `cache`.
-
-    Also raises the errors of `Graphkin.collection`.
+    """Source that reads one generation from a server, and caches what it has read.
 
     Args:
         url: Address of the server.
         collection: Name of the collection.
-        draws: The samples that training needs.
-        featurize: Makes the features of the items.
+        draws: Sampling settings.
+        featurize: Returns the features of the items.
         cache: The local cache.
-        generation: Id of the generation to read; by default the current one. It stays the same for the source's
-            lifetime.
-        last: The last epoch that training needs; None if unknown.
+        generation: Id of the generation. By default, it is the current generation when the source is created.
+        last: Last epoch that the training needs; None if unknown.
         retry_seconds: Seconds for which requests to an unreachable or busy server are repeated.
-        epochs: Files to read positives from. Everything else still comes from the server.
+        epochs: Files with the positives; None to request them from the server.
 
     Raises:
-        InvalidInput: The collection has fewer linked items than the negatives of a batch, or `epochs` holds other
-            samples than `draws`.
+        InvalidInput: A batch has more negatives than the collection has items with a neighbor, or the sampling settings
+            of `epochs` differ from `draws`.
+        GraphkinError: The errors of `Graphkin.collection`.
     """
 
     def __init__(
         self,
         url: str,
         collection: str,
-        draws: Draws,
+        draws: Sampling,
         featurize: Featurize,
         cache: Cache,
         *,
@@ -145,20 +144,20 @@ class OnlineSource(Source):
         key = {"corpus": version("graphkin"), "rdkit": version("rdkit"), "generation": self.generation.id}
 
         def fetch() -> Arrays:
-            refuse = self._refuse("export?what=items")
+            make_error = self._error_factory("export?what=items")
             try:
                 corpus = self._featurize(self._collection)
-            except (BadRequest, Conflict, Forbidden, NotAcceptable, Unauthorized):  # the server rejected the request
+            except (BadRequest, Conflict, Forbidden, NotAcceptable, Unauthorized):  # These are errors of the request.
                 raise
             except InvalidInput as error:
-                raise InvalidReply(refuse(error.detail).detail, given=error.given, hint=error.hint) from error
-            require_corpus(corpus, self.generation.size, refuse)
+                raise InvalidReply(make_error(error.detail).detail, given=error.given, hint=error.hint) from error
+            require_corpus(corpus, self.generation.size, make_error)
             return corpus.columns
 
         return Corpus(self.generation.id, **self._cache.get(key, fetch))
 
     def prefetch(self, epoch: int) -> None:
-        self._epochs.begin(epoch)
+        self._epochs.start(epoch)
 
     def require(self, last: int) -> None:
         if self._epoch_folder is not None:
@@ -178,19 +177,19 @@ class OnlineSource(Source):
             return super().links()
 
         def fetch() -> Arrays:
-            refuse = self._refuse("export?what=links")
-            return {"links": pairs_of(self._collection.links(), self.generation.size, None, refuse)}
+            make_error = self._error_factory("export?what=links")
+            return {"links": read_pairs(self._collection.links(), self.generation.size, None, make_error)}
 
         return self._cache.get({"links": True, "generation": self.generation.id}, fetch)["links"]
 
     def _pairs(self, min_similarity: float | None) -> NDArray[np.int32]:
         def fetch() -> Arrays:
-            refuse, manifest = self._refuse("export?what=edges"), self._collection.manifest
+            make_error, manifest = self._error_factory("export?what=edges"), self._collection.manifest
             table = self._collection.edges(min_similarity=min_similarity)
             lowest = manifest.threshold if min_similarity is None else min_similarity
-            pairs = pairs_of(table, self.generation.size, lowest, refuse)
+            pairs = read_pairs(table, self.generation.size, lowest, make_error)
             if min_similarity is None and len(pairs) != manifest.edges:
-                raise refuse(f"it has {len(pairs):,} edges, and the generation has {manifest.edges:,}")
+                raise make_error(f"it has {len(pairs):,} edges, and the generation has {manifest.edges:,}")
             return {"pairs": pairs}
 
         key = {"pairs": min_similarity, "generation": self.generation.id}
@@ -204,8 +203,8 @@ class OnlineSource(Source):
         positives = self._positives(epoch)
         return Epoch(positives, self._negatives(epoch, positives))
 
-    def _refuse(self, path: str) -> Refuse:
-        """Return a function that makes errors about the response to a path below the collection's."""
+    def _error_factory(self, path: str) -> ErrorFactory:
+        """Return a function that makes errors about the response to GET `path` of the collection."""
         return partial(InvalidReply.from_problem, f"{collection_path(self.generation.collection)}/{path}")
 
     def _positives(self, epoch: int) -> NDArray[np.int32]:
@@ -214,14 +213,14 @@ class OnlineSource(Source):
             return np.empty((self.generation.size, 0), np.int32)
         key = {"positives": asdict(policy), "generation": self.generation.id, "seed": seed, "epoch": epoch}
 
-        def draw() -> Arrays:
+        def fetch() -> Arrays:
             if self._epoch_folder is not None:
                 return {"positives": self._epoch_folder.epoch(epoch, self.generation, self.draws, self._anchors)}
             table = self._collection.epoch(epoch, policy.name, seed=seed, **policy.parameters())
-            refuse = self._refuse(f"positives/epochs/{epoch}")
-            return {"positives": positives_of(table, self.generation, self.draws, epoch, self._anchors, refuse)}
+            make_error = self._error_factory(f"positives/epochs/{epoch}")
+            return {"positives": read_positives(table, self.generation, self.draws, epoch, self._anchors, make_error)}
 
-        return self._cache.get(key, draw)["positives"]
+        return self._cache.get(key, fetch)["positives"]
 
     def _negatives(self, epoch: int, positives: NDArray[np.int32]) -> NDArray[np.int32]:
         count, seed = self.draws.negatives, self.draws.seed
@@ -236,21 +235,21 @@ class OnlineSource(Source):
             "epoch": epoch,
         }
 
-        def draw() -> Arrays:
+        def fetch() -> Arrays:
             table = self._collection.negatives(epoch, seed=seed, batches=batches, count=count)
-            refuse = self._refuse(f"negatives?epoch={epoch}")
-            ids = negatives_of(table, self.generation, self.draws, epoch, refuse)
-            require_linked(ids, positives, refuse)
+            make_error = self._error_factory(f"negatives?epoch={epoch}")
+            ids = read_negatives(table, self.generation, self.draws, epoch, make_error)
+            require_linked(ids, positives, make_error)
             return {"ids": ids}
 
-        return self._cache.get(key, draw)["ids"]
+        return self._cache.get(key, fetch)["ids"]
 
 
 def _anchors(collection: Collection) -> int | None:
-    """Return how many items have a neighbor, from the histogram of degrees; None if the histogram cannot tell.
+    """Return the number of items with a neighbor, from the histogram of degrees; None if the histogram lacks it.
 
     Raises:
-        InvalidReply: The manifest has a negative size.
+        InvalidReply: The server reports a negative number of items.
     """
     if collection.size < 0:
         raise InvalidReply.from_problem(collection_path(collection.name), f"it is of {collection.size} items")
@@ -263,7 +262,7 @@ def _anchors(collection: Collection) -> int | None:
 def _require_negatives(collection: Collection, negatives: int, linked_items: int | None) -> None:
     """Raise `InvalidInput` if a batch has more negatives than the collection has items with a neighbor.
 
-    Where the manifest does not give this number, the server rejects the request.
+    If this number is unknown, the server rejects the request for negatives.
     """
     if linked_items is not None and negatives > linked_items:
         raise InvalidInput(

@@ -1,7 +1,7 @@
-"""Control positives: the same anchors with as many positives each, but from another origin than the similarity graph.
+"""Control positives: the same anchors with as many positives each, but not from the similarity graph.
 
-Everything else of a run (batches, order and random numbers) equals that of a run with the graph's own positives. The
-difference in results is therefore the value of similarity.
+Apart from the positives, a run with controls equals a run with the positives of the graph: it has the same batches, in
+the same order, and the same random numbers. The difference between their results is therefore the value of similarity.
 """
 
 import numpy as np
@@ -11,52 +11,61 @@ from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 
-_SHUFFLE, _SIZE = 1, 2  # streams of random numbers
-_SHARE = 10  # sizes match if they differ by at most a tenth of the anchor's (docs/method.md)
+_SHUFFLE, _SIZE = 1, 2  # last parts of the seeds of `shuffled` and `size-matched`
+_SIZE_RATIO = 10  # sizes match if they differ by at most 1/10 of the anchor's size (docs/method.md)
 
 
-def arranged(source: Source, beside: Source | None = None) -> Source:
-    """Return a source of the positives that `source.draws` names.
+def select_positives(source: Source, second: Source | None = None) -> Source:
+    """Return a source with the positives that `source.draws.positives` names.
 
     Args:
-        source: The collection to train on.
-        beside: Another collection of the same items. Anchors are then the items with neighbors in both, and with
-            `window` the positives come from it. It is closed with the source.
+        source: Source of the collection to train on.
+        second: Source of a second collection of the same items; None for none. If there is one, the anchors are the
+            items with neighbors in both collections. `window` takes the positives from it. It is closed with the
+            source.
 
     Raises:
-        InvalidInput: `window` without `beside`.
-        Conflict: `beside` has other items.
+        InvalidInput: The positives are `window`, and there is no second collection.
+        Conflict: The second collection has other items.
     """
-    if beside is None and source.draws.positives == "window":
+    if second is None and source.draws.positives == "window":
         raise InvalidInput(
             "whose positives?",
             given="--positives window alone",
             expected="--beside NAME, a collection of the same items",
             hint="ingest the same file with --candidates window",
         )
-    if beside is None and source.draws.positives == "exact":
+    if second is None and source.draws.positives == "exact":
         return source
-    return ControlSource(source, beside)
+    return ControlSource(source, second)
 
 
 class ControlSource(Source):
-    """A source whose positives come from another source, or are computed here. Everything else comes from the first.
+    """Source with control positives. Everything except the positives comes from `source`.
 
-    shuffled      Each anchor gets the positives of another anchor. Anchors form a cycle of random order, which is the
-    same in every epoch. size-matched  Positives are sampled uniformly, with repetition, from the other items whose
-    numbers of nodes and of edges both differ from the anchor's by at most a tenth. An anchor without such items is its
-    own positive.
-    augmented     The anchor is its own positive; augmented views are made of it later.
+    The positives depend on `source.draws.positives`:
+
+    - `exact`: the positives of `source`.
+    - `window`: the positives of `second`.
+    - `shuffled`: each anchor gets the positives of another anchor. The anchors are arranged in a random cycle, which is
+      the same in every epoch, and each anchor gets the positives of its predecessor.
+    - `size-matched`: positives are sampled uniformly, with repetition, from the other items whose numbers of nodes and
+      of edges both differ from the anchor's by at most a tenth. An anchor without such items is its own positive.
+    - `augmented`: each anchor is its own positive. The trainer makes augmented views of it.
+
+    Args:
+        source: Source of the collection to train on.
+        second: Source of a second collection of the same items; None for none.
     """
 
-    def __init__(self, source: Source, beside: Source | None) -> None:
+    def __init__(self, source: Source, second: Source | None) -> None:
         self.generation, self.draws = source.generation, source.draws
-        self.beside: Generation | None = None if beside is None else beside.generation
+        self.second_generation: Generation | None = None if second is None else second.generation
         self._source = source
-        self._beside = beside
-        self._sizes: _Sizes | None = None
-        if beside is not None:
-            _require_same(source, beside)
+        self._second = second
+        self._sizes: _SizeClasses | None = None
+        if second is not None:
+            _require_same_items(source, second)
 
     def corpus(self) -> Corpus:
         return self._source.corpus()
@@ -72,10 +81,10 @@ class ControlSource(Source):
     def epoch(self, epoch: int) -> Epoch:
         graph_positives, negatives = self._source.epoch(epoch)
         is_anchor = graph_positives[:, 0] >= 0
-        if self._beside is not None:
-            other_positives = self._beside.epoch(epoch).positives
-            is_anchor &= other_positives[:, 0] >= 0
-            graph_positives = other_positives if self.draws.positives == "window" else graph_positives
+        if self._second is not None:
+            second_positives = self._second.epoch(epoch).positives
+            is_anchor &= second_positives[:, 0] >= 0
+            graph_positives = second_positives if self.draws.positives == "window" else graph_positives
         positives = np.full_like(graph_positives, -1)
         anchors = np.flatnonzero(is_anchor)
         positives[anchors] = self._positives_of(anchors, graph_positives, epoch)
@@ -95,14 +104,17 @@ class ControlSource(Source):
             source.close()
 
     def _sources(self) -> list[Source]:
-        return [each for each in (self._source, self._beside) if each is not None]
+        return [each for each in (self._source, self._second) if each is not None]
 
     def _positives_of(
         self, anchors: NDArray[np.int64], graph_positives: NDArray[np.int32], epoch: int
     ) -> NDArray[np.integer]:
-        """Return the positives of these anchors, (n, k).
+        """Return the positives of anchors, (n, k).
 
-        `graph_positives` holds the similarity graph's positives of all items.
+        Args:
+            anchors: (n,) The anchors.
+            graph_positives: (N, k) Positives of all items in the similarity graph.
+            epoch: The epoch.
         """
         match self.draws.positives:
             case "shuffled":
@@ -111,7 +123,7 @@ class ControlSource(Source):
                 donors[cycle] = np.roll(cycle, 1)
                 return graph_positives[anchors[donors]]
             case "size-matched":
-                self._sizes = self._sizes or _Sizes(self.corpus())
+                self._sizes = self._sizes or _SizeClasses(self.corpus())
                 return self._sizes.sample(anchors, graph_positives.shape[1], (self.draws.seed, epoch, _SIZE))
             case "augmented":
                 return np.repeat(anchors[:, None], graph_positives.shape[1], axis=1)
@@ -119,53 +131,70 @@ class ControlSource(Source):
                 return graph_positives[anchors]
 
 
-class _Sizes:
-    """Items grouped by their numbers of nodes and edges."""
+class _SizeClasses:
+    """Items grouped into classes of equal numbers of nodes and edges.
+
+    `_items` holds all items ordered by class. `_first` holds the position in `_items` at which each class begins, and
+    `_counts` the number of its items. `_position` holds the position of each item in `_items`.
+    """
 
     def __init__(self, corpus: Corpus) -> None:
         sizes = np.stack([corpus.atoms, corpus.edges // 2], axis=1)
         self._classes, item_classes, self._counts = np.unique(sizes, axis=0, return_inverse=True, return_counts=True)
         self._class_of = item_classes.reshape(-1)
         self._items = np.argsort(self._class_of, kind="stable")
-        self._place = np.empty_like(self._items)
-        self._place[self._items] = np.arange(len(self._items))
+        self._position = np.empty_like(self._items)
+        self._position[self._items] = np.arange(len(self._items))
         self._first = np.cumsum(self._counts) - self._counts
 
     def sample(self, anchors: NDArray[np.int64], count: int, key: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return size-matched items of each anchor, (n, count), never the anchor itself unless it is alone."""
-        luck = np.random.default_rng(key).random((len(anchors), count))
+        """Return size-matched items for each anchor, (n, count). An anchor is among its own only if it has no others.
+
+        Args:
+            anchors: (n,) The anchors.
+            count: Number of items per anchor.
+            key: Seed of the random numbers.
+        """
+        random = np.random.default_rng(key).random((len(anchors), count))
         items = np.empty((len(anchors), count), np.int64)
         for size_class in np.unique(self._class_of[anchors]):
             rows = np.flatnonzero(self._class_of[anchors] == size_class)
-            items[rows] = self._size_matched(size_class, self._place[anchors[rows]], luck[rows])
+            items[rows] = self._choose(size_class, self._position[anchors[rows]], random[rows])
         return items
 
-    def _size_matched(self, size_class: int, places: NDArray[np.int64], luck: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return items for anchors of the class `size_class`, at positions `places` of `_items`.
+    def _choose(self, size_class: int, positions: NDArray[np.int64], random: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return size-matched items for anchors of one class, (n, count).
 
-        Items of all size-matched classes form one row, without the anchor, whose position in the row is `skip`.
+        The items of all classes whose sizes match are numbered consecutively, the candidates. An anchor is a candidate
+        too, and must not be chosen for itself.
+
+        Args:
+            size_class: Class of the anchors.
+            positions: (n,) Positions of the anchors in `_items`.
+            random: (n, count) Uniform random numbers in [0, 1).
         """
         matching = np.flatnonzero(
-            (_SHARE * abs(self._classes - self._classes[size_class]) <= self._classes[size_class]).all(1)
+            (_SIZE_RATIO * abs(self._classes - self._classes[size_class]) <= self._classes[size_class]).all(1)
         )
         ends = np.cumsum(self._counts[matching])
-        at = int(np.searchsorted(matching, size_class))
-        skip = (places - self._first[size_class] + ends[at] - self._counts[size_class])[:, None]
+        begins = ends - self._counts[matching]
+        own_begin = begins[int(np.searchsorted(matching, size_class))]
+        own = (positions - self._first[size_class] + own_begin)[:, None]
         other_count = int(ends[-1]) - 1
-        place = (luck * other_count).astype(np.int64)
-        place = np.where(place >= skip, place + 1, place) if other_count else np.broadcast_to(skip, place.shape)
-        match = np.searchsorted(ends, place, side="right")
-        return self._items[self._first[matching[match]] + place - (ends - self._counts[matching])[match]]
+        chosen = (random * other_count).astype(np.int64)
+        chosen = np.where(chosen >= own, chosen + 1, chosen) if other_count else np.broadcast_to(own, chosen.shape)
+        match = np.searchsorted(ends, chosen, side="right")
+        return self._items[self._first[matching[match]] + chosen - begins[match]]
 
 
-def _require_same(source: Source, beside: Source) -> None:
-    """Raise `Conflict` unless both collections have the same features, id by id."""
-    columns, other_columns = source.corpus().columns, beside.corpus().columns
+def _require_same_items(source: Source, second: Source) -> None:
+    """Raise `Conflict` unless both collections have the same features for every id."""
+    columns, other_columns = source.corpus().columns, second.corpus().columns
     if columns.keys() != other_columns.keys() or any(
         not np.array_equal(columns[name], other_columns[name]) for name in columns
     ):
         raise Conflict(
             "these collections do not hold the same items",
-            given=f"{source.generation.collection} and {beside.generation.collection}",
+            given=f"{source.generation.collection} and {second.generation.collection}",
             expected="the same file, ingested by two recipes that keep the same items",
         )

@@ -1,4 +1,4 @@
-"""Loading the next epoch while the current one is used."""
+"""Background loading of the next epoch while the current epoch is used."""
 
 import threading
 from collections.abc import Callable
@@ -10,13 +10,17 @@ from graphkin.protocol.errors import Closed
 
 T = TypeVar("T")
 
-_FAREWELL = 5.0  # seconds that `close` waits for a thread to end
+_JOIN_SECONDS = 5.0  # maximum time that `close` waits for a thread to end
 
 
 class Prefetch(Generic[T]):
-    """Results of `load(epoch)`, loaded one epoch ahead in a background thread, up to epoch `last`.
+    """Loads epochs in background threads, one epoch ahead.
 
-    An error in the background is raised by the `get` of that epoch. The next `get` loads the epoch again.
+    An error in the background is raised by `get` for the same epoch. The next `get` loads the epoch again.
+
+    Args:
+        load: Returns the result for an epoch.
+        last: Last epoch to load ahead; None for no limit.
     """
 
     def __init__(self, load: Callable[[int], T], last: int | None = None) -> None:
@@ -28,25 +32,24 @@ class Prefetch(Generic[T]):
         self._threads: list[threading.Thread] = []
 
     def get(self, epoch: int) -> T:
-        """Return the result of an epoch, start to load the next one, and forget all others.
-
-        Raises the errors of `load`.
+        """Return the result for an epoch, start to load the next epoch, and drop the results of all others.
 
         Raises:
             Closed: The source was closed before or during the call.
+            Exception: The error of `load`.
         """
-        future = self.begin(epoch)
+        future = self.start(epoch)
         try:
             result = future.result()
         finally:
             with self._lock:
                 self._futures = {other: each for other, each in self._futures.items() if other == epoch + 1}
         if self._last is None or epoch < self._last:
-            self.begin(epoch + 1)
+            self.start(epoch + 1)
         return result
 
-    def begin(self, epoch: int) -> Future[T]:
-        """Start to load an epoch in the background, unless it is loading or loaded.
+    def start(self, epoch: int) -> Future[T]:
+        """Start to load an epoch in the background, unless it is already loading or loaded.
 
         Raises:
             Closed: The source is closed.
@@ -62,19 +65,19 @@ class Prefetch(Generic[T]):
             return self._futures[epoch]
 
     def _run(self, epoch: int, future: Future[T]) -> None:
-        with suppress(InvalidStateError):  # `close` has already completed the future
+        with suppress(InvalidStateError):  # `close` may have completed the future.
             try:
                 future.set_result(self._load(epoch))
             except Exception as error:
                 future.set_exception(error)
 
     def close(self) -> None:
-        """Make pending calls of `get` raise `Closed`. A `load` that does not end in time is not waited for."""
+        """Make pending calls of `get` raise `Closed`, and wait at most `_JOIN_SECONDS` for each thread to end."""
         with self._lock:
             self._closed = True
             futures, self._futures = self._futures, {}
         for epoch, future in futures.items():
-            with suppress(InvalidStateError):  # the load has completed
+            with suppress(InvalidStateError):  # The thread may have completed the future.
                 future.set_exception(Closed("this source of epochs was closed", given=epoch))
         for thread in self._threads:
-            thread.join(_FAREWELL)
+            thread.join(_JOIN_SECONDS)

@@ -1,6 +1,6 @@
-"""The port between training loops and sources of data, which `online.py` and `offline.py` implement.
+"""The port between training loops and sources of data. `online.py` and `offline.py` implement it.
 
-This module needs no package but numpy, because machines that train offline may have no other.
+This module imports no package but numpy, because machines that train offline may have no others.
 """
 
 from abc import ABC, abstractmethod
@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 
 
 class Epoch(NamedTuple):
     """The samples of one epoch.
 
     Attributes:
-        positives: (N, k) int32. Row i holds the positives of item i, with repeats where the policy samples with
-            replacement; all -1 if item i is isolated, and therefore no anchor. k is 0 for strategies without positives.
-        negatives: (batches, count) int32. Row b holds the distinct shared negatives of batch b. count is 0 for
-            strategies without shared negatives. There are enough batches for as many anchors as items.
+        positives: (N, k) int32. Row i holds the positives of item i, or -1 everywhere if item i has no neighbors and is
+            no anchor. A positive may occur several times if the policy samples with replacement. k is 0 for strategies
+            without positives.
+        negatives: (batches, count) int32. Row b holds the distinct shared negatives of batch b. There are enough
+            batches for N anchors. `count` is 0 for strategies without shared negatives.
     """
 
     positives: NDArray[np.int32]
@@ -31,7 +32,14 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True)
 class Generation:
-    """The generation to train on, with items 0 to `size` - 1."""
+    """A generation to train on.
+
+    Attributes:
+        collection: Name of the collection.
+        kind: Kind of the items.
+        id: Id of the generation.
+        size: Number of items. Their ids are 0 to `size` - 1.
+    """
 
     collection: str
     kind: str
@@ -43,17 +51,25 @@ class Source(ABC):
     """One generation with its features, and the samples of each epoch.
 
     Consistency:
-        The same generation and draws give the same arrays from every source. Arrays stay valid after `close`, and
-        writing to them changes no other array.
+        For the same generation and sampling settings, all sources return equal arrays. Arrays stay valid after `close`.
+        A caller may write to an array without changing any other array.
 
     Thread safety:
-        One thread uses a source. Any thread may call `close`.
+        Only one thread may use a source, but any thread may call `close`.
+
+    Errors:
+        Sources that read from a server raise the errors of the client, and sources that read files raise `Damaged`.
+
+    Attributes:
+        generation: Generation to train on.
+        draws: Sampling settings.
+        second_generation: Generation of a second collection of the same items, on which the samples depend too; None if
+            there is none.
     """
 
     generation: Generation
-    draws: Draws
-    beside: Generation | None = None
-    """Another collection of the same items, on which the samples depend; None without."""
+    draws: Sampling
+    second_generation: Generation | None = None
 
     @abstractmethod
     def corpus(self) -> Corpus:
@@ -64,10 +80,10 @@ class Source(ABC):
         """
 
     def prefetch(self, epoch: int) -> None:  # noqa: B027  (a source that loads quickly has nothing to do)
-        """Start to load the first epoch that training needs."""
+        """Start to load the first epoch that the training needs."""
 
     def require(self, last: int) -> None:  # noqa: B027  (a server samples any number of epochs)
-        """Announce the last epoch that training needs.
+        """Check that the source has all epochs up to `last`, the last epoch that the training needs.
 
         Raises:
             InvalidInput: The source has fewer epochs.
@@ -75,26 +91,42 @@ class Source(ABC):
 
     @abstractmethod
     def epoch(self, epoch: int) -> Epoch:
-        """Return the samples of an epoch, and load the next epoch in the background.
+        """Return the samples of an epoch, and start to load the next epoch in the background.
 
-        Epochs should be requested in order. Raises the errors of the background thread.
+        Epochs should be requested in order. An error in the background is raised by the call for the same epoch.
         """
 
     def twins(self) -> NDArray[np.int32]:
-        """Return the pairs of items with similarity 1: (P, 2), a < b, ascending.
+        """Return the pairs of items with similarity 1, such as stereoisomers with equal fingerprints.
 
-        Stereoisomers with equal fingerprints are an example. The default is no pairs.
+        Returns:
+            (P, 2) int32. In each row (a, b), a < b. Rows are in ascending order. The default has no rows.
         """
         return np.empty((0, 2), np.int32)
 
     def edges(self) -> NDArray[np.int32]:
-        """Return all edges of the similarity graph: (E, 2), a < b, ascending. The default raises `InvalidInput`."""
+        """Return all edges of the similarity graph.
+
+        Returns:
+            (E, 2) int32. In each row (a, b), a < b. Rows are in ascending order.
+
+        Raises:
+            InvalidInput: This kind of source has no edges. The default implementation raises this error.
+        """
         raise InvalidInput(
             "this source does not know the edges", hint="train from a server, or without masking neighbours"
         )
 
     def links(self) -> NDArray[np.int32]:
-        """Return the edges of the big graph whose nodes are the items: (L, 2), a < b. The default raises `Conflict`."""
+        """Return the edges of the big graph whose nodes are the items.
+
+        Returns:
+            (L, 2) int32. In each row (a, b), a < b.
+
+        Raises:
+            Conflict: The items are not nodes of a big graph, or the source does not have the graph. The default
+                implementation raises this error.
+        """
         raise Conflict(
             "these items are no nodes of a big graph, or it was not fetched",
             given=f"{self.generation.collection}, of kind {self.generation.kind}",

@@ -7,7 +7,7 @@ import torch
 from graphkin.protocol.errors import InvalidInput
 
 
-def chosen_device(name: str) -> torch.device:
+def select_device(name: str) -> torch.device:
     """Return the device `cpu` or `cuda`.
 
     Raises:

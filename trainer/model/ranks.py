@@ -17,7 +17,7 @@ import torch.distributed
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.model.device import chosen_device
+from graphkin.trainer.model.device import select_device
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ ALONE = Ranks()
 
 
 @contextmanager
-def launched(device: str) -> Iterator[tuple[Ranks, torch.device]]:
+def process_group(device: str) -> Iterator[tuple[Ranks, torch.device]]:
     """Yield this process's rank among those that torchrun started, and its device; rank 0 of 1 without torchrun.
 
     Args:
@@ -81,7 +81,7 @@ def launched(device: str) -> Iterator[tuple[Ranks, torch.device]]:
     Raises:
         InvalidInput: There are fewer GPUs than processes.
     """
-    torch_device = chosen_device(device)
+    torch_device = select_device(device)
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE, torch_device
         return

@@ -18,10 +18,10 @@ from graphkin.trainer.strategy import (
     POSITIVES,
     PRESETS,
     STRATEGIES,
-    Draws,
     Encoder,
     Positives,
     Preset,
+    Sampling,
     Strategy,
 )
 
@@ -289,7 +289,7 @@ class PretrainConfig:
     strategy: Strategy
     preset: Preset
     model: Model
-    draws: Draws
+    draws: Sampling
     contrast: Contrast | None
     masking: Masking | None
     optimization: Optimization
@@ -341,8 +341,8 @@ class PretrainConfig:
 
         The learning rate of molecules and graphs is 0.001. GraphCL has 80 epochs for both.
 
-        Differences of the other presets from `default`, besides the sampling (see `Draws.from_strategy`), for molecules
-        and graphs (method.md C, D):
+        Differences of the other presets from `default`, besides the sampling (see `Sampling.from_strategy`), for
+        molecules and graphs (method.md C, D):
 
         - `paper` follows the paper's text: the budget of masked atoms is per graph, and the score is `one_minus_ce`.
         - `rc` follows the authors' code. Strategies with AdaM use the score `softmax`, and scoring updates the running
@@ -375,7 +375,7 @@ class PretrainConfig:
         require(kind != "node" or positives != "augmented", "source of a node's positives", positives, "no copies")
         momentum = None if settings.queue is None else Momentum(queue=settings.queue if queue is None else queue)
         contrast = _contrast(strategy, mask_neighbors, momentum)
-        draws = Draws.from_strategy(
+        draws = Sampling.from_strategy(
             strategy,
             kind=kind,
             preset=preset,
@@ -419,7 +419,7 @@ class PretrainConfig:
         contrast = values["contrast"]
         parts = {
             "model": Model.from_json(values["model"]),
-            "draws": Draws.from_json(values["draws"]),
+            "draws": Sampling.from_json(values["draws"]),
             "contrast": contrast
             and Contrast(**{**contrast, "momentum": _options_from_json(Momentum, contrast.get("momentum"))}),
             "masking": _options_from_json(Masking, values["masking"]),
@@ -434,7 +434,7 @@ def _options_from_json(options: type[T], values: Mapping[str, Any] | None) -> T 
     return None if values is None else options(**values)
 
 
-def _require_compatible(contrast: Contrast, draws: Draws) -> None:
+def _require_compatible(contrast: Contrast, draws: Sampling) -> None:
     """Raise `InvalidInput` if the contrastive loss cannot use these samples."""
     policy, momentum = draws.policy, contrast.momentum
     if policy is None:

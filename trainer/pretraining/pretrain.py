@@ -75,8 +75,8 @@ def pretrain(
         Diverged: The loss or a weight is not finite. The last checkpoint is kept.
     """
     options = {"config": config.as_json(), "generation": asdict(source.generation)}
-    if source.beside is not None:
-        options["beside"] = asdict(source.beside)
+    if source.second_generation is not None:
+        options["beside"] = asdict(source.second_generation)
     with _claim(folder, options, resume, ranks) as run:
         _train(run, config, source, device, checkpoint_steps, report, ranks)
 

@@ -158,10 +158,10 @@ def embed(
     from graphkin.similarity.graphs.kind import GraphKind
     from graphkin.similarity.molecules.kind import MoleculeKind
     from graphkin.trainer.downstream.embedding_file import embedding_format
-    from graphkin.trainer.model.device import chosen_device
+    from graphkin.trainer.model.device import select_device
     from graphkin.trainer.pretraining.pretrained import load_encoder
 
-    torch_device = chosen_device(device)
+    torch_device = select_device(device)
     output_format, pretrained = embedding_format(output), load_encoder(checkpoint)
     if pretrained.model.nodes is not None:
         raise Conflict("this encoder is of nodes", given=str(checkpoint), expected="one of molecules or graphs")

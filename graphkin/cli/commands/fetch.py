@@ -115,7 +115,7 @@ def _open_stored_source(
 ) -> "Iterator[Source]":
     from graphkin.cli.training import StoredSource
     from graphkin.store import open_generation
-    from graphkin.trainer.feed.positives import arranged
+    from graphkin.trainer.feed.positives import select_positives
 
     workers = os.cpu_count() or 1
     with ExitStack() as stack:
@@ -127,4 +127,4 @@ def _open_stored_source(
             other = StoredSource(
                 stack.enter_context(open_generation(location, name, other_generation or None)), draws, workers
             )
-        yield arranged(StoredSource(reader, draws, workers), other)
+        yield select_positives(StoredSource(reader, draws, workers), other)

@@ -12,7 +12,7 @@ import click
 from graphkin.trainer.strategy import ENCODERS
 
 if TYPE_CHECKING:
-    from graphkin.trainer.downstream.labelled import Labelled
+    from graphkin.trainer.downstream.labeled import LabeledGraphs
 
 _DATASETS = ("bace", "bbbp", "clintox", "esol", "freesolv", "hiv", "lipo", "sider", "tox21", "toxcast")
 _EPILOG = """\b
@@ -171,19 +171,19 @@ def finetune(
         raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
 
     from graphkin.ingest.progress_bars import terminal_progress
-    from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, Start
+    from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, InitialEncoder
     from graphkin.trainer.downstream.nodes import read_nodes
     from graphkin.trainer.downstream.study import Study, table
     from graphkin.trainer.downstream.tu import read_tu
-    from graphkin.trainer.model.device import chosen_device
+    from graphkin.trainer.model.device import select_device
     from graphkin.trainer.pretraining.config import Model
 
-    chosen_device(device)
+    select_device(device)
     defaults = NODES if task == "nodes" else FinetuneOptions()
     finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
     model = Model.from_kind(data_kind.removesuffix("s"), encoder or "gin")
-    start = Start(model) if checkpoint == "none" else Start.from_checkpoint(Path(checkpoint))
-    data: Labelled
+    start = InitialEncoder(model) if checkpoint == "none" else InitialEncoder.from_checkpoint(Path(checkpoint))
+    data: LabeledGraphs
     if tu is not None:
         data = graphs = read_tu(tu)
         name: str | None = graphs.name
@@ -216,19 +216,19 @@ def _require_data(task: str, **files: tuple[object, ...]) -> None:
 
 def _read_molecules(
     file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None, regression: bool
-) -> "Labelled":
+) -> "LabeledGraphs":
     """Return molecules with labels for classification, or with measured values for regression.
 
     They have measured values if `regression` is set, if those of the dataset are measured, or if the targets hold
     numbers other than 0 and 1.
     """
-    from graphkin.trainer.downstream.dataset import MOLECULENET, holds_labels, labelled
-    from graphkin.trainer.downstream.measured import MEASURED, holds_numbers, measurements
+    from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS, holds_labels, select_labels
+    from graphkin.trainer.downstream.measurements import REGRESSION_TARGETS, holds_numbers, select_measurements
     from graphkin.trainer.downstream.molecules import read_molecules
 
-    dataset_columns = {**MOLECULENET, **MEASURED}
+    dataset_columns = {**CLASSIFICATION_TARGETS, **REGRESSION_TARGETS}
     columns = dataset_columns[dataset] if targets is None and dataset is not None else targets or None
     molecules = read_molecules(file, smiles_column, workers=os.cpu_count() or 1)
     if not regression and columns is not None and not all(holds_labels(molecules, name) for name in columns):
         regression = all(holds_numbers(molecules, name) for name in columns)
-    return measurements(molecules, columns) if regression else labelled(molecules, columns)
+    return select_measurements(molecules, columns) if regression else select_labels(molecules, columns)

@@ -109,7 +109,7 @@ def pretrain(
         raise click.MissingParameter(param_type="option", param_hint="--output")
     from graphkin.cli.training_progress import training_progress
     from graphkin.trainer.model.device import computes_bf16
-    from graphkin.trainer.model.ranks import launched
+    from graphkin.trainer.model.ranks import process_group
     from graphkin.trainer.pretraining.pretrain import pretrain as train
 
     if resume and generation is None:
@@ -118,7 +118,7 @@ def pretrain(
         beside_generation = _run_generation(output, "beside", beside)
         beside = beside if beside_generation is None else f"{beside}@{beside_generation}"
     config = configuration.resolve_config(_find_kind(offline, url, collection, generation), **training)
-    with launched(device) as (ranks, torch_device):
+    with process_group(device) as (ranks, torch_device):
         if config.bf16 and ranks.rank == 0 and not computes_bf16(torch_device):
             click.echo(_NO_BF16, err=True)
         try:
@@ -198,9 +198,9 @@ def _find_kind(offline: Path | None, url: str | None, collection: str | None, ge
     """Return the kind of the items to train on, from the offline folder or the server."""
 
     if offline is not None:
-        from graphkin.trainer.feed.offline import fetched_generation
+        from graphkin.trainer.feed.offline import read_generation
 
-        return fetched_generation(offline).kind
+        return read_generation(offline).kind
     from graphkin.client import Graphkin
 
     assert url is not None

@@ -19,8 +19,8 @@ from rdkit.Chem.rdMolDescriptors import CalcCrippenDescriptors
 
 from benchmarks.memory import MemorySource
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.dataset import MOLECULENET
-from graphkin.trainer.downstream.measured import MEASURED
+from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS
+from graphkin.trainer.downstream.measurements import REGRESSION_TARGETS
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize_readable
 from graphkin.trainer.feed.source import Epoch
@@ -392,7 +392,7 @@ def test_invalid_options_are_explained(
 
 
 def test_help_lists_every_published_data_set(graphkin: Any) -> None:
-    assert f"[{'|'.join(sorted([*MOLECULENET, *MEASURED]))}]" in graphkin("finetune", "--help").out
+    assert f"[{'|'.join(sorted([*CLASSIFICATION_TARGETS, *REGRESSION_TARGETS]))}]" in graphkin("finetune", "--help").out
 
 
 def test_task_with_one_class_is_refused(graphkin: Any, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.dataset import MOLECULENET, Dataset, read_csv
-from graphkin.trainer.downstream.finetune import FinetuneOptions, Start, finetune
-from graphkin.trainer.downstream.published import published
+from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS, Dataset, read_csv
+from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder, finetune
+from graphkin.trainer.downstream.published_scores import published_scores
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.study import Study, table
 from graphkin.trainer.downstream.tu import read_tu
@@ -52,7 +52,7 @@ def stop_after(epochs: int) -> Any:
 
 @pytest.fixture
 def study(dataset: Dataset) -> Study:
-    return Study(dataset, None, Start(SMALL), QUICK)
+    return Study(dataset, None, InitialEncoder(SMALL), QUICK)
 
 
 def without_seconds(document: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_tasks_without_a_score_are_listed_with_their_share(labelled_file: Path, 
     lines = [lines[0] + ",rare,never"] + [f"{line},{int(line.startswith(smiles + ','))},0" for line in lines[1:]]
     file = tmp_path / "set.csv"
     file.write_text("\n".join(lines))
-    study = Study(read_csv(file), None, Start(SMALL), QUICK)
+    study = Study(read_csv(file), None, InitialEncoder(SMALL), QUICK)
     document = study.run([0], tmp_path / "result.json", no_progress)
     assert document["setting"]["omitted"]["test"] == {"share": pytest.approx(1 / 3), "tasks": ["rare"]}
     assert document["setting"]["one_class"] == ["never"]
@@ -141,7 +141,7 @@ def test_tuning_only_uses_validation_and_continues_after_a_stop(study: Study, sp
 
 def test_encoders_are_distinguished_by_their_weights(study: Study, tmp_path: Path) -> None:
     config = PretrainConfig.from_strategy("hgc-fo", model=SMALL)
-    starts = [Start(SMALL, config, make_encoder(SMALL)) for _ in range(2)]
+    starts = [InitialEncoder(SMALL, config, make_encoder(SMALL)) for _ in range(2)]
     documents = [replace(study, start=start).run([0], tmp_path / "result.json", no_progress) for start in starts]
     digests = [document["setting"]["weights_sha256"] for document in documents]
     assert digests[0] != digests[1]
@@ -151,7 +151,7 @@ def test_encoders_are_distinguished_by_their_weights(study: Study, tmp_path: Pat
 
 def test_table_includes_the_published_rows(study: Study, tmp_path: Path) -> None:
     config = PretrainConfig.from_strategy("hgc-ho", model=SMALL)
-    start = Start(SMALL, config, make_encoder(SMALL))
+    start = InitialEncoder(SMALL, config, make_encoder(SMALL))
     document = replace(study, name="bbbp", start=start).run([0, 1], tmp_path / "result.json", no_progress)
     mean, std = document["summary"]["auc"]["mean"], document["summary"]["auc"]["std"]
     lines = table(document).splitlines()
@@ -165,38 +165,40 @@ def test_table_includes_the_published_rows(study: Study, tmp_path: Path) -> None
 
 
 def test_published_scores_of_molecules() -> None:
-    assert published("gin", "adam", "clintox") == {
+    assert published_scores("gin", "adam", "clintox") == {
         "GIN AdaM (T1)": ".7797(.0040)",
         "GIN without pre-training (T4)": ".6480",
     }
-    assert published("gcn", None, "toxcast") == {"GCN without pre-training (T4)": ".6394"}
-    assert published("sage", "hgc-adam-ho", "sider") == {
+    assert published_scores("gcn", None, "toxcast") == {"GCN without pre-training (T4)": ".6394"}
+    assert published_scores("sage", "hgc-adam-ho", "sider") == {
         "SAGE HA-HO (T12)": ".6250(.0029)",
         "SAGE without pre-training (T4)": ".6173",
     }
-    assert published("gcn", "rdm", "hiv").keys() == {"GCN without pre-training (T4)"}
-    assert published("gin", "adam", None) == published("gin", "adam", "esol") == {}
+    assert published_scores("gcn", "rdm", "hiv").keys() == {"GCN without pre-training (T4)"}
+    assert published_scores("gin", "adam", None) == published_scores("gin", "adam", "esol") == {}
     for encoder in ENCODERS:
         for strategy in STRATEGIES:
-            for dataset in MOLECULENET:
-                assert all(0.5 < float(score[:5]) < 0.9 for score in published(encoder, strategy, dataset).values())
+            for dataset in CLASSIFICATION_TARGETS:
+                assert all(
+                    0.5 < float(score[:5]) < 0.9 for score in published_scores(encoder, strategy, dataset).values()
+                )
 
 
 def test_published_scores_of_social_graphs() -> None:
     """Tables T2 and T5, whose HGC is first or high order."""
-    assert published("gin", None, "IMDB-BINARY") == {"GIN without pre-training (T2)": ".734"}
-    assert published("gin", "hgc-fo", "REDDIT-BINARY") == published("gin", "hgc-ho", "REDDIT-BINARY")
-    assert [*published("gin", "hgc-ho", "IMDB-MULTI").values()] == [".474", ".490", ".504", ".433"]
-    assert [*published("gin", "adam", "REDDIT-MULTI-5K").values()] == [".654", ".635"]
-    assert [*published("gin", "hgc-adam-fo", "IMDB-MULTI").values()] == [".509", ".433"]
-    assert [*published("gin", "context-pred", "IMDB-MULTI").values()] == [".473", ".460", ".433"]
-    assert published("gcn", "hgc-fo", "IMDB-BINARY") == published("gin", "hgc-fo", "MUTAG") == {}
+    assert published_scores("gin", None, "IMDB-BINARY") == {"GIN without pre-training (T2)": ".734"}
+    assert published_scores("gin", "hgc-fo", "REDDIT-BINARY") == published_scores("gin", "hgc-ho", "REDDIT-BINARY")
+    assert [*published_scores("gin", "hgc-ho", "IMDB-MULTI").values()] == [".474", ".490", ".504", ".433"]
+    assert [*published_scores("gin", "adam", "REDDIT-MULTI-5K").values()] == [".654", ".635"]
+    assert [*published_scores("gin", "hgc-adam-fo", "IMDB-MULTI").values()] == [".509", ".433"]
+    assert [*published_scores("gin", "context-pred", "IMDB-MULTI").values()] == [".473", ".460", ".433"]
+    assert published_scores("gcn", "hgc-fo", "IMDB-BINARY") == published_scores("gin", "hgc-fo", "MUTAG") == {}
 
 
 def test_graphs_have_accuracy_and_the_published_measure(shapes: Path, tmp_path: Path) -> None:
     data = replace(read_tu(shapes), name="IMDB-BINARY")
-    document = Study(data, data.name, Start(SMALL), QUICK).run([0, 1], tmp_path / "result.json", no_progress)
-    run = finetune(Start(SMALL), data, data.split(), QUICK, seed=1)
+    document = Study(data, data.name, InitialEncoder(SMALL), QUICK).run([0, 1], tmp_path / "result.json", no_progress)
+    run = finetune(InitialEncoder(SMALL), data, data.split(), QUICK, seed=1)
     for metric, curve in run.curves.items():
         content = document["runs"][1]["scores"][metric]
         assert (content["valid"], content["test"], content["best_epoch"]) == (curve.valid, curve.test, curve.best_epoch)

@@ -21,7 +21,7 @@ from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.epochs import EpochFolder
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 from tests.integration.proxy import Proxy
 
 Graphkin = Callable[..., Any]
@@ -91,12 +91,12 @@ def test_run_is_the_same_bit_for_bit(
     assert len(losses[0]) == 3
 
 
-def _source(url: str, place: str, tmp_path: Path, draws: Draws, last: int = 1) -> OnlineSource:
+def _source(url: str, place: str, tmp_path: Path, draws: Sampling, last: int = 1) -> OnlineSource:
     cache = Cache(tmp_path / "cache", 2**30)
     return OnlineSource(url, "nci", draws, features, cache, last=last, epochs=EpochFolder(place))
 
 
-FIRST = Draws.from_strategy("hgc-fo", seed=4)
+FIRST = Sampling.from_strategy("hgc-fo", seed=4)
 
 
 def test_negatives_and_features_come_from_the_server(
@@ -106,7 +106,7 @@ def test_negatives_and_features_come_from_the_server(
     place = f"memory://{tmp_path.name}"
     place_options = ("--store", store_folder, "--collection", "nci", "--output", place)
     assert graphkin("epochs", *place_options, "--epochs", 1, "--policy", "random_walk").code == 0
-    draws = Draws.from_strategy("hgc-ho", batch_size=180)
+    draws = Sampling.from_strategy("hgc-ho", batch_size=180)
     with _source(url, place, tmp_path, draws, last=0) as source:
         epoch = source.epoch(0)
         assert len(source.corpus().atoms) == 400
@@ -121,16 +121,16 @@ def test_negatives_and_features_come_from_the_server(
 @pytest.mark.parametrize(
     ("draws", "last", "reason"),
     [
-        (Draws.from_strategy("hgc-fo", seed=5), 1, "another seed"),
-        (Draws.from_strategy("hgc-fo", seed=4, preset="rc"), 1, "another policy"),
-        (Draws.from_strategy("hgc-fo", seed=4, kind="node"), 1, "another policy"),  # k = 1
-        (Draws.from_strategy("hgc-ho", seed=4), 1, "another policy"),
-        (Draws.from_strategy("adam", seed=4), 1, "another policy"),
+        (Sampling.from_strategy("hgc-fo", seed=5), 1, "another seed"),
+        (Sampling.from_strategy("hgc-fo", seed=4, preset="rc"), 1, "another policy"),
+        (Sampling.from_strategy("hgc-fo", seed=4, kind="node"), 1, "another policy"),  # k = 1
+        (Sampling.from_strategy("hgc-ho", seed=4), 1, "another policy"),
+        (Sampling.from_strategy("adam", seed=4), 1, "another policy"),
         (FIRST, 2, "was not drawn"),
     ],
 )
 def test_unsuitable_epochs_are_refused(
-    url: str, epoch_folder: Path, tmp_path: Path, draws: Draws, last: int, reason: str
+    url: str, epoch_folder: Path, tmp_path: Path, draws: Sampling, last: int, reason: str
 ) -> None:
     with pytest.raises(InvalidInput, match=reason):
         _source(url, str(epoch_folder), tmp_path, draws, last)

@@ -12,7 +12,7 @@ from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource
 from graphkin.trainer.feed.online import OnlineSource
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_fetched_folder_equals_the_online_source(fetch: Any, url: str, tmp_path:
     outcome = fetch("--strategy", "hgc-ho", "--epochs", 3, *options)
     assert (outcome.code, outcome.err.splitlines()[-1][:9]) == (0, "fetching:")
     assert "400 items, 3 epochs" in outcome.out
-    draws = Draws.from_strategy("hgc-ho", preset="rc", encoder="sage", batch_size=64, seed=9)
+    draws = Sampling.from_strategy("hgc-ho", preset="rc", encoder="sage", batch_size=64, seed=9)
     with (
         OfflineSource(tmp_path / "out", draws, last=2) as offline,
         OnlineSource(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=2) as online,
@@ -45,7 +45,7 @@ def test_fetched_folder_equals_the_online_source(fetch: Any, url: str, tmp_path:
 
 def test_fetched_folder_for_masking_needs_no_epochs(fetch: Any, tmp_path: Path) -> None:
     assert fetch("--strategy", "adam", "--epochs", 0).code == 0
-    with OfflineSource(tmp_path / "out", Draws.from_strategy("adam")) as source:
+    with OfflineSource(tmp_path / "out", Sampling.from_strategy("adam")) as source:
         assert source.corpus().size == 400
 
 

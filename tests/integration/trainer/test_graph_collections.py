@@ -17,7 +17,7 @@ from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource
 from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.pretraining.checkpoint import read_model, read_run
-from graphkin.trainer.strategy import Draws, Strategy
+from graphkin.trainer.strategy import Sampling, Strategy
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def sorted_edges(corpus: Corpus, item: int) -> list[tuple[int, int]]:
 
 def test_features_equal_the_graphs(social_url: str, graphs: list[nx.Graph], tmp_path: Path) -> None:
     with OnlineSource(
-        social_url, "social", Draws.from_strategy("hgc-fo"), features, Cache(tmp_path / "cache", 2**30)
+        social_url, "social", Sampling.from_strategy("hgc-fo"), features, Cache(tmp_path / "cache", 2**30)
     ) as source:
         corpus = source.corpus()
     assert (source.generation.kind, corpus.size) == ("graph", len(graphs))
@@ -72,7 +72,7 @@ def test_offline_source_equals_online_and_trains_the_same(
     place = ("--api", social_url, "--collection", "social", "--cache-dir", tmp_path / "cache")
     options = ("--strategy", strategy, "--encoder", "gcn", "--seed", 3)
     assert graphkin("fetch", *place, *options, "--epochs", 2, "--output", tmp_path / "fetched").code == 0
-    draws = Draws.from_strategy(strategy, encoder="gcn", batch_size=32, seed=3)
+    draws = Sampling.from_strategy(strategy, encoder="gcn", batch_size=32, seed=3)
     with (
         OnlineSource(social_url, "social", draws, features, Cache(tmp_path / "other", 2**30)) as online,
         OfflineSource(tmp_path / "fetched", draws, last=1) as offline,

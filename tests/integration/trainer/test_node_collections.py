@@ -19,7 +19,7 @@ from graphkin.trainer.feed.offline import OfflineSource
 from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.pretraining.checkpoint import read_model
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.strategy import Draws, Strategy
+from graphkin.trainer.strategy import Sampling, Strategy
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def town_url(
 
 
 def test_features_and_links_equal_the_graph(town_url: str, graph: nx.Graph, tmp_path: Path) -> None:
-    draws = Draws.from_strategy("gcc", kind="node")
+    draws = Sampling.from_strategy("gcc", kind="node")
     with OnlineSource(town_url, "town", draws, features, Cache(tmp_path / "cache", 2**30)) as source:
         corpus, links = source.corpus(), source.links()
         np.testing.assert_array_equal(source.links(), links)  # These links come from the cache.
@@ -66,7 +66,7 @@ def test_offline_source_equals_online_and_trains_the_same(
     options = ("--strategy", strategy, "--seed", 3)
     assert graphkin("fetch", *place, *options, "--epochs", 2, "--output", tmp_path / "fetched").code == 0
     assert (tmp_path / "fetched" / "links.npz").exists() == (strategy == "gcc")
-    draws = Draws.from_strategy(strategy, kind="node", batch_size=32, seed=3)
+    draws = Sampling.from_strategy(strategy, kind="node", batch_size=32, seed=3)
     with (
         OnlineSource(town_url, "town", draws, features, Cache(tmp_path / "other", 2**30)) as online,
         OfflineSource(tmp_path / "fetched", draws, last=1) as offline,

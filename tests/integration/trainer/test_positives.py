@@ -17,7 +17,7 @@ from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource
 from graphkin.trainer.feed.online import online
 from graphkin.trainer.pretraining.checkpoint import read_model, read_run
-from graphkin.trainer.strategy import POSITIVES, Draws, Positives
+from graphkin.trainer.strategy import POSITIVES, Positives, Sampling
 
 SHORT = ("--strategy", "hgc-fo", "--encoder", "gcn", "--batch-size", 8, "--max-steps", 3)
 
@@ -74,7 +74,7 @@ def test_anchors_have_neighbors_by_both_rules(place: tuple[str, Path], tmp_path:
                 near = [set(rows.indices[a:b].tolist()) for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)]
     both = (degrees["exact"] > 0) & (degrees["window"] > 0)
     assert 0 < both.sum() < min((each > 0).sum() for each in degrees.values())
-    draws = Draws.from_strategy("hgc-fo", batch_size=8, positives="window")
+    draws = Sampling.from_strategy("hgc-fo", batch_size=8, positives="window")
     with online(url, "exact", draws, features, Cache(tmp_path, 2**30), beside="window", last=0) as source:
         positives = source.epoch(0).positives
     np.testing.assert_array_equal(positives[:, 0] >= 0, both)
@@ -87,13 +87,13 @@ def test_fetched_folder_has_the_same_positives(
 ) -> None:
     options_of_run = ("--strategy", "hgc-fo", "--batch-size", 8, "--positives", name)
     assert pretrain(*options_of_run, "--beside", "window", "--epochs", 1, run="folder", command="fetch").code == 0
-    draws = Draws.from_strategy("hgc-fo", batch_size=8, positives=name)
+    draws = Sampling.from_strategy("hgc-fo", batch_size=8, positives=name)
     with (
         OfflineSource(tmp_path / "folder", draws) as offline,
         online(place[0], "exact", draws, features, Cache(tmp_path / "o", 2**30), beside="window", last=0) as source,
     ):
         np.testing.assert_array_equal(offline.epoch(0).positives, source.epoch(0).positives)
-        assert offline.beside == source.beside
+        assert offline.second_generation == source.second_generation
     trained = graphkin(
         *("pretrain", "--offline", tmp_path / "folder", *options_of_run, "--max-steps", 2, "--output", tmp_path / "off")
     )

@@ -24,7 +24,7 @@ from graphkin.trainer.model.device import computes_bf16
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read_model, read_run
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.strategy import LEARNED_BY, Draws, Strategy
+from graphkin.trainer.strategy import LEARNED_BY, Sampling, Strategy
 from tests.until import until
 
 SHORT = ("--strategy", "hgc-fo", "--encoder", "gcn", "--batch-size", 8, "--max-steps", 3)
@@ -309,7 +309,7 @@ def test_settings_reach_the_samples_and_the_run(graphkin: Any, url: str, tmp_pat
     draws = json.loads((tmp_path / "fetched" / "manifest.json").read_text())["offline"]["draws"]
     assert (draws["policy"]["name"], draws["policy"]["k"], draws["policy"]["length"]) == ("second_order", 2, 4)
     assert (draws["negatives"], draws["batch_size"], draws["seed"]) == (20, 8, 5)
-    with OfflineSource(tmp_path / "fetched", Draws.from_json(draws), last=0) as source:
+    with OfflineSource(tmp_path / "fetched", Sampling.from_json(draws), last=0) as source:
         assert [each.shape for each in source.epoch(0)] == [(400, 2), (50, 20)]
 
     train = ("pretrain", "--offline", tmp_path / "fetched", *strategy, *settings, "--max-steps", 2)

@@ -19,7 +19,7 @@ from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource, write_offline
 from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.strategy import LEARNED_BY, Draws, Strategy
+from graphkin.trainer.strategy import LEARNED_BY, Sampling, Strategy
 
 EPOCHS = 3
 
@@ -48,7 +48,7 @@ def is_same_corpus(first: Corpus, second: Corpus) -> bool:
 
 @pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_online_source_equals_the_api(url: str, cache: Cache, strategy: Strategy) -> None:
-    draws = Draws.from_strategy(strategy, preset="rc", batch_size=64, seed=11)
+    draws = Sampling.from_strategy(strategy, preset="rc", batch_size=64, seed=11)
     with OnlineSource(url, "nci", draws, features, cache, last=1) as source, httpx.Client(base_url=url) as plain:
         epochs = [source.epoch(0), source.epoch(1)]
         generation, corpus = source.generation, source.corpus()
@@ -76,7 +76,7 @@ def test_online_source_equals_the_api(url: str, cache: Cache, strategy: Strategy
 
 @pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_offline_source_equals_online(url: str, cache: Cache, tmp_path: Path, strategy: Strategy) -> None:
-    draws = Draws.from_strategy(strategy, batch_size=64)
+    draws = Sampling.from_strategy(strategy, batch_size=64)
     with OnlineSource(url, "nci", draws, features, cache, last=EPOCHS - 1) as online:
         write_offline(online, EPOCHS, tmp_path)
         with OfflineSource(tmp_path, draws, last=EPOCHS - 1) as offline:
@@ -94,20 +94,20 @@ def test_pairs_equal_the_edges_of_the_collection(url: str, store_folder: Path, c
         pairs = np.stack([source, target], axis=1)[source < target]
         twins = np.stack([source, target], axis=1)[(source < target) & (graph.similarity == 1)]
     assert len(twins)
-    with OnlineSource(url, "nci", Draws.from_strategy("hgc-fo"), features, cache, last=0) as online:
+    with OnlineSource(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache, last=0) as online:
         np.testing.assert_array_equal(online.edges(), pairs)
         np.testing.assert_array_equal(online.twins(), twins)
         write_offline(online, 0, tmp_path)
-    with OfflineSource(tmp_path, Draws.from_strategy("hgc-fo")) as offline:
+    with OfflineSource(tmp_path, Sampling.from_strategy("hgc-fo")) as offline:
         np.testing.assert_array_equal(offline.twins(), twins)
         with pytest.raises(InvalidInput, match="edges"):
             offline.edges()
 
 
 def test_larger_batches_use_the_first_negatives(url: str, cache: Cache, tmp_path: Path) -> None:
-    with OnlineSource(url, "nci", Draws.from_strategy("hgc-ho", batch_size=64), features, cache, last=0) as online:
+    with OnlineSource(url, "nci", Sampling.from_strategy("hgc-ho", batch_size=64), features, cache, last=0) as online:
         write_offline(online, 1, tmp_path)
-    larger = Draws.from_strategy("hgc-ho", batch_size=256)
+    larger = Sampling.from_strategy("hgc-ho", batch_size=256)
     with (
         OnlineSource(url, "nci", larger, features, cache, last=0) as online,
         OfflineSource(tmp_path, larger) as offline,
@@ -118,7 +118,7 @@ def test_larger_batches_use_the_first_negatives(url: str, cache: Cache, tmp_path
 
 def test_cached_arrays_need_no_server(serve: Any, store_folder: Path, open_proxy: Any, cache: Cache) -> None:
     with serve(store_folder) as url, open_proxy(url) as proxy:
-        draws = Draws.from_strategy("hgc-ho", batch_size=64)
+        draws = Sampling.from_strategy("hgc-ho", batch_size=64)
         with OnlineSource(proxy.url, "nci", draws, features, cache, last=2) as source:
             first = [source.epoch(epoch) for epoch in range(3)]
             corpus = source.corpus()
@@ -132,7 +132,7 @@ def test_cached_arrays_need_no_server(serve: Any, store_folder: Path, open_proxy
 
 def test_kind_without_features_is_refused(url: str, cache: Cache) -> None:
     with (
-        OnlineSource(url, "dots", Draws.from_strategy("hgc-fo"), features, cache) as source,
+        OnlineSource(url, "dots", Sampling.from_strategy("hgc-fo"), features, cache) as source,
         pytest.raises(Conflict, match=r"(?s)no features.*dots, of kind dot"),
     ):
         source.corpus()
@@ -145,7 +145,7 @@ def test_server_killed_during_a_stream_changes_no_epoch(
     """One server is killed in the stream of epoch 0, which is awaited, and one in that of epoch 1, which is loaded
     ahead.
     """
-    draws = Draws.from_strategy("hgc-fo", seed=5)
+    draws = Sampling.from_strategy("hgc-fo", seed=5)
     with OnlineSource(url, "many", draws, features, cache, last=2) as direct:
         expected = [direct.epoch(epoch) for epoch in range(3)]
     with serve_apart(store_folder, tmp_path / "a") as (first, process), open_proxy(first) as proxy:
@@ -181,7 +181,7 @@ def test_server_killed_during_a_stream_changes_no_epoch(
 def test_error_while_loading_ahead_is_raised_on_request(
     serve: Any, own_store: Path, publish: Callable[[Path, int], str], cache: Cache
 ) -> None:
-    with serve(own_store) as url, OnlineSource(url, "nci", Draws.from_strategy("hgc-fo"), features, cache) as source:
+    with serve(own_store) as url, OnlineSource(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache) as source:
         source.epoch(0)
         source.epoch(1)
         publish(own_store, 80)
@@ -192,11 +192,11 @@ def test_error_while_loading_ahead_is_raised_on_request(
         with pytest.raises(Deleted):
             source.corpus()
     with serve(own_store) as url, pytest.raises(Deleted):
-        OnlineSource(url, "nci", Draws.from_strategy("hgc-fo"), features, cache, generation=source.generation.id)
+        OnlineSource(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache, generation=source.generation.id)
 
 
 def test_close_ends_a_waiting_request(proxy: Any, cache: Cache) -> None:
-    source = OnlineSource(proxy.url, "many", Draws.from_strategy("hgc-fo", seed=77), features, cache)
+    source = OnlineSource(proxy.url, "many", Sampling.from_strategy("hgc-fo", seed=77), features, cache)
     proxy.hold_after(1)
     with ThreadPoolExecutor(1) as training:
         pending_epoch = training.submit(source.epoch, 0)
@@ -210,16 +210,16 @@ def test_close_ends_a_waiting_request(proxy: Any, cache: Cache) -> None:
 
 def test_missing_server_or_collection_is_reported(url: str, cache: Cache) -> None:
     with pytest.raises(NotFound, match="nobody"):
-        OnlineSource(url, "nobody", Draws.from_strategy("hgc-fo"), features, cache)
+        OnlineSource(url, "nobody", Sampling.from_strategy("hgc-fo"), features, cache)
     with pytest.raises(Unavailable):
-        OnlineSource("http://127.0.0.1:9", "nci", Draws.from_strategy("hgc-fo"), features, cache)
+        OnlineSource("http://127.0.0.1:9", "nci", Sampling.from_strategy("hgc-fo"), features, cache)
 
 
 @pytest.fixture(scope="module")
 def offline_folder(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fetched")
     cache = Cache(tmp_path_factory.mktemp("cache"), 2**30)
-    with OnlineSource(url, "nci", Draws.from_strategy("hgc-ho", batch_size=100), features, cache, last=1) as source:
+    with OnlineSource(url, "nci", Sampling.from_strategy("hgc-ho", batch_size=100), features, cache, last=1) as source:
         write_offline(source, 2, folder)
     return folder
 
@@ -227,21 +227,21 @@ def offline_folder(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "draws",
     [
-        Draws.from_strategy("hgc-fo", batch_size=100),
-        Draws.from_strategy("hgc-ho", batch_size=100, seed=1),
-        Draws.from_strategy("hgc-ho", batch_size=100, preset="rc"),
-        Draws.from_strategy("hgc-ho", batch_size=100, encoder="gcn"),
-        Draws.from_strategy("hgc-ho", batch_size=50),
+        Sampling.from_strategy("hgc-fo", batch_size=100),
+        Sampling.from_strategy("hgc-ho", batch_size=100, seed=1),
+        Sampling.from_strategy("hgc-ho", batch_size=100, preset="rc"),
+        Sampling.from_strategy("hgc-ho", batch_size=100, encoder="gcn"),
+        Sampling.from_strategy("hgc-ho", batch_size=50),
     ],
 )
-def test_folder_for_other_samples_is_refused(offline_folder: Path, draws: Draws) -> None:
+def test_folder_for_other_samples_is_refused(offline_folder: Path, draws: Sampling) -> None:
     with pytest.raises(InvalidInput, match="something else") as refused:
         OfflineSource(offline_folder, draws)
     assert json.loads(str(refused.value.expected)) == draws.as_json()
 
 
 def test_epochs_that_were_not_fetched_are_refused(offline_folder: Path) -> None:
-    draws = Draws.from_strategy("hgc-ho", batch_size=100)
+    draws = Sampling.from_strategy("hgc-ho", batch_size=100)
     with pytest.raises(InvalidInput, match="not fetched") as refused:
         OfflineSource(offline_folder, draws, last=2)
     assert (refused.value.given, refused.value.expected) == (2, "0 to 1")
@@ -251,7 +251,7 @@ def test_epochs_that_were_not_fetched_are_refused(offline_folder: Path) -> None:
 
 def test_missing_offline_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no offline folder"):
-        OfflineSource(tmp_path, Draws.from_strategy("hgc-fo"))
+        OfflineSource(tmp_path, Sampling.from_strategy("hgc-fo"))
 
 
 def copy_folder(offline_folder: Path, folder: Path) -> Path:
@@ -261,7 +261,7 @@ def copy_folder(offline_folder: Path, folder: Path) -> Path:
 
 
 def read_all(folder: Path) -> list[Any]:
-    with OfflineSource(folder, Draws.from_strategy("hgc-ho", batch_size=100)) as source:
+    with OfflineSource(folder, Sampling.from_strategy("hgc-ho", batch_size=100)) as source:
         return [source.corpus(), source.epoch(0), source.epoch(1)]
 
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 import pytest
 
 from graphkin.protocol import policy
-from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Draws, Policy
+from graphkin.trainer.strategy import ENCODERS, PRESETS, STRATEGIES, Policy, Sampling
 
 FIRST = Policy("first_order", k=3)
 WALK = Policy("random_walk", k=5, length=2, walks=5)
@@ -30,7 +30,7 @@ FAR = Policy("random_walk", k=5, length=4, walks=7)
     ],
 )
 def test_draws_are_those_of_table_6(strategy, encoder, policy, negatives) -> None:
-    assert Draws.from_strategy(strategy, encoder=encoder, seed=4) == Draws(policy, negatives, 256, 4)
+    assert Sampling.from_strategy(strategy, encoder=encoder, seed=4) == Sampling(policy, negatives, 256, 4)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_draws_are_those_of_table_6(strategy, encoder, policy, negatives) -> Non
     [("default", "exp", 0.0, "resample"), ("paper", "top", 0.0, "resample"), ("rc", "exp", 0.2, "self")],
 )
 def test_presets_rank_end_and_pad_walks(preset, rank, p_end, pad) -> None:
-    policy = Draws.from_strategy("hgc-ho", preset=preset).policy
+    policy = Sampling.from_strategy("hgc-ho", preset=preset).policy
     assert policy is not None
     assert (policy.rank, policy.p_end, policy.pad) == (rank, p_end, pad)
     assert (policy.p, policy.q, policy.k) == (1, 1, 5)
@@ -46,16 +46,16 @@ def test_presets_rank_end_and_pad_walks(preset, rank, p_end, pad) -> None:
 
 def test_an_epoch_has_enough_batches_of_negatives_for_all_items() -> None:
     for size, batch_size, batches in ((512, 256, 2), (513, 256, 3), (1, 64, 1), (249_456, 256, 975)):
-        assert Draws.from_strategy("hgc-ho", batch_size=batch_size).batches(size) == batches
-        assert Draws.from_strategy("hgc-fo", batch_size=batch_size).batches(size) == 0
+        assert Sampling.from_strategy("hgc-ho", batch_size=batch_size).batches(size) == batches
+        assert Sampling.from_strategy("hgc-fo", batch_size=batch_size).batches(size) == 0
 
 
 def test_draws_survive_json() -> None:
     for strategy in STRATEGIES:
         for preset in PRESETS:
             for encoder in ENCODERS:
-                draws = Draws.from_strategy(strategy, preset=preset, encoder=encoder, batch_size=64, seed=2**53 - 1)
-                assert Draws.from_json(json.loads(json.dumps(draws.as_json()))) == draws
+                draws = Sampling.from_strategy(strategy, preset=preset, encoder=encoder, batch_size=64, seed=2**53 - 1)
+                assert Sampling.from_json(json.loads(json.dumps(draws.as_json()))) == draws
 
 
 @pytest.mark.parametrize("drawn", [Policy("first_order", k=3), Policy("random_walk", k=5)])

@@ -35,7 +35,7 @@ def encoder(request: pytest.FixtureRequest) -> Encoder:
 def test_statistics_are_the_moments_of_the_inputs_of_each_layer(
     encoder: Encoder, molecules: Corpus, everyone: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embed, "_ATOMS", 100)  # many batches
+    monkeypatch.setattr(embed, "_BATCH_ATOMS", 100)  # many batches
     calibrate(encoder, molecules)
     assert not encoder.training
     layer_inputs: list[Tensor] = []

@@ -43,7 +43,7 @@ def test_the_batches_make_no_difference(
     molecules: Corpus, encoder: Encoder, atoms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = embed(encoder, molecules)
-    monkeypatch.setattr(module, "_ATOMS", atoms)
+    monkeypatch.setattr(module, "_BATCH_ATOMS", atoms)
     encoder.train()
     np.testing.assert_allclose(embed(encoder, molecules), expected, atol=1e-5)
 
@@ -52,7 +52,7 @@ def test_the_batches_make_no_difference(
 def test_batches_are_everyone_in_order_and_bounded(
     molecules: Corpus, atoms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_ATOMS", atoms)
+    monkeypatch.setattr(module, "_BATCH_ATOMS", atoms)
     cut = [*batches(molecules)]
     np.testing.assert_array_equal(np.concatenate(cut), np.arange(50))
     sizes = np.diff(molecules.atom_offsets.astype(int))

@@ -11,7 +11,7 @@ import torch
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.dataset import Dataset, label_loss, read_csv
-from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, Start, finetune
+from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, InitialEncoder, finetune
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.tu import read_tu
 from graphkin.trainer.errors import Diverged
@@ -87,7 +87,7 @@ def test_dropout_is_the_encoders(dataset: Dataset) -> None:
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_it_learns_what_can_be_learnt(dataset: Dataset, split: Split, encoder: Encoder) -> None:
     """Nitrogen or not, oxygen or not with every third label missing, on scaffolds never seen."""
-    run = finetune(Start(replace(SMALL, encoder=encoder)), dataset, split, QUICK, seed=0)
+    run = finetune(InitialEncoder(replace(SMALL, encoder=encoder)), dataset, split, QUICK, seed=0)
     assert run.loss[-1] < 0.5 * run.loss[0]
     assert run.main.score > 0.9
     assert len(run.loss) == len(run.main.valid) == len(run.main.test) == 8
@@ -97,7 +97,9 @@ def test_it_learns_what_can_be_learnt(dataset: Dataset, split: Split, encoder: E
 def test_it_tells_graphs_apart_by_their_shape(shapes: Path, encoder: Encoder) -> None:
     """Stars and rings without attributes: of small variance at first, which running statistics must come down to."""
     data = read_tu(shapes)
-    run = finetune(Start(replace(SMALL, encoder=encoder)), data, data.split(), replace(QUICK, epochs=40), seed=0)
+    run = finetune(
+        InitialEncoder(replace(SMALL, encoder=encoder)), data, data.split(), replace(QUICK, epochs=40), seed=0
+    )
     assert run.main.score > 0.9
     assert [*run.curves] == ["accuracy", "rc_f1"]
 
@@ -106,12 +108,12 @@ def test_parts_without_graphs_are_refused(shapes: Path) -> None:
     data, rows = read_tu(shapes), np.arange(120)
     for parts in (Split(rows[:1], rows, rows), Split(rows, rows[:0], rows), Split(rows, rows, rows[:0])):
         with pytest.raises(InvalidInput, match="too few graphs"):
-            finetune(Start(SMALL), data, parts, QUICK, seed=0)
+            finetune(InitialEncoder(SMALL), data, parts, QUICK, seed=0)
 
 
 def test_seeds_and_nothing_else_decide(dataset: Dataset, split: Split) -> None:
     def curves(seed: int, **options: Any) -> list[float]:
-        run = finetune(Start(SMALL), dataset, split, replace(QUICK, epochs=2, dropout=0.3, **options), seed)
+        run = finetune(InitialEncoder(SMALL), dataset, split, replace(QUICK, epochs=2, dropout=0.3, **options), seed)
         return run.loss + run.main.valid + run.main.test
 
     first = curves(0)
@@ -125,12 +127,12 @@ def test_seeds_and_nothing_else_decide(dataset: Dataset, split: Split) -> None:
 def test_a_pretrained_encoder_is_where_every_seed_begins_and_stays_as_it_is(dataset: Dataset, split: Split) -> None:
     pretrained = make_encoder(SMALL).eval()
     before = {name: value.clone() for name, value in pretrained.state_dict().items()}
-    start = Start(SMALL, None, pretrained)
+    start = InitialEncoder(SMALL, None, pretrained)
     runs = [finetune(start, dataset, split, replace(QUICK, epochs=1), seed=5) for _ in range(2)]
     assert runs[0].loss == runs[1].loss
     assert (pretrained.dropout.p, pretrained.training) == (0, False)
     assert all(torch.equal(value, before[name]) for name, value in pretrained.state_dict().items())
-    assert runs[0].loss != finetune(Start(SMALL), dataset, split, replace(QUICK, epochs=1), seed=5).loss
+    assert runs[0].loss != finetune(InitialEncoder(SMALL), dataset, split, replace(QUICK, epochs=1), seed=5).loss
 
 
 def test_a_last_batch_of_one_molecule_is_left_out(tmp_path: Path) -> None:
@@ -138,14 +140,14 @@ def test_a_last_batch_of_one_molecule_is_left_out(tmp_path: Path) -> None:
     file = tmp_path / "set.csv"
     file.write_text("smiles,y\nC,0\nN,1\nO,0\n")
     parts = Split(np.arange(3), np.arange(3), np.arange(3))
-    run = finetune(Start(SMALL), read_csv(file), parts, replace(QUICK, epochs=6, batch_size=2), seed=0)
+    run = finetune(InitialEncoder(SMALL), read_csv(file), parts, replace(QUICK, epochs=6, batch_size=2), seed=0)
     assert np.isfinite(run.loss).all()
 
 
 def test_one_epoch_takes_every_molecule_once(dataset: Dataset, split: Split) -> None:
     """One step of an epoch of one batch is one step of Adam on the loss over all of train, whatever the order."""
     options = replace(QUICK, epochs=1, batch_size=len(split.train))
-    run = finetune(Start(SMALL), dataset, split, options, seed=3)
+    run = finetune(InitialEncoder(SMALL), dataset, split, options, seed=3)
     torch.manual_seed(3)
     classifier = Classifier(make_encoder(SMALL), len(dataset.tasks), options)
     logits = classifier(Assembler(dataset.corpus).batch(split.train))
@@ -156,7 +158,7 @@ def test_one_epoch_takes_every_molecule_once(dataset: Dataset, split: Split) -> 
 def test_what_is_reported_is_the_encoder_after_the_epoch_that_counts(dataset: Dataset, split: Split) -> None:
     """The first that is best on validation: as a plain loop has it that ends there."""
     options = replace(QUICK, dropout=0.3, learning_rate=0.03)
-    runs = (finetune(Start(SMALL), dataset, split, options, seed) for seed in range(1, 20))
+    runs = (finetune(InitialEncoder(SMALL), dataset, split, options, seed) for seed in range(1, 20))
     run = next(each for each in runs if 1 < each.main.best_epoch < options.epochs)
     torch.manual_seed(run.seed)
     classifier = Classifier(make_encoder(SMALL), len(dataset.tasks), options)
@@ -170,25 +172,25 @@ def test_what_is_reported_is_the_encoder_after_the_epoch_that_counts(dataset: Da
             loss.backward()
             optimizer.step()
             steps += 1
-    assert run.reported is not None
-    assert (run.reported.steps, run.reported.epoch_steps) == (steps, steps / run.main.best_epoch)
+    assert run.checkpoint is not None
+    assert (run.checkpoint.steps, run.checkpoint.epoch_steps) == (steps, steps / run.main.best_epoch)
     expected = {f"encoder.{name}": value for name, value in classifier.encoder.state_dict().items()}
-    assert run.reported.model.keys() == expected.keys()
+    assert run.checkpoint.model.keys() == expected.keys()
     for name, value in expected.items():
-        torch.testing.assert_close(run.reported.model[name], value, rtol=0, atol=1e-5, msg=name)
-    assert run.reported.optimizer == {}
+        torch.testing.assert_close(run.checkpoint.model[name], value, rtol=0, atol=1e-5, msg=name)
+    assert run.checkpoint.optimizer == {}
 
 
 def test_a_loss_that_is_not_finite_stops(dataset: Dataset, split: Split) -> None:
     with pytest.raises(Diverged, match=r"(?s)diverged.*epoch 1, seed 4"):
-        finetune(Start(SMALL), dataset, split, replace(QUICK, learning_rate=1e30), seed=4)
+        finetune(InitialEncoder(SMALL), dataset, split, replace(QUICK, learning_rate=1e30), seed=4)
 
 
 def test_predictions_that_are_not_finite_stop(dataset: Dataset, split: Split) -> None:
     """After a single step: the loss before it was finite."""
     options = replace(QUICK, epochs=1, learning_rate=1e38, batch_size=len(split.train))
     with pytest.raises(Diverged, match="a prediction is not finite"):
-        finetune(Start(SMALL), dataset, split, options, seed=0)
+        finetune(InitialEncoder(SMALL), dataset, split, options, seed=0)
 
 
 def test_parts_that_cannot_be_scored_or_trained_on(dataset: Dataset, split: Split) -> None:
@@ -200,7 +202,7 @@ def test_parts_that_cannot_be_scored_or_trained_on(dataset: Dataset, split: Spli
         (Split(split.train, split.valid, nothing), "both classes in test"),
     ]:
         with pytest.raises(InvalidInput, match=said):
-            finetune(Start(SMALL), dataset, parts, QUICK, seed=0)
+            finetune(InitialEncoder(SMALL), dataset, parts, QUICK, seed=0)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_schedule_and_clipping_are_those_of_a_plain_loop(shapes: Path) -> None:
     data = read_tu(shapes)
     split = Split(np.arange(0, 120, 2), np.arange(1, 60, 2), np.arange(61, 120, 2))
     options = FinetuneOptions(epochs=6, batch_size=16, learning_rate=0.01, dropout=0.0, warmup=0.1, clip=0.05)
-    run = finetune(Start(SMALL), data, split, options, seed=3)
+    run = finetune(InitialEncoder(SMALL), data, split, options, seed=3)
     torch.manual_seed(3)
     classifier = Classifier(make_encoder(SMALL), 2, options)
     optimizer = torch.optim.Adam(classifier.parameters(), lr=1.0)

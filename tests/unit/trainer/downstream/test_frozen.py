@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.dataset import Dataset
 from graphkin.trainer.downstream.embed import embed
-from graphkin.trainer.downstream.finetune import FinetuneOptions, Start
-from graphkin.trainer.downstream.frozen import STRENGTHS, class_scores, frozen
+from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder
+from graphkin.trainer.downstream.frozen import STRENGTHS, class_scores, evaluate_frozen
 from graphkin.trainer.downstream.split import Split, stratified_folds
 from graphkin.trainer.downstream.tu import read_tu
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
@@ -50,9 +50,9 @@ def test_an_encoder_stays_as_it_is(shapes: Path) -> None:
     model = Model(layers=2, width=8)
     encoder = make_encoder(model).eval()
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
-    start = Start(model, PretrainConfig.from_strategy("hgc-fo", model=model), encoder)
+    start = InitialEncoder(model, PretrainConfig.from_strategy("hgc-fo", model=model), encoder)
     split = data.split()
-    run = frozen(start, data, split, FinetuneOptions(), seed=0)
+    run = evaluate_frozen(start, data, split, FinetuneOptions(), seed=0)
     assert all(bool((value == before[name]).all()) for name, value in encoder.state_dict().items())
     expected = data.scores(
         class_scores(embed(encoder, data.corpus), data.labels, split.train, split.test, 0), split.test
@@ -64,7 +64,7 @@ def test_an_encoder_stays_as_it_is(shapes: Path) -> None:
 def test_what_cannot_be_frozen(shapes: Path, dataset: Dataset, split: Split) -> None:
     data = read_tu(shapes)
     with pytest.raises(InvalidInput, match="a new encoder"):
-        frozen(Start(Model()), data, data.split(), FinetuneOptions(), seed=0)
-    start = Start(Model(), PretrainConfig.from_strategy("rdm"), make_encoder(Model()))
+        evaluate_frozen(InitialEncoder(Model()), data, data.split(), FinetuneOptions(), seed=0)
+    start = InitialEncoder(Model(), PretrainConfig.from_strategy("rdm"), make_encoder(Model()))
     with pytest.raises(InvalidInput, match="pre-trained encoder, molecules"):
-        frozen(start, dataset, split, FinetuneOptions(), seed=0)
+        evaluate_frozen(start, dataset, split, FinetuneOptions(), seed=0)

@@ -12,8 +12,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.finetune import Curve, FinetuneOptions, Start, finetune
-from graphkin.trainer.downstream.measured import Measurements, measurements
+from graphkin.trainer.downstream.finetune import Curve, FinetuneOptions, InitialEncoder, finetune
+from graphkin.trainer.downstream.measurements import Measurements, select_measurements
 from graphkin.trainer.downstream.molecules import read_molecules
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.pretraining.config import Model
@@ -27,7 +27,7 @@ def read(tmp_path: Path) -> Read:
 
     def read(text: str, targets: list[str] | None = None) -> Measurements:
         (tmp_path / "values.csv").write_text(text)
-        return measurements(read_molecules(tmp_path / "values.csv"), targets)
+        return select_measurements(read_molecules(tmp_path / "values.csv"), targets)
 
     return read
 
@@ -42,7 +42,7 @@ def weighed(nci_smiles: list[str], tmp_path_factory: pytest.TempPathFactory) -> 
         for row, molecule in enumerate(molecules)
     ]
     path.write_text("\n".join(["smiles,weight,other", *rows]) + "\n")
-    return measurements(read_molecules(path), ["weight", "other"])
+    return select_measurements(read_molecules(path), ["weight", "other"])
 
 
 def test_columns_of_numbers_are_read(read: Read) -> None:
@@ -113,7 +113,7 @@ def test_weights_of_molecules_are_learned(weighed: Measurements) -> None:
     split = weighed.split()
     one = Measurements(weighed.corpus, weighed.smiles, ("weight",), weighed.values[:, :1], ())
     options = FinetuneOptions(epochs=25, learning_rate=1e-2, dropout=0.0, pooling="sum")
-    run = finetune(Start(Model(layers=2, width=32)), one, split, options, seed=0)
+    run = finetune(InitialEncoder(Model(layers=2, width=32)), one, split, options, seed=0)
     rmse, mae = run.curves["rmse"], run.curves["mae"]
     atoms = weighed.corpus.atoms[:, np.newaxis]
     line = LinearRegression().fit(atoms[split.train], weighed.values[split.train, 0])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from graphkin.trainer.downstream.roc import roc_auc, scorable
+from graphkin.trainer.downstream.roc import is_scorable, roc_auc
 
 labels_and_scores = st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
@@ -28,7 +28,7 @@ def test_the_share_of_pairs_ranked_right_averaged_over_tasks(
         if pairs:
             areas.append(np.mean([(yes > no) + (yes == no) / 2 for yes, no in pairs]))
     labels, scores = labels_and_scores
-    assert scorable(labels).sum() == len(areas)
+    assert is_scorable(labels).sum() == len(areas)
     expected = np.mean(areas) if areas else np.nan
     assert roc_auc(labels, scores) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
@@ -36,5 +36,5 @@ def test_the_share_of_pairs_ranked_right_averaged_over_tasks(
 def test_a_task_with_one_class_is_skipped_and_not_scored_one_half() -> None:
     labels = np.array([[1, 1, -1, 0], [0, 1, -1, -1], [1, -1, -1, -1]], np.int8)
     scores = np.array([[2.0, 1, 1, 1], [1, 2, 1, 1], [3, 3, 1, 1]])
-    assert scorable(labels).tolist() == [True, False, False, False]
+    assert is_scorable(labels).tolist() == [True, False, False, False]
     assert roc_auc(labels, scores) == 1

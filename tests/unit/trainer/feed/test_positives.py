@@ -8,11 +8,11 @@ from scipy.stats import chisquare
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.feed.positives import arranged
+from graphkin.trainer.feed.positives import select_positives
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.plan import Plan
-from graphkin.trainer.strategy import POSITIVES, Draws, Positives
+from graphkin.trainer.strategy import POSITIVES, Positives, Sampling
 
 SIZE = 400
 
@@ -20,7 +20,7 @@ SIZE = 400
 class Ring(Source):
     """Items in a circle, linked with those up to `reach` away; some are isolated, `offset` says which."""
 
-    def __init__(self, corpus: Corpus, draws: Draws, reach: int, offset: int, name: str = "ring") -> None:
+    def __init__(self, corpus: Corpus, draws: Sampling, reach: int, offset: int, name: str = "ring") -> None:
         self.generation = Generation(name, "graph", f"{name}-id", SIZE)
         self.draws = draws
         self.closed = False
@@ -51,8 +51,8 @@ def corpus() -> Corpus:
 
 
 def source(corpus: Corpus, positives: Positives, seed: int = 3) -> Source:
-    draws = Draws.from_strategy("hgc-fo", kind="graph", batch_size=64, seed=seed, positives=positives)
-    return arranged(Ring(corpus, draws, 3, 0), Ring(corpus, draws, 50, 5, "wide"))
+    draws = Sampling.from_strategy("hgc-fo", kind="graph", batch_size=64, seed=seed, positives=positives)
+    return select_positives(Ring(corpus, draws, 3, 0), Ring(corpus, draws, 50, 5, "wide"))
 
 
 def test_only_the_ids_of_positives_differ(corpus: Corpus) -> None:
@@ -86,7 +86,7 @@ def test_anchors_are_linked_in_both(corpus: Corpus) -> None:
 
 
 def test_the_window_gives_its_own(corpus: Corpus) -> None:
-    draws = Draws.from_strategy("hgc-fo", kind="graph", positives="window")
+    draws = Sampling.from_strategy("hgc-fo", kind="graph", positives="window")
     wide = Ring(corpus, draws, 50, 5, "wide")
     drawn = source(corpus, "window").epoch(4).positives
     linked = drawn[:, 0] >= 0
@@ -142,23 +142,23 @@ def test_the_augmented_are_the_anchor(corpus: Corpus) -> None:
 
 
 def test_a_window_needs_another_collection_of_the_same_items(corpus: Corpus) -> None:
-    draws = Draws.from_strategy("hgc-fo", kind="graph", positives="window")
+    draws = Sampling.from_strategy("hgc-fo", kind="graph", positives="window")
     ring = Ring(corpus, draws, 3, 0)
     with pytest.raises(InvalidInput, match="--beside NAME"):
-        arranged(ring)
+        select_positives(ring)
     nodes = corpus.atoms[::-1].copy()
     path = [np.stack([np.arange(n - 1), np.arange(1, n)], axis=1) for n in nodes]
     other = Corpus.from_edges("other", nodes, nodes - 1, np.concatenate(path))
     with pytest.raises(Conflict, match="do not hold the same items"):
-        arranged(ring, Ring(other, draws, 3, 0))
-    plain = Ring(corpus, Draws.from_strategy("hgc-fo", kind="graph"), 3, 0)
-    assert arranged(plain) is plain
+        select_positives(ring, Ring(other, draws, 3, 0))
+    plain = Ring(corpus, Sampling.from_strategy("hgc-fo", kind="graph"), 3, 0)
+    assert select_positives(plain) is plain
 
 
 def test_both_are_closed(corpus: Corpus) -> None:
-    draws = Draws.from_strategy("hgc-fo", kind="graph", positives="window")
+    draws = Sampling.from_strategy("hgc-fo", kind="graph", positives="window")
     one, other = Ring(corpus, draws, 3, 0), Ring(corpus, draws, 3, 0)
-    with arranged(one, other):
+    with select_positives(one, other):
         pass
     assert one.closed
     assert other.closed

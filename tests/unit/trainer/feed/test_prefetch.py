@@ -43,8 +43,8 @@ def test_the_next_epoch_is_loaded_while_this_one_is_used() -> None:
 def test_the_first_epoch_may_be_begun_before_it_is_asked_for() -> None:
     loads = Loads(0)
     prefetch = Prefetch(loads, last=0)
-    prefetch.begin(0)
-    prefetch.begin(0)
+    prefetch.start(0)
+    prefetch.start(0)
     assert loads.begun[0].wait(10)
     assert prefetch.get(0) == "epoch 0"
     prefetch.close()

@@ -18,7 +18,7 @@ from graphkin.trainer.feed.validation import (
     require_positives,
     require_similarities,
 )
-from graphkin.trainer.strategy import Draws, Policy
+from graphkin.trainer.strategy import Policy, Sampling
 
 POSITIVES = np.array([[1, 2], [0, 0], [1, 0], [-1, -1]], np.int32)
 """Positives of four items, the last of them isolated."""
@@ -29,8 +29,8 @@ class Refused(GraphkinError):
     """Raised by the checks; names the problem."""
 
 
-def draws(**policy: Any) -> Draws:
-    return Draws(Policy("first_order", k=2, **policy))
+def draws(**policy: Any) -> Sampling:
+    return Sampling(Policy("first_order", k=2, **policy))
 
 
 def changed(array: NDArray[Any], place: Any, value: Any) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from graphkin.trainer.pretraining.config import (
 )
 from graphkin.trainer.pretraining.masking import Masking
 from graphkin.trainer.pretraining.schedule import learning_rate
-from graphkin.trainer.strategy import LEARNED_BY, PRESETS, STRATEGIES, Draws, Policy, Walks
+from graphkin.trainer.strategy import LEARNED_BY, PRESETS, STRATEGIES, Policy, Sampling, Walks
 
 EPOCH_STEPS = 7_813  # of 2,000,000 items in batches of 256
 
@@ -218,9 +218,9 @@ def test_the_published_runs_on_nodes() -> None:
     assert config.optimization == Optimization(5e-3, weight_decay=1e-5)
     assert (config.draws.batch_size, config.epochs, config.shuffle) == (32, 100, True)
     assert config.epochs * -(-73_832 // 32) == 230_800
-    assert config.draws == Draws(Policy("random_walk", k=1, length=2, walks=5), 0, 32)
-    assert PretrainConfig.from_strategy("hgc-fo", kind="node").draws == Draws(Policy("first_order", k=1), 0, 32)
-    assert PretrainConfig.from_strategy("gcc", kind="node").draws == Draws(None, 0, 32, walks=Walks(0.8, 64, 256))
+    assert config.draws == Sampling(Policy("random_walk", k=1, length=2, walks=5), 0, 32)
+    assert PretrainConfig.from_strategy("hgc-fo", kind="node").draws == Sampling(Policy("first_order", k=1), 0, 32)
+    assert PretrainConfig.from_strategy("gcc", kind="node").draws == Sampling(None, 0, 32, walks=Walks(0.8, 64, 256))
     assert PretrainConfig.from_strategy("gcc", kind="node", queue=16_384).contrast == Contrast(
         momentum=Momentum(queue=16_384)
     )

@@ -1,7 +1,8 @@
-"""Scores after fine-tuning that the paper prints, as mean(std) of 3 runs, for comparison with new scores.
+"""Scores after fine-tuning from the paper, as mean(std) of 3 runs, for comparison with new scores.
 
-Molecules have ROC-AUC, nodes micro-F1. Social graphs have micro-F1 in rows quoted from other works; the paper's own
-rows are `tu.rc_f1`, which is not plain accuracy (method.md E2).
+Scores of molecules are ROC-AUC, and scores of nodes are micro-F1. Scores of social graphs are micro-F1 in the rows that
+the paper quotes from other works. In the paper's own rows they are `tu.rc_f1`, which is not plain accuracy (method.md
+E2).
 """
 
 from graphkin.trainer.strategy import Encoder, Strategy
@@ -119,7 +120,7 @@ _SOCIAL_ROWS: dict[Strategy | None, tuple[tuple[str, str], ...]] = {
         ("GIN S_Context_Pred, pre-trained on molecules, also with labels (T5)", ".763 .460 .818 .625"),
     ),
 }
-"""Scores of GIN; the paper does not say whether its HGC is first or high order here."""
+"""Scores of GIN on social graphs. The paper does not say whether HGC is first or high order here."""
 
 
 _AIRPORTS = "usa-airports"
@@ -129,19 +130,20 @@ _NODE_ROWS: dict[Strategy | None, tuple[tuple[str, str], ...]] = {
     "hgc-fo": (("GIN HGC, pre-trained on AP_NF (T3)", ".706"),),
     "hgc-ho": (("GIN HGC, pre-trained on AP_NF (T3)", ".706"),),
 }
-"""Micro-F1 on one split of US-Airport; without pre-training the paper has other methods, but no GIN."""
+"""Micro-F1 on one split of US-Airport. Without pre-training, the paper has no scores of GIN, but of other methods."""
 
 
-def published(encoder: Encoder, strategy: Strategy | None, dataset: str | None) -> dict[str, str]:
-    """Return the paper's scores on a data set by row name: those of the strategy and those without pre-training.
-
-    The result is empty where the paper has no scores. T in a row name is the table. Rows that the paper prints without
-    std have none.
+def published_scores(encoder: Encoder, strategy: Strategy | None, dataset: str | None) -> dict[str, str]:
+    """Return the paper's scores on a data set, with the given strategy and without pre-training.
 
     Args:
         encoder: Kind of encoder.
         strategy: Pre-training strategy; None without pre-training.
-        dataset: A set of MoleculeNet or TU, or US-Airport; None for another set.
+        dataset: Name of the data set; None for a set that is not in the paper.
+
+    Returns:
+        Scores by the name of their row, which ends with the number of the table. A score has no standard deviation if
+        the paper states none. The result is empty if the paper has no scores.
     """
     strategies = dict.fromkeys((strategy, None))
     if dataset in _SOCIAL and encoder == "gin":

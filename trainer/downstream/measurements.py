@@ -1,4 +1,4 @@
-"""Regression on molecules with measured values from a CSV file (ESOL, FreeSolv, Lipophilicity, or the user's)."""
+"""Regression on molecules with measured values from a CSV file, such as ESOL, FreeSolv and Lipophilicity."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,34 +11,34 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.labelled import Labelled
+from graphkin.trainer.downstream.labeled import LabeledGraphs
 from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection
 from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
 
-MEASURED: Mapping[str, tuple[str, ...]] = {
+REGRESSION_TARGETS: Mapping[str, tuple[str, ...]] = {
     "esol": ("measured log solubility in mols per litre",),
     "freesolv": ("expt",),
     "lipo": ("exp",),
 }
-"""Target columns of MoleculeNet's sets of measured values."""
+"""Target columns of MoleculeNet's regression sets."""
 
 _MISSING = ("", "nan")
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements(Labelled):
+class Measurements(LabeledGraphs):
     """N molecules that RDKit can read, with T measured values each.
 
-    An encoder learns standardized values: minus the mean and divided by the standard deviation of the training part.
-    Errors are in the file's units.
+    A model learns standardized values, with mean 0 and standard deviation 1 in the training part. Scores are in the
+    units of the file.
 
     Attributes:
-        corpus: Features; its identity is the SHA-256 of the file.
-        smiles: (N,) SMILES as written in the file, in its order.
-        tasks: (T,) Names of the tasks.
-        values: (N, T) float64 in the file's units; NaN if missing.
+        corpus: Features. Their identity is the SHA-256 of the file.
+        smiles: (N,) SMILES as in the file, in the same order.
+        tasks: (T,) Names of the measured values.
+        values: (N, T) float64 in the units of the file; NaN if missing.
         rejected: Rejected records.
     """
 
@@ -73,18 +73,18 @@ class Measurements(Labelled):
         for part, rows in split._asdict().items():
             values = self.values[rows]
             for task, column in zip(self.tasks, values.T, strict=True):
-                present = column[~np.isnan(column)]
-                if len(present) and (part != "train" or len(np.unique(present)) > 1):
+                numbers = column[~np.isnan(column)]
+                if len(numbers) and (part != "train" or len(np.unique(numbers)) > 1):
                     continue
                 raise InvalidInput(
                     f"{task} cannot be {'learned' if part == 'train' else 'scored'}",
-                    given=f"{len(present)} values, {len(np.unique(present))} of them different, in {part}",
+                    given=f"{len(numbers)} values, {len(np.unique(numbers))} of them different, in {part}",
                     expected="two different ones or more in train, and one or more in valid and in test",
                     hint="molecules of one scaffold stay together; a larger set may have more scaffolds",
                 )
 
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        """Return the mean squared error of standardized values over those present; 0 if there are none."""
+        """Return the mean squared error of the standardized values that are not missing; 0 if all are missing."""
         mean, deviation = self.scale
         target = torch.from_numpy((self.values[rows] - mean) / deviation).to(logits.device, logits.dtype)
         is_present = ~target.isnan()
@@ -92,7 +92,7 @@ class Measurements(Labelled):
         return squares.sum() / is_present.sum().clamp_min(1)
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """Return root mean squared error and mean absolute error in the file's units, each averaged over the tasks."""
+        """Return the root mean squared error and the mean absolute error, averaged over the tasks."""
         mean, deviation = self.scale
         errors = logits * deviation + mean - self.values[rows]
         return (
@@ -117,21 +117,25 @@ class Measurements(Labelled):
         }
 
 
-def measurements(file: MoleculeFile, targets: Sequence[str] | None = None) -> Measurements:
-    """Return the measured values of a file of molecules. Empty cells and nan are missing.
+def select_measurements(file: MoleculeFile, targets: Sequence[str] | None = None) -> Measurements:
+    """Return the molecules of a file with the measured values in its target columns.
+
+    Empty cells and nan stand for missing values.
 
     Args:
         file: The molecules.
-        targets: The target columns; by default every column that holds only numbers.
+        targets: Target columns; by default all columns that hold nothing but numbers.
 
     Raises:
-        InvalidInput: A column is missing, or holds no number or anything but numbers.
+        InvalidInput: A column is missing, has no number, or holds a value that is no number.
     """
     columns = [name for name in file.others if holds_numbers(file, name)] if targets is None else targets
     for name in columns:
         if not holds_numbers(file, name):
             cells = file.cells(name)
-            invalid = next((at for at, cell in enumerate(cells) if np.isnan(_number(cell)) and not _missing(cell)), 0)
+            invalid = next(
+                (row for row, cell in enumerate(cells) if np.isnan(_number(cell)) and not _is_missing(cell)), 0
+            )
             raise InvalidInput(
                 f"column {name} does not hold numbers",
                 given=f"{cells[invalid]!r} in line {file.line(invalid)}",
@@ -144,16 +148,16 @@ def measurements(file: MoleculeFile, targets: Sequence[str] | None = None) -> Me
 
 
 def holds_numbers(file: MoleculeFile, name: str) -> bool:
-    """Return whether a column holds at least one finite number, and else only empty cells or nan."""
+    """Return whether a column holds at least one finite number, and nothing else but missing values."""
     cells = file.cells(name)
     is_number = np.isfinite(_numbers(cells))
     return bool(is_number.any()) and all(
-        is_finite or _missing(cell) for is_finite, cell in zip(is_number, cells, strict=True)
+        is_finite or _is_missing(cell) for is_finite, cell in zip(is_number, cells, strict=True)
     )
 
 
 def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
-    """Return the cells as numbers, (N,), with NaN for cells that are no finite number."""
+    """Return cells as numbers, (N,), with NaN for cells that hold no finite number."""
     return np.array([_number(cell) for cell in cells])
 
 
@@ -165,5 +169,5 @@ def _number(cell: str) -> float:
     return value if np.isfinite(value) else np.nan
 
 
-def _missing(cell: str) -> bool:
+def _is_missing(cell: str) -> bool:
     return cell.strip().lower() in _MISSING

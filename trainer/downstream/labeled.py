@@ -1,4 +1,7 @@
-"""The port between fine-tuning and labeled graphs, which `dataset.py`, `tu.py` and `nodes.py` implement."""
+"""The port between fine-tuning and data sets of labeled graphs.
+
+`dataset.py`, `measurements.py`, `tu.py` and `nodes.py` implement it.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -14,14 +17,16 @@ from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
 
 
-class Labelled(ABC):
-    """N labeled graphs: their splits, the loss of a classifier, and its scores.
+class LabeledGraphs(ABC):
+    """N labeled graphs: their features and splits, the loss of a model, and its scores.
+
+    The rows of a split, of losses and of scores are positions of graphs, from 0 to N - 1.
 
     Attributes:
-        corpus: Features of the graphs; its identity is the SHA-256 of the files they were read from.
-        noun: What the graphs are called, in the plural.
-        metrics: Names of the scores. The first one selects epochs and trials.
-        lower_is_better: Whether scores are errors.
+        corpus: Features of the graphs. Their identity is the SHA-256 of the source files.
+        noun: Word for the graphs in messages, in the plural.
+        metrics: Names of the scores. The first one selects the best epoch and the best trial.
+        lower_is_better: Whether the scores are errors.
     """
 
     corpus: Corpus
@@ -43,37 +48,48 @@ class Labelled(ABC):
         """
 
     def splits(self) -> Sequence[Split]:
-        """Return the splits of a study, the published one first. The default is the published split alone."""
+        """Return the splits for a study, the published one first. By default, there is no other."""
         return [self.split()]
 
     @abstractmethod
     def require_scorable(self, split: Split) -> None:
         """Check that a split can be trained on and scored.
 
-        A split without validation has an empty part; the last epoch counts then.
+        The validation part may be empty for data sets whose published split has none. In that case, the last epoch
+        counts as the best one.
 
         Raises:
-            InvalidInput: There is nothing to train on, or nothing to score in valid or test.
+            InvalidInput: The training part is too small, or another part cannot be scored.
         """
 
     @abstractmethod
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        """Return the loss of logits (B, outputs) for the graphs `rows` (B,)."""
+        """Return the loss of a batch, a scalar.
+
+        Args:
+            logits: (B, outputs) Logits.
+            rows: (B,) Rows of the graphs.
+        """
 
     @abstractmethod
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """Return one score for each of `metrics`, from logits (B, outputs) for the graphs `rows` (B,), ascending."""
+        """Return a score for each of `metrics`.
+
+        Args:
+            logits: (B, outputs) Logits.
+            rows: (B,) Rows of the graphs, ascending.
+        """
 
     @abstractmethod
     def summary(self, split: Split) -> dict[str, Any]:
-        """Return a JSON description of the graphs for a document of results, with a `note` to its readers."""
+        """Return a description of the graphs as a JSON object. Its `note` is a sentence for readers of the results."""
 
 
-class Classified(Labelled):
+class ClassifiedGraphs(LabeledGraphs):
     """Graphs with one class each.
 
     Attributes:
-        labels: (N,) int64. Positions among the classes.
+        labels: (N,) int64. Index of the class of each graph.
     """
 
     labels: NDArray[np.int64]
