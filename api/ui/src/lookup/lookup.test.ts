@@ -23,10 +23,10 @@ async function outcomes(text: string, hasMolecules = true) {
 describe("an entry", () => {
   it("that looks like a name has an unknown name", async () => {
     expect(await outcomes("aspirin\nacetic acid")).toEqual([
-      ["unknownName", null],
-      ["unknownName", null],
+      ["unnamed", null],
+      ["unnamed", null],
     ]);
-    expect(await outcomes("m16", false)).toEqual([["unknownName", null]]);
+    expect(await outcomes("m16", false)).toEqual([["unnamed", null]]);
   });
 
   it("that is a name and a SMILES counts as a structure", async () => {
@@ -34,7 +34,7 @@ describe("an entry", () => {
   });
 
   it("that is a broken SMILES is unreadable", async () => {
-    expect(await outcomes("c1ccc(")).toEqual([["unreadable", expect.stringMatching(/, and no item has this name$/)]]);
-    expect(await outcomes("smiles\naspirin")).toEqual([["unreadable", expect.not.stringContaining("name")]]);
+    expect(await outcomes("c1ccc(")).toEqual([["unread", expect.stringMatching(/, and no item has this name$/)]]);
+    expect(await outcomes("smiles\naspirin")).toEqual([["unread", expect.not.stringContaining("name")]]);
   });
 });

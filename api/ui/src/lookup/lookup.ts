@@ -11,10 +11,10 @@ const MAX_BODY_LENGTH = 1_500_000; // characters of one request body
 export interface LookupResult {
   entry: Entry;
   /**
-   * `found`: the entry is an item. `missing`: it is a structure that the collection does not contain. `unknownName`:
-   * it is a name that no item has. `unreadable`: it is neither.
+   * `found`: the entry is an item. `missing`: it is a structure that the collection does not contain. `unnamed`:
+   * it is a name that no item has. `unread`: it is neither. These words are also the values of the page's filter.
    */
-  outcome: "found" | "missing" | "unknownName" | "unreadable";
+  outcome: "found" | "missing" | "unnamed" | "unread";
   /** The item, or the most similar one; null if there is nothing to compare. */
   item: Item | null;
   /** Similarity to the most similar item; null for other outcomes. */
@@ -49,8 +49,8 @@ function toResult(entry: Entry, { id, error, hits }: SearchRow, items: Map<numbe
 function classifyError({ text, identifiers }: Entry, error: string): Pick<LookupResult, "outcome" | "reason"> {
   const hasName = identifiers.some((identifier) => "name" in identifier);
   const hasStructure = identifiers.some((identifier) => !("name" in identifier));
-  if (hasName && (!hasStructure || looksLikeName(text))) return { outcome: "unknownName", reason: null };
-  return { outcome: "unreadable", reason: hasName ? `${shortenError(error)}, and no item has this name` : shortenError(error) };
+  if (hasName && (!hasStructure || looksLikeName(text))) return { outcome: "unnamed", reason: null };
+  return { outcome: "unread", reason: hasName ? `${shortenError(error)}, and no item has this name` : shortenError(error) };
 }
 
 /** Shorten an error message and drop the quotation of the input. */
