@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -13,22 +13,62 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import MASK, Corpus
 
 
+_MARGIN = 64  # at least one atom in 64 is padding, so that no padding atom gets many of the padding edges
+
+
+class Shape(NamedTuple):
+    """Numbers of atoms and directed edges of a padded batch, including its padding."""
+
+    atoms: int
+    edges: int
+
+    @classmethod
+    def holding(cls, atoms: int, edges: int) -> Self:
+        """Return the smallest shape for batches of this many atoms and edges, of which an octave has 8 in each size."""
+        return cls(_padded(atoms), _padded(edges))
+
+
+def _padded(count: int) -> int:
+    count += count // _MARGIN + 1
+    unit = 2 ** max(count.bit_length() - 4, 3)
+    return -(-count // unit) * unit
+
+
+class Padding(NamedTuple):
+    """Rows of a padded tensor that are atoms.
+
+    Attributes:
+        is_atom: (N,) bool.
+        count: () int64. Number of atoms.
+    """
+
+    is_atom: Tensor
+    count: Tensor
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """B graphs with N atoms and E directed edges. All tensors are on one device.
+
+    A padded batch has one more graph after the B graphs. It consists of the padding: atoms that are bonded to nothing
+    but themselves. N and E include it, so batches of different molecules have the same shape, and a step over them can
+    be replayed as a CUDA graph. Every operation gives the results of the batch without padding, because batch
+    normalization, means and losses leave the padding out.
 
     Attributes:
         atom_type: (N,) int64, 0..119.
         chirality: (N,) int64, 0..2.
         graph: (N,) The graph of each atom, ascending.
-        atom_ptr: (B + 1,) Graph g has the atoms atom_ptr[g] to atom_ptr[g + 1] - 1.
+        atom_ptr: (B + 1,) Graph g has the atoms atom_ptr[g] to atom_ptr[g + 1] - 1. (B + 2,) if padded.
         edge_index: (2, E) Source and target of each edge, sorted by target.
         edge_ptr: (N + 1,) Atom v is the target of the edges edge_ptr[v] to edge_ptr[v + 1] - 1.
         bond: (E,) int64. 3 * type + direction.
-        atom_ends: (B,) Ends of the graphs' atoms, on the host, so that sizes need no transfer from the device.
-        edge_ends: (B,) Ends of the graphs' edges, on the host.
+        atom_ends: (B,) Ends of the graphs' atoms, on the host, so that sizes need no transfer from the device. Empty if
+            padded, because the host does not know them.
+        edge_ends: (B,) Ends of the graphs' edges, on the host. Empty if padded.
         eigenvectors: (N, K) float32; None unless graphs surround a node.
         centre: (N,) bool. Whether an atom is the node that its graph surrounds; None unless graphs surround a node.
+        padding: The atoms of the B graphs; None if the batch is not padded.
     """
 
     atom_type: Tensor
@@ -42,14 +82,17 @@ class Batch:
     edge_ends: NDArray[np.int64]
     eigenvectors: Tensor | None = None
     centre: Tensor | None = None
+    padding: Padding | None = None
 
     @property
     def graphs(self) -> int:
-        return len(self.atom_ends)
+        """The number of graphs, B."""
+        return len(self.atom_ptr) - (1 if self.padding is None else 2)
 
     @property
     def atoms(self) -> int:
-        return int(self.atom_ends[-1])
+        """The number of atoms, N."""
+        return len(self.atom_type)
 
     def masked(self, nodes: Tensor) -> "Batch":
         """Return the batch with the atoms of `nodes`, (N,) bool, set to (119, 0).
@@ -147,6 +190,7 @@ class Assembler(Graphs):
         self.size = corpus.size
         self._is_centered = corpus.is_centered
         self._atom_offsets, self._edge_offsets = corpus.atom_offsets, corpus.edge_offsets
+        self._atoms, self._edges = len(corpus.atom_type), len(corpus.bond)
         self._columns = {name: torch.from_numpy(column).to(self.device) for name, column in corpus.columns.items()}
 
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:  # noqa: ARG002  (graphs are the same in all epochs)
@@ -161,14 +205,36 @@ class Assembler(Graphs):
                 given="none" if len(ids) == 0 else f"{ids.min()} to {ids.max()}",
                 expected=f"0 to {self.size - 1}",
             )
-        atom_ends, edge_ends = _ends(self._atom_offsets, ids), _ends(self._edge_offsets, ids)
-        device_ids = self._to_device(ids)
-        atoms, graph, atom_ptr = _rows(self._columns["atom_offsets"], device_ids, int(atom_ends[-1]))
-        edges, graph_of_edge, _ = _rows(self._columns["edge_offsets"], device_ids, int(edge_ends[-1]))
-        degree = self._gather("degree", atoms)
+        ends = _ends(self._atom_offsets, ids), _ends(self._edge_offsets, ids)
+        return self._assemble(self._to_device(ids), Shape(int(ends[0][-1]), int(ends[1][-1])), *ends)
+
+    def padded_batch(self, ids: Tensor, shape: Shape) -> Batch:
+        """Return the graphs `ids`, (B,) int64 on the device, padded to `shape`. Nothing is read back from the device.
+
+        Ids and shape are not checked. The shape holds more atoms than the graphs, and at least as many edges.
+        """
+        none = np.empty(0, np.int64)
+        return self._assemble(ids, shape, none, none)
+
+    def shape(self, ids: NDArray[Any]) -> Shape:
+        """Return the shape of a padded batch of the graphs `ids`, (B,) integers on the host."""
+        return Shape.holding(int(_counts(self._atom_offsets, ids).sum()), int(_counts(self._edge_offsets, ids).sum()))
+
+    def _assemble(self, ids: Tensor, shape: Shape, atom_ends: NDArray[np.int64], edge_ends: NDArray[np.int64]) -> Batch:
+        is_padded = len(atom_ends) == 0
+        atoms, graph, atom_ptr = _rows(self._columns["atom_offsets"], ids, shape.atoms, self._atoms, is_padded)
+        edges, graph_of_edge, edge_counts = _rows(
+            self._columns["edge_offsets"], ids, shape.edges, self._edges, is_padded
+        )
+        degree, padding = self._gather("degree", atoms), None
+        if is_padded:
+            padding = Padding(graph < len(ids), atom_ptr[-2])
+            degree = torch.where(padding.is_atom, degree, _padding_degrees(shape, atom_ptr[-2], edge_counts[-2]))
         edge_index = torch.empty(2, len(edges), dtype=torch.long, device=self.device)
         torch.add(self._gather("source", edges), atom_ptr.index_select(0, graph_of_edge), out=edge_index[0])
         edge_index[1] = torch.repeat_interleave(degree, output_size=len(edges))
+        if is_padded:
+            torch.where(graph_of_edge < len(ids), edge_index[0], edge_index[1], out=edge_index[0])
         return Batch(
             self._gather("atom_type", atoms),
             self._gather("chirality", atoms),
@@ -179,15 +245,16 @@ class Assembler(Graphs):
             self._gather("bond", edges),
             atom_ends,
             edge_ends,
-            *self._centered_columns(device_ids, atoms, atom_ptr),
+            *self._centered_columns(ids, atoms, atom_ptr[: len(ids)]),
+            padding,
         )
 
-    def _centered_columns(self, ids: Tensor, atoms: Tensor, atom_ptr: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """Return eigenvectors and centers of a batch's atoms if the corpus has them."""
+    def _centered_columns(self, ids: Tensor, atoms: Tensor, first: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """Return eigenvectors and centers of a batch's atoms if the corpus has them. `first` is each graph's atom 0."""
         if not self._is_centered:
             return None, None
         centre = torch.zeros(len(atoms), dtype=torch.bool, device=self.device)
-        centre[atom_ptr[:-1] + self._gather("centre", ids)] = True
+        centre.index_fill_(0, first + self._gather("centre", ids), value=True)
         return self._columns["eigenvectors"].index_select(0, atoms), centre
 
     def _gather(self, name: str, rows: Tensor) -> Tensor:
@@ -202,17 +269,42 @@ class Assembler(Graphs):
         return host.to(self.device)
 
 
+def _counts(offsets: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+    return offsets[ids + 1].astype(np.int64) - offsets[ids]
+
+
 def _ends(offsets: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
-    return np.cumsum(offsets[ids + 1].astype(np.int64) - offsets[ids])
+    return np.cumsum(_counts(offsets, ids))
 
 
-def _rows(offsets: Tensor, ids: Tensor, total: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the rows of the items' ranges in order, the position in `ids` of each row, and the row pointer."""
+def _rows(offsets: Tensor, ids: Tensor, total: int, available: int, is_padded: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the rows of the items' ranges in order, the position in `ids` of each row, and the row pointer.
+
+    Args:
+        offsets: (n + 1,) Item i has the rows offsets[i] to offsets[i + 1] - 1.
+        ids: (B,) Items.
+        total: Number of rows of the result.
+        available: Number of rows of all items.
+        is_padded: Whether the items have fewer than `total` rows. Padding then has position B, and repeats other rows.
+    """
     first, stop = offsets.index_select(0, ids).long(), offsets.index_select(0, ids + 1).long()
-    pointer = _pointer(stop - first)
-    owner = torch.repeat_interleave(stop - first, output_size=total)
+    counts = stop - first
+    if is_padded:
+        first = torch.cat([first, first.new_zeros(1)])
+        counts = torch.cat([counts, total - counts.sum(0, keepdim=True)])
+    pointer = _pointer(counts)
+    owner = torch.repeat_interleave(counts, output_size=total)
     rows = torch.arange(total, device=ids.device) + (first - pointer[:-1]).index_select(0, owner)
-    return rows, owner, pointer
+    return rows.clamp_max(available - 1) if is_padded else rows, owner, pointer
+
+
+def _padding_degrees(shape: Shape, atoms: Tensor, edges: Tensor) -> Tensor:
+    """Return degrees of a padded batch's atoms, (N,), which spread the padding edges evenly over the padding atoms.
+
+    Values of other atoms have no meaning. `atoms` and `edges`, both (), are the sizes without padding.
+    """
+    place = torch.arange(shape.atoms + 1, device=atoms.device) - atoms
+    return torch.div(place * (shape.edges - edges), shape.atoms - atoms, rounding_mode="floor").diff()
 
 
 def _pointer(counts: Tensor) -> Tensor:

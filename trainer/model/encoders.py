@@ -190,7 +190,7 @@ class Encoder(nn.Module):
         adjacency = incidence(batch, self.bonds, *self._weights)
         last = len(self.convolutions) - 1
         for layer, (convolution, norm) in enumerate(zip(self.convolutions, self.norms, strict=True)):
-            x = norm(convolution(x, adjacency))
+            x = norm(convolution(x, adjacency), batch.padding)
             x = self.dropout(x if layer == last else F.relu(x))
         return x
 
@@ -202,4 +202,9 @@ class Encoder(nn.Module):
 def graph_mean(atoms: Tensor, batch: Batch) -> Tensor:
     """Return the mean over each graph's rows of atoms (N, D): (B, D). No graph is empty."""
     sizes = batch.atom_ptr.diff().unsqueeze(1)
-    return graph_sum(atoms, batch.graph, batch.atom_ptr) / sizes
+    return (graph_sum(atoms, batch.graph, batch.atom_ptr) / sizes)[: batch.graphs]
+
+
+def per_atom(graphs: Tensor, batch: Batch) -> Tensor:
+    """Return the row of its graph for each atom: (N, D) from graphs (B, D). Rows of padding have no meaning."""
+    return graphs[batch.graph if batch.padding is None else batch.graph.clamp_max(batch.graphs - 1)]

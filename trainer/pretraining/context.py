@@ -38,7 +38,7 @@ class ContextPrediction(Objective):
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
         """Return `positives` and `negatives` of `discrimination`. The generator samples the centers of all ranks."""
         ranks, share = self._ranks, self._ranks.share(step.anchors)
-        batch = step.batch.first(share.stop - share.start)
+        batch = step.first()
         uniform = torch.rand(step.anchors, dtype=torch.float64, device=batch.graph.device, generator=generator)
         rings = Rings.from_batch(batch, self._context, uniform[share])
         has_context = ranks.rows(rings.has_context.double(), share.start, step.anchors)

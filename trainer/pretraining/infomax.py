@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from graphkin.trainer.model.encoders import graph_mean
+from graphkin.trainer.model.encoders import graph_mean, per_atom
 from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
@@ -27,11 +27,14 @@ class Infomax(Objective):
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
         """Return `positives` and `negatives` of `discrimination`. They need no random numbers."""
-        atoms, share = self.encoder(step.batch), self._ranks.share(step.anchors)
-        summaries = self.bilinear(graph_mean(atoms, step.batch).sigmoid())
+        batch, share = step.batch, self._ranks.share(step.anchors)
+        atoms = self.encoder(batch)
+        summaries = self.bilinear(graph_mean(atoms, batch).sigmoid())
         all_summaries = self._ranks.rows(summaries, share.start, step.anchors)
         positives, negatives = (
-            products(atoms, of_graph[step.batch.graph])
+            products(atoms, per_atom(of_graph, batch))
             for of_graph in (all_summaries[share], all_summaries.roll(-1, 0)[share])
         )
-        return discrimination(positives, negatives, self._ranks)
+        return discrimination(
+            positives, negatives, self._ranks, None if batch.padding is None else batch.padding.is_atom
+        )

@@ -99,11 +99,11 @@ class JointObjective(Objective):
         )
 
     def _masking_loss(self, masking: Masking, step: Step, generator: torch.Generator) -> Tensor:
-        share = self._ranks.share(step.anchors)
-        batch = step.batch.first(share.stop - share.start)
+        batch = step.first()
         with frozen_statistics(self.encoder) if masking.freeze else nullcontext():
             mask = choose(masking, batch, self.atoms, generator, self._ranks, step.everyone())
-        return masking_loss(self.atoms(batch.masked(mask)), batch.atom_type, mask, masking.loss, self._ranks)
+        logits = self.atoms(batch.masked(mask))
+        return masking_loss(logits, batch.atom_type, mask, masking.loss, self._ranks, batch.padding)
 
     def unscheduled_parameters(self) -> list[nn.Parameter]:
         return [] if self.head is None or not self._free_head else list(self.head.parameters())

@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.batch import Batch, Padding
 from graphkin.trainer.model.ranks import ALONE, Ranks
 
 Unit = Literal["batch", "per_graph"]
@@ -62,7 +62,7 @@ class Masking:
         ratio = Fraction(repr(self.ratio))
         return atoms * ratio.numerator // ratio.denominator + 1
 
-    def steps(self, atoms: Tensor) -> Iterator[Tensor]:
+    def steps(self, atoms: Tensor, is_padded: bool = False) -> Iterator[Tensor]:
         """Yield the number of atoms that each step masks in each unit, (U,).
 
         batch: floor(M / T) atoms T times, and the remainder in one more step; all at once if M < T.
@@ -70,16 +70,20 @@ class Masking:
 
         Args:
             atoms: (U,) Sizes of the units.
+            is_padded: Whether the sizes belong to a padded batch. The number of steps then depends on T alone, and
+                steps may mask no atoms.
         """
         budget = self.budget(atoms)
         share, rest = budget // self.times, budget % self.times
         if self.unit == "per_graph":
             yield from (share + (step < rest) for step in range(self.times))
-            return
-        if int(share):
-            yield from [share] * self.times
-        if int(rest):
-            yield rest
+        elif self.times == 1:
+            yield budget
+        else:
+            is_split = share > 0
+            first, last = torch.where(is_split, share, rest), torch.where(is_split, rest, 0)
+            counts = [first, *[share] * (self.times - 1), last]
+            yield from counts if is_padded else [count for count in counts if int(count)]
 
 
 def uniform(ratio: float = 0.15) -> Masking:
@@ -111,11 +115,12 @@ def choose(
         everyone: The graphs of all ranks, among whose atoms the choice is made; None for `batch`.
     """
     all_graphs = batch if everyone is None else everyone
-    units, rows = Units.from_batch(masking.unit, all_graphs), _atom_range(all_graphs, ranks.share(all_graphs.graphs))
+    units, padding = Units.from_batch(masking.unit, all_graphs), all_graphs.padding
+    rows = slice(0, batch.atoms) if ranks.size == 1 else _atom_range(all_graphs, ranks.share(all_graphs.graphs))
     mask = torch.zeros(all_graphs.atoms, dtype=torch.bool, device=batch.graph.device)
     previous: Tensor | None = None
     with torch.no_grad():
-        for step, counts in enumerate(masking.steps(units.sizes)):
+        for step, counts in enumerate(masking.steps(units.sizes, padding is not None)):
             if step == 0:
                 weights = torch.zeros(all_graphs.atoms, device=mask.device)
             else:
@@ -123,7 +128,8 @@ def choose(
                 current = _probabilities(predict, batch.masked(mask[rows]))
                 weights = ranks.rows(log_weights(masking, previous, current), rows.start, all_graphs.atoms)
                 previous = current
-            mask = mask | units.pick(weights.masked_fill(mask, -torch.inf), counts, generator)
+            is_taken = mask if padding is None else mask | ~padding.is_atom
+            mask = mask | units.pick(weights.masked_fill(is_taken, -torch.inf), counts, generator)
     return mask[rows]
 
 
@@ -152,7 +158,12 @@ def log_weights(masking: Masking, previous: Tensor, current: Tensor) -> Tensor:
 
 
 def masking_loss(
-    logits: Tensor, atom_type: Tensor, mask: Tensor, over: LossOver = "all", ranks: Ranks = ALONE
+    logits: Tensor,
+    atom_type: Tensor,
+    mask: Tensor,
+    over: LossOver = "all",
+    ranks: Ranks = ALONE,
+    padding: Padding | None = None,
 ) -> Tensor:
     """Return the mean cross-entropy of atom types over all atoms or the masked ones (method.md D and I).
 
@@ -162,9 +173,13 @@ def masking_loss(
         mask: (N,) bool. Masked atoms.
         over: Which atoms count.
         ranks: The processes that train together.
+        padding: The atoms of a padded batch, whose padding is not masked and never counts.
     """
     losses = F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), atom_type, reduction="none")
-    weights = torch.ones_like(losses) if over == "all" else mask.to(losses)
+    if over == "masked":
+        weights = mask.to(losses)
+    else:
+        weights = torch.ones_like(losses) if padding is None else padding.is_atom.to(losses)
     return ranks.sum((losses * weights).sum()) / ranks.sum(weights.sum())
 
 
@@ -175,30 +190,37 @@ def _probabilities(predict: Predict, batch: Batch) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Ranges of atoms to choose from: owner (N,), first atom (U,), sizes (U,)."""
+    """Ranges of atoms to choose from: owner (N,), first atom (U,), sizes (U,), and the atoms of a padded batch."""
 
     owner: Tensor
     first: Tensor
     sizes: Tensor
+    padding: Padding | None = None
 
     @classmethod
     def from_batch(cls, unit: Unit, batch: Batch) -> "Units":
         """Return the whole batch as one unit, or each of its graphs."""
         if unit == "per_graph":
-            return cls(batch.graph, batch.atom_ptr[:-1], batch.atom_ptr.diff())
-        # The host knows the size of a whole batch, so the number of steps needs no transfer from the device.
-        return cls(torch.zeros_like(batch.graph), torch.zeros_like(batch.graph[:1]), torch.tensor([batch.atoms]))
+            return cls(batch.graph, batch.atom_ptr[:-1], batch.atom_ptr.diff(), batch.padding)
+        # The host knows the size of a batch without padding, so the number of steps needs no transfer from the device.
+        size = torch.tensor([batch.atoms]) if batch.padding is None else batch.padding.count.view(1)
+        return cls(torch.zeros_like(batch.graph), torch.zeros_like(batch.graph[:1]), size, batch.padding)
 
     def pick(self, log_weights: Tensor, counts: Tensor, generator: torch.Generator) -> Tensor:
         """Sample counts[u] atoms of each unit u in proportion to their weights, without replacement: (N,) bool.
 
         The largest values of log w plus Gumbel noise are such a sample (Yellott, 1977).
         """
-        noise = torch.empty_like(log_weights).exponential_(generator=generator).clamp_min(1e-30).log()
-        order = (log_weights - noise).argsort(descending=True, stable=True)
+        order = (log_weights - _log_exponential(log_weights, generator)).argsort(descending=True, stable=True)
         order = order[self.owner[order].argsort(stable=True)]
         place = torch.arange(len(order), device=order.device) - self.first[self.owner]
         limit = counts.to(order.device, non_blocking=True)[
             self.owner
         ]  # owners ascend, so sorting by owner does not change them
-        return torch.zeros_like(order, dtype=torch.bool).scatter_(0, order, place < limit)
+        mask = torch.zeros_like(order, dtype=torch.bool).scatter_(0, order, place < limit)
+        return mask if self.padding is None else mask & self.padding.is_atom
+
+
+def _log_exponential(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Return the logarithms of exponential random numbers, whose negatives are Gumbel noise."""
+    return torch.empty_like(like).exponential_(generator=generator).clamp_min(1e-30).log()

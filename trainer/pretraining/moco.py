@@ -78,10 +78,9 @@ class MoCo(Objective):
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002
         """Return the loss `moco`. It needs no random numbers."""
         share = self._ranks.share(step.anchors)
-        count = share.stop - share.start
-        queries = self._embed(self.encoder, step.batch.first(count), share.start, step.anchors)
+        queries = self._embed(self.encoder, step.first(), share.start, step.anchors)
         with torch.no_grad():
-            keys = self._embed(self.key_encoder, step.batch.rest(count), share.start, step.anchors)
+            keys = self._embed(self.key_encoder, step.rest(), share.start, step.anchors)
         anchor, positive = step.kin.view(2, step.anchors)
         loss = queue_loss(queries, keys, self.queue.keys, self._contrast.temperature, self._mask(anchor, positive))
         self._new_keys = keys, positive

@@ -6,6 +6,7 @@ See docs/training.md.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache, cached_property
 
 import numpy as np
 import torch
@@ -59,21 +60,30 @@ class Step:
     """The samples of one step, ready for training.
 
     Attributes:
-        batch: The graphs of `Draw.ids` of this rank's share.
         kin: Ids of all ranks' samples in the order of `Draw.ids`, for comparison by the contrast; ids of the lowest
             twins (`hgc.twins`) if twins are known.
         anchors: B of all ranks' samples.
         slots: S of all ranks' samples.
         negatives: M of all ranks' samples.
-        everyone: Returns the anchors' graphs of all ranks.
+        whole: Returns the graphs of `Draw.ids` of this rank's share.
+        first: Returns the anchors of this rank's share.
+        rest: Returns all other graphs of this rank's share.
+        everyone: Returns the anchors of all ranks.
     """
 
-    batch: Batch
     kin: Tensor
     anchors: int
     slots: int
     negatives: int
+    whole: Callable[[], Batch]
+    first: Callable[[], Batch]
+    rest: Callable[[], Batch]
     everyone: Callable[[], Batch]
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The graphs of `Draw.ids` of this rank's share."""
+        return self.whole()
 
     @classmethod
     def from_draw(
@@ -83,11 +93,45 @@ class Step:
         sizes = len(draw.anchors), draw.positives.shape[1], len(draw.negatives)
         ids = draw.ids().astype(np.int64)
         kin = torch.from_numpy(ids if twins is None else twins[ids]).to(graphs.device, non_blocking=True)
+        share = ranks.share(sizes[0])
+        count = share.stop - share.start
 
         def everyone() -> Batch:
             return batch.first(sizes[0]) if ranks.size == 1 else graphs.batch(draw.anchors, draw.epoch)
 
-        return cls(batch, kin, *sizes, everyone)
+        return cls(kin, *sizes, lambda: batch, lambda: batch.first(count), lambda: batch.rest(count), everyone)
+
+    @classmethod
+    def from_tensors(
+        cls,
+        anchors: Tensor,
+        positives: Tensor,
+        negatives: Tensor,
+        batches: Callable[[Tensor], Batch],
+        twins: Tensor | None = None,
+    ) -> "Step":
+        """Return a step whose ids are on the device: anchors (B,), positives (B, S) and negatives (M,).
+
+        Args:
+            anchors: (B,) int64.
+            positives: (B, S) int64.
+            negatives: (M,) int64.
+            batches: Returns the batch of ids.
+            twins: (N,) int64. `hgc.twins` of all items; None if unknown.
+        """
+        others = torch.cat([positives.T.reshape(-1), negatives])
+        ids = torch.cat([anchors, others])
+        first = cache(lambda: batches(anchors))
+        return cls(
+            ids if twins is None else twins.index_select(0, ids),
+            len(anchors),
+            positives.shape[1],
+            len(negatives),
+            lambda: batches(ids),
+            first,
+            lambda: batches(others),
+            first,
+        )
 
 
 class Objective(nn.Module, ABC):

@@ -147,7 +147,7 @@ def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) 
     return Assembler(corpus, device)
 
 
-def _objective(config: PretrainConfig, edges: EdgeSet | None, ranks: Ranks) -> Objective:
+def make_objective(config: PretrainConfig, edges: EdgeSet | None = None, ranks: Ranks = ALONE) -> Objective:
     """Return the objective that the options select, with new weights from torch's seed."""
     contrast = config.contrast
     if contrast is not None and contrast.momentum is not None:
@@ -254,7 +254,7 @@ class Trainer:
         self._device = graphs.device
         self._generator = torch.Generator(self._device)
         torch.manual_seed(config.draws.seed)
-        self.objective = _objective(config, edges, ranks).to(self._device)
+        self.objective = make_objective(config, edges, ranks).to(self._device)
         self._parameters = self.objective.trainable_parameters()
         free_parameters = self.objective.unscheduled_parameters()
         free_ids = {id(parameter) for parameter in free_parameters}
