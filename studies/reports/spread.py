@@ -18,11 +18,12 @@ from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.model.device import select_device
 from graphkin.trainer.pretraining.checkpoint import Checkpoint
+from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.masking import Units
 from graphkin.trainer.pretraining.plan import Plan
-from graphkin.trainer.pretraining.pretrain import Clock, Trainer
 from graphkin.trainer.pretraining.schedule import learning_rate
+from graphkin.trainer.pretraining.trainer import Trainer
 
 
 class Distances(NamedTuple):

@@ -12,7 +12,6 @@ from torch import Tensor
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import MASK, Corpus
 
-
 _MARGIN = 64  # at least one atom in 64 is padding, so that no padding atom gets many of the padding edges
 
 
@@ -183,13 +182,18 @@ class Graphs(ABC):
 
 
 class Assembler(Graphs):
-    """Batches of a corpus, which is copied to `device` as a whole. On the CPU nothing is copied."""
+    """Batches of a corpus, which is copied to `device` as a whole. On the CPU nothing is copied.
+
+    Attributes:
+        size: Number of graphs.
+        sizes: (N, 2) int64. Atoms and directed edges of each graph, on the host.
+    """
 
     def __init__(self, corpus: Corpus, device: torch.device | str = "cpu") -> None:
         self.device = torch.device(device)
         self.size = corpus.size
+        self.sizes = np.stack([corpus.atoms, corpus.edges], axis=1)
         self._is_centered = corpus.is_centered
-        self._atom_offsets, self._edge_offsets = corpus.atom_offsets, corpus.edge_offsets
         self._atoms, self._edges = len(corpus.atom_type), len(corpus.bond)
         self._columns = {name: torch.from_numpy(column).to(self.device) for name, column in corpus.columns.items()}
 
@@ -205,8 +209,9 @@ class Assembler(Graphs):
                 given="none" if len(ids) == 0 else f"{ids.min()} to {ids.max()}",
                 expected=f"0 to {self.size - 1}",
             )
-        ends = _ends(self._atom_offsets, ids), _ends(self._edge_offsets, ids)
-        return self._assemble(self._to_device(ids), Shape(int(ends[0][-1]), int(ends[1][-1])), *ends)
+        atom_ends, edge_ends = self.sizes[ids].cumsum(0).T
+        shape = Shape(int(atom_ends[-1]), int(edge_ends[-1]))
+        return self._assemble(self._to_device(ids), shape, atom_ends, edge_ends)
 
     def padded_batch(self, ids: Tensor, shape: Shape) -> Batch:
         """Return the graphs `ids`, (B,) int64 on the device, padded to `shape`. Nothing is read back from the device.
@@ -215,10 +220,6 @@ class Assembler(Graphs):
         """
         none = np.empty(0, np.int64)
         return self._assemble(ids, shape, none, none)
-
-    def shape(self, ids: NDArray[Any]) -> Shape:
-        """Return the shape of a padded batch of the graphs `ids`, (B,) integers on the host."""
-        return Shape.holding(int(_counts(self._atom_offsets, ids).sum()), int(_counts(self._edge_offsets, ids).sum()))
 
     def _assemble(self, ids: Tensor, shape: Shape, atom_ends: NDArray[np.int64], edge_ends: NDArray[np.int64]) -> Batch:
         is_padded = len(atom_ends) == 0
@@ -267,14 +268,6 @@ class Assembler(Graphs):
         if self.device.type == "cuda":
             return host.pin_memory().to(self.device, non_blocking=True)
         return host.to(self.device)
-
-
-def _counts(offsets: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
-    return offsets[ids + 1].astype(np.int64) - offsets[ids]
-
-
-def _ends(offsets: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
-    return np.cumsum(_counts(offsets, ids))
 
 
 def _rows(offsets: Tensor, ids: Tensor, total: int, available: int, is_padded: bool) -> tuple[Tensor, Tensor, Tensor]:

@@ -27,6 +27,8 @@ class ContextPrediction(Objective):
     0.
     """
 
+    parts = ("anchors",)
+
     def __init__(self, model: Model, context: Context, ranks: Ranks = ALONE) -> None:
         super().__init__()
         self._context = context

@@ -47,6 +47,7 @@ class JointObjective(Objective):
         self._free_head = config.optimization.free_head
         self._edges = edges
         self._ranks = ranks
+        self.parts = [*(["whole"] if config.contrast else []), *(["anchors"] if config.masking else [])]
         self.encoder = make_encoder(config.model)
         width = config.model.width
         self.head = nn.Linear(width, ELEMENTS) if config.masking else None

@@ -56,6 +56,8 @@ class MoCo(Objective):
         ranks: The processes that train together.
     """
 
+    parts = ("anchors", "others")
+
     def __init__(
         self,
         model: Model,

@@ -4,9 +4,10 @@ See docs/training.md.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,6 +19,9 @@ from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.model.inputs import AtomInputs, NodeInputs
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
+
+Part = Literal["whole", "anchors", "others"]
+"""A batch of a step: all graphs of `Draw.ids`, the anchors alone, or all graphs but the anchors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +111,7 @@ class Step:
         anchors: Tensor,
         positives: Tensor,
         negatives: Tensor,
-        batches: Callable[[Tensor], Batch],
+        batch_of: Callable[[Part, Tensor], Batch],
         twins: Tensor | None = None,
     ) -> "Step":
         """Return a step whose ids are on the device: anchors (B,), positives (B, S) and negatives (M,).
@@ -116,20 +120,20 @@ class Step:
             anchors: (B,) int64.
             positives: (B, S) int64.
             negatives: (M,) int64.
-            batches: Returns the batch of ids.
+            batch_of: Returns the batch of a part, which has these ids. Parts that are not used are not assembled.
             twins: (N,) int64. `hgc.twins` of all items; None if unknown.
         """
         others = torch.cat([positives.T.reshape(-1), negatives])
         ids = torch.cat([anchors, others])
-        first = cache(lambda: batches(anchors))
+        first = cache(lambda: batch_of("anchors", anchors))
         return cls(
             ids if twins is None else twins.index_select(0, ids),
             len(anchors),
             positives.shape[1],
             len(negatives),
-            lambda: batches(ids),
+            lambda: batch_of("whole", ids),
             first,
-            lambda: batches(others),
+            lambda: batch_of("others", others),
             first,
         )
 
@@ -143,9 +147,11 @@ class Objective(nn.Module, ABC):
 
     Attributes:
         encoder: The encoder to pre-train. Checkpoints refer to it by this name.
+        parts: The batches of a step that `forward` uses.
     """
 
     encoder: Encoder
+    parts: Collection[Part] = ("whole",)
 
     @abstractmethod
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:

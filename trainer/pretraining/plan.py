@@ -13,40 +13,48 @@ class Plan:
     """The steps of one epoch: every anchor once, in batches, or the first `PretrainConfig.limit` anchors.
 
     The last batch may be smaller. It is left out if it has fewer than two anchors, which have no negatives, or fewer
-    than `least`. Isolated items are no anchors. The order depends only on seed and epoch.
+    than `min_anchors`. Isolated items are no anchors. The order depends only on seed and epoch.
 
     Args:
         config: Options of the run.
         epoch: Number of the epoch.
-        drawn: Samples of the epoch.
-        least: Minimum number of anchors in a batch.
+        samples: Samples of the epoch.
+        min_anchors: Minimum number of anchors in a batch.
+
+    Attributes:
+        epoch: Number of the epoch.
+        steps: Number of steps.
+        anchors: (n,) int64. The anchors in their order. The step at position p has those from p * batch_size on.
+        batch_size: Anchors of a batch.
+        samples: Samples of the epoch.
+        pairs_with_itself: Whether each anchor is its own positive.
 
     Raises:
-        InvalidInput: There is no batch at all, or complete batches have fewer than `least` anchors.
+        InvalidInput: There is no batch at all, or complete batches have fewer than `min_anchors` anchors.
     """
 
     def __init__(self, config: PretrainConfig, epoch: int, samples: Epoch, min_anchors: int = 2) -> None:
         min_anchors = max(2, min_anchors)
-        self._samples = samples
-        self._epoch = epoch
-        self._pairs_with_itself = config.contrast is not None and config.draws.policy is None
-        self._batch_size = config.draws.batch_size
-        if self._batch_size < min_anchors:
+        self.samples = samples
+        self.epoch = epoch
+        self.pairs_with_itself = config.contrast is not None and config.draws.policy is None
+        self.batch_size = config.draws.batch_size
+        if self.batch_size < min_anchors:
             raise InvalidInput(
-                "every process needs an anchor", given=f"batch size {self._batch_size}, {min_anchors} processes"
+                "every process needs an anchor", given=f"batch size {self.batch_size}, {min_anchors} processes"
             )
         anchors = np.arange(len(samples.positives))
         if samples.positives.shape[1]:
             anchors = anchors[samples.positives[:, 0] >= 0]
         if config.shuffle:
             np.random.default_rng((config.draws.seed, epoch)).shuffle(anchors)
-        self._anchors: NDArray[np.int64] = anchors[: config.limit]
-        complete, rest = divmod(len(self._anchors), self._batch_size)
+        self.anchors: NDArray[np.int64] = anchors[: config.limit]
+        complete, rest = divmod(len(self.anchors), self.batch_size)
         self.steps = complete + (rest >= min_anchors)
         if not self.steps:
             raise InvalidInput(
                 "too few items to learn from",
-                given=len(self._anchors),
+                given=len(self.anchors),
                 expected=f"{min_anchors} anchors or more; isolated items are none",
             )
 
@@ -55,8 +63,8 @@ class Plan:
 
         If no positives are sampled, each anchor is its own positive: another subgraph around it, or another view of it.
         """
-        anchors = self._anchors[place * self._batch_size : (place + 1) * self._batch_size].astype(np.int32)
-        positives = anchors[:, None] if self._pairs_with_itself else self._samples.positives[anchors]
-        negatives = self._samples.negatives
+        anchors = self.anchors[place * self.batch_size : (place + 1) * self.batch_size].astype(np.int32)
+        positives = anchors[:, None] if self.pairs_with_itself else self.samples.positives[anchors]
+        negatives = self.samples.negatives
         batch_negatives = negatives[place] if negatives.shape[1] else np.empty(0, np.int32)
-        return Draw(anchors, positives, batch_negatives, self._epoch)
+        return Draw(anchors, positives, batch_negatives, self.epoch)

@@ -59,6 +59,9 @@ _NO_BF16 = (
     "--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32. Slower where it is no arithmetic."
 )
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
+@click.option(
+    "--capture/--no-capture", default=True, help="Replay steps as CUDA graphs. A CPU never does.  [default: capture]"
+)
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the run.  [required]")
 @click.option("--resume", is_flag=True, help="Continue the run in that folder, if there is one.")
 @click.option("--checkpoint-steps", type=click.IntRange(1), default=1000, help="Steps from checkpoint to checkpoint.")
@@ -83,6 +86,7 @@ def pretrain(
     beside: str | None,
     epochs_from: str | None,
     device: str,
+    capture: bool,
     output: Path | None,
     resume: bool,
     checkpoint_steps: int,
@@ -135,6 +139,7 @@ def pretrain(
                     checkpoint_steps=checkpoint_steps,
                     report=report,
                     ranks=ranks,
+                    capture=capture,
                 )
         except KeyboardInterrupt:
             if ranks.rank == 0:

@@ -22,9 +22,10 @@ from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.checkpoint import newest_checkpoint, read_model
+from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Report
-from graphkin.trainer.pretraining.pretrain import Clock, pretrain
+from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, Encoder
 
 SIZE = 24

@@ -17,7 +17,8 @@ from graphkin.trainer.model.batch import Assembler, Graphs
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw
-from graphkin.trainer.pretraining.pretrain import Clock, Trainer
+from graphkin.trainer.pretraining.clock import Clock
+from graphkin.trainer.pretraining.trainer import Trainer
 from graphkin.trainer.pretraining.viewed import ViewedGraphs
 from graphkin.trainer.pretraining.walked import WalkedGraphs
 from graphkin.trainer.strategy import LEARNED_BY, Strategy

@@ -14,7 +14,7 @@ from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.masking import Masking
-from graphkin.trainer.pretraining.pretrain import Trainer
+from graphkin.trainer.pretraining.trainer import Trainer
 from studies.reports.clusters import clustered_mean
 from studies.reports.spread import (
     Distances,

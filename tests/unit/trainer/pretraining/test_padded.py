@@ -1,6 +1,6 @@
 """Steps over padded batches against the same steps without padding."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,8 @@ from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler, Batch, Shape
 from graphkin.trainer.pretraining import masking
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
-from graphkin.trainer.pretraining.objective import Draw, Objective, Step
-from graphkin.trainer.pretraining.pretrain import make_objective
+from graphkin.trainer.pretraining.objective import Draw, Objective, Part, Step
+from graphkin.trainer.pretraining.trainer import make_objective
 from graphkin.trainer.strategy import ENCODERS, Encoder, Strategy
 
 SIZES = [5, 9, 12, 30, 7, 1, 22, 14, 14, 8, 3, 17, 25, 6, 11, 19]
@@ -46,11 +46,11 @@ def draw(strategy: Strategy) -> Draw:
 
 
 def padded_step(sample: Draw, assembler: Assembler) -> Step:
-    def batches(ids: Tensor) -> Batch:
-        return assembler.padded_batch(ids, assembler.shape(ids.numpy()))
+    def batch_of(_: Part, ids: Tensor) -> Batch:
+        return assembler.padded_batch(ids, Shape.holding(*assembler.sizes[ids].sum(0).tolist()))
 
     ids = (torch.from_numpy(each).long() for each in (sample.anchors, sample.positives, sample.negatives))
-    return Step.from_tensors(*ids, batches)
+    return Step.from_tensors(*ids, batch_of)
 
 
 def losses_and_gradients(made: Objective, step: Step) -> dict[str, Tensor]:
