@@ -119,6 +119,7 @@ class PaddedSteps:
                 self._graphs[kind] = self._captured(kind)
             except RuntimeError as error:
                 _log.warning("steps are not captured, because this failed: %s", error.__context__ or error)
+                _log.debug("the failed capture", exc_info=True)
                 self._capture = False
                 self._trainer.replace_generator()
                 self._trainer.seed(step)

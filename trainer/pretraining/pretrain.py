@@ -103,35 +103,39 @@ def _train(
     if checkpoint is not None and checkpoint.steps == _steps(config, checkpoint.epoch_steps):
         return
     source.prefetch(checkpoint.steps // checkpoint.epoch_steps if checkpoint else 0)
-    trainer = _trainer(config, source, device, ranks, capture)
+    trainer = make_trainer(config, source, device, ranks, capture)
     if checkpoint is not None:
         trainer.restore(checkpoint)
-    updates = _updates(trainer, config, source, checkpoint)
+    remaining = updates(trainer, config, source, checkpoint)
     if ranks.rank:
-        deque(updates, maxlen=0)
+        deque(remaining, maxlen=0)
         return
     with (
         open_board(run.folder / "tensorboard", checkpoint.steps if checkpoint else 0) as board,
         MetricsLog(run.metrics, checkpoint.metrics_bytes if checkpoint else 0, board, report) as log,
     ):
-        for update in updates:
+        for update in remaining:
             log.add(update)
             if update.step % checkpoint_steps == 0 or update.step == update.of:
                 run.save(trainer.checkpoint(update.step, update.epoch_steps, log.flush()))
 
 
-def _trainer(
-    config: PretrainConfig, source: Source, device: torch.device | str, ranks: Ranks, capture: bool
+def make_trainer(
+    config: PretrainConfig,
+    source: Source,
+    device: torch.device | str = "cpu",
+    ranks: Ranks = ALONE,
+    capture: bool = True,
 ) -> Trainer:
+    """Return a trainer of the source's items. Its learning rate is on the device if its steps can be captured."""
     graphs = _graphs(config, source, device)
     lowest, edges = None, None
     if config.contrast is not None and config.draws.policy is not None:
         lowest = twins(source.generation.size, source.twins())
         if config.contrast.mask_neighbors:
             edges = EdgeSet(torch.from_numpy(source.edges()).to(device))
-    return Trainer(
-        config, graphs, lowest, edges, ranks, is_rate_on_device=capture and _can_capture(config, graphs, ranks)
-    )
+    is_captured = capture and _can_capture(config, graphs, ranks)
+    return Trainer(config, graphs, lowest, edges, ranks, is_rate_on_device=is_captured)
 
 
 def _can_capture(config: PretrainConfig, graphs: Graphs, ranks: Ranks) -> bool:
@@ -157,9 +161,17 @@ def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) 
     return Assembler(corpus, device)
 
 
-def _updates(
-    trainer: Trainer, config: PretrainConfig, source: Source, checkpoint: Checkpoint | None
+def updates(
+    trainer: Trainer, config: PretrainConfig, source: Source, checkpoint: Checkpoint | None = None
 ) -> Iterator[Update]:
+    """Run the remaining steps, and yield each once it is launched.
+
+    Args:
+        trainer: A trainer, restored from the checkpoint.
+        config: Options of the run.
+        source: The source that the trainer was made of.
+        checkpoint: The state to continue from; None at the beginning.
+    """
     clock = Clock()
     options, batch_size = config.optimization, config.draws.batch_size
     padded = None if trainer.rate is None else PaddedSteps(trainer)
