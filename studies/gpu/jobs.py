@@ -50,7 +50,7 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         Job("plan1", "The missing cells of the first evidence plan, and one finished cell again as a bridge.", 20, 4),
-        Job("step", "Milliseconds, kernels, launches and host gaps of a training step of every strategy.", 4),
+        Job("step", "Milliseconds, kernels and host gaps of a training step of every strategy, captured and not.", 4),
         Job(
             "join",
             "Picoseconds a pair of `--device cuda` at four thresholds, ingests by stage, and equality with the CPU's.",

@@ -6,6 +6,7 @@ payload/
   zinc.smi.xz       ZINC250k, in its own order
   moses.smi.xz      the training and test molecules of MOSES, sorted
   tables.tar.xz     the tables of MoleculeNet and MoleculeACE
+  inputs.tar.xz     what the job `step` trains on, from `inputs.py`
 """
 
 import gzip
@@ -23,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-from studies.gpu.setting import Setting
+from studies.gpu.setting import Setting, workers
 
 PAYLOAD = Path(__file__).with_name("payload")
 LIMIT = 50_000_000
@@ -86,6 +87,7 @@ def pack(folder: Path = PAYLOAD, shared: Path = _SHARED) -> int:
     with tarfile.open(folder / "tables.tar.xz", "w:xz") as tar:
         for name in ("moleculenet", "moleculeace"):
             tar.add(shared / name, name)
+    _pack_inputs(folder / "inputs.tar.xz", zinc(shared))
     manifest = {"commit": commit(), "wheels": {name: version(name) for name in WHEELS}}
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
     return _require_fitting(folder)
@@ -189,6 +191,13 @@ def _pack_wheels(target: Path) -> None:
         ):
             for path in sorted(site.iterdir()):
                 tar.add(path, path.name)
+
+
+def _pack_inputs(target: Path, smiles: list[str]) -> None:
+    from studies.gpu.inputs import MOLECULES, pack_inputs
+    from studies.gpu.step import samples
+
+    pack_inputs(target, smiles[:MOLECULES], samples(), workers())
 
 
 def _describe_graphkin(site: Path) -> None:

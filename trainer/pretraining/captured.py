@@ -15,7 +15,7 @@ from torch import Tensor
 
 from graphkin.trainer.model.batch import Assembler, Batch, Graphs, Shape
 from graphkin.trainer.model.ranks import Ranks
-from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.config import PretrainConfig, TaskName
 from graphkin.trainer.pretraining.epoch_tables import EpochTables, shapes
 from graphkin.trainer.pretraining.objective import Part, Step
 from graphkin.trainer.pretraining.plan import Plan
@@ -25,15 +25,19 @@ from graphkin.trainer.pretraining.trainer import Trainer
 _log = logging.getLogger(__name__)
 
 
+_TASK_OBSTACLES: Mapping[TaskName, str] = {
+    "edge-pred": "the number of attempts that sampling unbonded pairs takes depends on the data",
+    "context-pred": "the number of graphs with a context depends on the data",
+}
+
+
 def obstacle(config: PretrainConfig, graphs: Graphs, ranks: Ranks) -> str | None:
     """Return why the steps of a run cannot be captured, or None if they can."""
     if ranks.size > 1:
         return "several processes train together"
     if not isinstance(graphs, Assembler):
         return "its graphs are sampled on the host"
-    if config.task is not None and config.task.name == "edge-pred":
-        return "the number of attempts that sampling unbonded pairs takes depends on the data"
-    return None
+    return None if config.task is None else _TASK_OBSTACLES.get(config.task.name)
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,7 @@ def test_payload_is_packed_and_unpacked(tmp_path: Path, monkeypatch: pytest.Monk
         with gzip.open(shared / "molecules" / f"moses_{part}.csv.gz", "wt") as file:
             file.write(f"SMILES\n{smiles}\n")
     monkeypatch.setattr(payload, "_pack_wheels", lambda path: path.touch())
+    monkeypatch.setattr(payload, "_pack_inputs", lambda path, _: path.touch())
     assert 0 < payload.pack(tmp_path / "payload", shared) < 10_000
     for name in ("PYTHONPATH", "GRAPHKIN_SHARED"):
         monkeypatch.setenv(name, "")
