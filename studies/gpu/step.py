@@ -171,7 +171,7 @@ def _milliseconds(setting: Setting, steps: Iterator[Update], count: int) -> tupl
             times.append(perf_counter())
             embeddings = update.embeddings
         return (1e3 * np.diff(times)).tolist(), embeddings
-    marks = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]  # type: ignore[no-untyped-call]
     marks[0].record()
     for update, mark in zip(islice(steps, count), marks[1:], strict=True):
         mark.record()

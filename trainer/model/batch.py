@@ -38,11 +38,11 @@ class Padding(NamedTuple):
 
     Attributes:
         is_atom: (N,) bool.
-        count: () int64. Number of atoms.
+        atoms: () int64. Number of atoms without padding.
     """
 
     is_atom: Tensor
-    count: Tensor
+    atoms: Tensor
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ class BatchNorm(nn.BatchNorm1d):
     def _over_valid_rows(self, input: Tensor, padding: Padding) -> Tensor:
         output, mean, variance = _PaddedNorm.apply(input, self.weight, self.bias, *padding, self.eps)
         if not self.frozen:
-            self._update_statistics(mean, variance * padding.count / (padding.count - 1))
+            self._update_statistics(mean, variance * padding.atoms / (padding.atoms - 1))
         return output
 
     def _over_ranks(self, input: Tensor) -> Tensor:

@@ -74,7 +74,9 @@ class PaddedSteps:
         self._assembler = trainer.graphs
         self._twins = None if trainer.twins is None else torch.from_numpy(trainer.twins).to(trainer.device)
         self._capture = capture
-        self._stream = torch.cuda.Stream(trainer.device) if trainer.device.type == "cuda" else None
+        self._stream: torch.cuda.Stream | None = None
+        if trainer.device.type == "cuda":
+            self._stream = torch.cuda.Stream(trainer.device)  # type: ignore[no-untyped-call]
         self._pool = torch.cuda.graph_pool_handle() if capture else None
         self._plan: Plan | None = None
         self._tables: EpochTables | None = None

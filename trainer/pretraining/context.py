@@ -1,5 +1,6 @@
 """Context_Pred: matching of substructures and contexts (Hu et al., 2020; method.md E5; docs/training.md)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,7 +12,7 @@ from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Context, Model
 from graphkin.trainer.pretraining.discrimination import discrimination, products
-from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
+from graphkin.trainer.pretraining.objective import Objective, Part, Step, make_encoder
 
 
 class ContextPrediction(Objective):
@@ -27,7 +28,7 @@ class ContextPrediction(Objective):
     0.
     """
 
-    parts = ("anchors",)
+    parts: Sequence[Part] = ("anchors",)
 
     def __init__(self, model: Model, context: Context, ranks: Ranks = ALONE) -> None:
         super().__init__()

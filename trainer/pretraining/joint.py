@@ -21,7 +21,7 @@ from graphkin.trainer.pretraining.hgc import (
 )
 from graphkin.trainer.pretraining.masking import Masking, choose, masking_loss
 from graphkin.trainer.pretraining.metrics import measures
-from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
+from graphkin.trainer.pretraining.objective import Objective, Part, Step, make_encoder
 
 ELEMENTS = 119
 """Atom types that the atom head predicts: all but the mask."""
@@ -47,7 +47,8 @@ class JointObjective(Objective):
         self._free_head = config.optimization.free_head
         self._edges = edges
         self._ranks = ranks
-        self.parts = [*(["whole"] if config.contrast else []), *(["anchors"] if config.masking else [])]
+        used: dict[Part, object] = {"whole": config.contrast, "anchors": config.masking}
+        self.parts = [part for part, options in used.items() if options is not None]
         self.encoder = make_encoder(config.model)
         width = config.model.width
         self.head = nn.Linear(width, ELEMENTS) if config.masking else None

@@ -203,7 +203,7 @@ class Units:
         if unit == "per_graph":
             return cls(batch.graph, batch.atom_ptr[:-1], batch.atom_ptr.diff(), batch.padding)
         # The host knows the size of a batch without padding, so the number of steps needs no transfer from the device.
-        size = torch.tensor([batch.atoms]) if batch.padding is None else batch.padding.count.view(1)
+        size = torch.tensor([batch.atoms]) if batch.padding is None else batch.padding.atoms.view(1)
         return cls(torch.zeros_like(batch.graph), torch.zeros_like(batch.graph[:1]), size, batch.padding)
 
     def pick(self, log_weights: Tensor, counts: Tensor, generator: torch.Generator) -> Tensor:

@@ -1,5 +1,6 @@
 """Momentum contrast (MoCo: He et al., 2020; GCC: Qiu et al., 2020; method.md C, AP_NF; docs/training.md)."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 
 import torch
@@ -12,7 +13,7 @@ from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Contrast, Model, Momentum
 from graphkin.trainer.pretraining.hgc import EdgeSet, queue_loss, shared_mask, unit
 from graphkin.trainer.pretraining.metrics import measures
-from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
+from graphkin.trainer.pretraining.objective import Objective, Part, Step, make_encoder
 
 _EMPTY = -1
 
@@ -56,7 +57,7 @@ class MoCo(Objective):
         ranks: The processes that train together.
     """
 
-    parts = ("anchors", "others")
+    parts: Sequence[Part] = ("anchors", "others")
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ See docs/training.md.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from typing import Literal
@@ -151,7 +151,7 @@ class Objective(nn.Module, ABC):
     """
 
     encoder: Encoder
-    parts: Collection[Part] = ("whole",)
+    parts: Sequence[Part] = ("whole",)
 
     @abstractmethod
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:
