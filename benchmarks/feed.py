@@ -39,10 +39,10 @@ from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw, Step
 from graphkin.trainer.pretraining.plan import Plan
-from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.trainer import Trainer
 
 _THRESHOLD = 0.3  # low, for degrees as large collections have them

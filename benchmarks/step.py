@@ -19,9 +19,9 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.data import molecules
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler
+from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw
-from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.trainer import Trainer
 
 _WARM_UP = 5

@@ -59,9 +59,7 @@ _NO_BF16 = (
     "--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32. Slower where it is no arithmetic."
 )
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
-@click.option(
-    "--capture/--no-capture", default=True, help="Replay steps as CUDA graphs. A CPU never does.  [default: capture]"
-)
+@click.option("--capture/--no-capture", default=True, help="Replay steps as CUDA graphs. A CPU never does.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the run.  [required]")
 @click.option("--resume", is_flag=True, help="Continue the run in that folder, if there is one.")
 @click.option("--checkpoint-steps", type=click.IntRange(1), default=1000, help="Steps from checkpoint to checkpoint.")

@@ -15,9 +15,9 @@ from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.features.network import Network
 from graphkin.trainer.model.batch import Assembler, Graphs
 from graphkin.trainer.model.ranks import ALONE, Ranks
+from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw
-from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.trainer import Trainer
 from graphkin.trainer.pretraining.viewed import ViewedGraphs
 from graphkin.trainer.pretraining.walked import WalkedGraphs
