@@ -24,7 +24,7 @@ class Navigation {
       scrollTo(0, 0);
       this.scroller.scrollTop = this.scrollTop ?? 0;
     });
-    const saveScroll = () => this.scrollTop === null && history.replaceState({ scrollTop: this.scroller.scrollTop }, "");
+    const saveScroll = () => this.scrollTop === null && history.replaceState({ depth: this.scroller.scrollTop }, "");
     addEventListener("scrollend", saveScroll, { capture: true });
     for (const gesture of ["pointerdown", "wheel", "keydown"])
       addEventListener(gesture, () => (this.scrollTop = null), { passive: true, capture: true });
@@ -71,8 +71,9 @@ class Navigation {
   }
 }
 
+/** Read the scroll position from the state of a history entry, where it is called `depth`. */
 function savedScrollTop(state: unknown): number | null {
-  return (state as { scrollTop: number } | null)?.scrollTop || null;
+  return (state as { depth: number } | null)?.depth || null;
 }
 
 /** The only object that changes the address of the page. */
