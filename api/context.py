@@ -356,7 +356,12 @@ def _requested_page(request: Request, text: str | None, key: Callable[[], bytes]
 def _dependency(
     *offers: str, immutable: Callable[[Request], bool] = lambda _: True
 ) -> Callable[..., Awaitable[RequestContext]]:
-    """Return a FastAPI dependency that calls `open_context`. `immutable` tells it whether a response may change."""
+    """Return a FastAPI dependency that opens the context of a request.
+
+    Args:
+        offers: Media types of the response; the last is the default.
+        immutable: Returns whether a request always gets the same response.
+    """
 
     async def context(request: Request, c: CollectionName) -> RequestContext:
         return await open_context(request, c, offers, immutable=immutable(request))

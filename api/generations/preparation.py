@@ -1,8 +1,7 @@
 """Background preparation of a generation's sampler.
 
 A sampler of the `gds` engine has a projection of the graph in the memory of the Neo4j server. A restart of that server
-loses the projection, and the sampler has to project the graph again. Until then, /readyz reports the server as not
-ready.
+loses the projection, so the graph has to be projected again. Until then, /readyz reports that the server is not ready.
 """
 
 import threading

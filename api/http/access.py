@@ -83,8 +83,7 @@ class AccessControl:
             The caller, or None if the store never had a key.
 
         Raises:
-            Unauthorized: The key is missing, unknown, revoked or expired, or the request of a proxy names no valid
-                user.
+            Unauthorized: The key is missing, unknown, revoked or expired, or a proxy's request names no valid user.
             Forbidden: The key does not grant this access, or does not grant it to the collection in the path.
             StoreError: The keys cannot be read.
         """

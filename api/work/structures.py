@@ -29,8 +29,7 @@ _ENTRY_BYTES = 1024  # bytes of overhead per cache entry, approximately
 class StructureReader:
     """Reads SMILES, InChIs, molblocks and graphs in a worker pool, each in at most `seconds` of processor time.
 
-    Recent queries are cached. A search and the depictions that compare its hits with the query then read the query
-    once.
+    Recent queries are cached, so a search and the depictions that compare its hits with the query read the query once.
     """
 
     def __init__(self, readers: Pool, seconds: float = _SECONDS) -> None:

@@ -70,8 +70,7 @@ class Study:
             tuning             the trials in order
             options            the options of the runs
             runs               for each run its seed, its `fold` if there are several splits, its duration, its losses,
-            and
-                               for each metric the curves, the best epoch (from 1) and the scores of that epoch
+                               and for each metric the curves, the best epoch (from 1) and the scores of that epoch
             summary            for each metric the mean test score and its standard deviation (n - 1; null for one run)
             first_fold         the summary of the first split, if there are several
             published          the paper's scores

@@ -1,5 +1,6 @@
-"""Classification of graphs in the format of the TU collection (Morris et al., 2020): text files in a folder or zip
-file.
+"""Classification of graphs in the format of the TU collection (Morris et al., 2020).
+
+A data set consists of text files in a folder or a zip file:
 
 NAME_A.txt                one edge "u, v" per line, with nodes numbered from 1 over all graphs
 NAME_graph_indicator.txt  the graph of each node, numbered from 1, ascending
