@@ -51,7 +51,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
 
 def _join(setting: Setting, threshold: float) -> Cell:
     words = np.load(fingerprint_file(setting, "zinc"))
-    result = measure_join(words, threshold, torch.device(setting.device))
+    result = measure_join(words, threshold, torch.device(setting.device), setting.workers)
     list(similar_pairs(words[:1000], threshold, 1))
     begin = perf_counter()
     pairs = Pairs.concatenate([*similar_pairs(words, threshold, setting.workers)])

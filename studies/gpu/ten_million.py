@@ -52,7 +52,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
         number = int(part.removeprefix("strip-"))
         first, stop = (join.task_count * each // strips for each in (number, number + 1))
         begin = perf_counter()
-        pairs = sum(len(each) for each in islice(join.pairs(first), stop - first))
+        pairs = sum(len(each) for each in islice(join.pairs(first, setting.workers), stop - first))
         yield (
             part,
             {

@@ -58,15 +58,14 @@ class BlockPairs:
         self.starts: Int64 = np.array(pairs, np.int64).reshape(-1, 2)
         self.tile_counts: Int64 = np.array([self._ranges(*pair).tile_count for pair in pairs], np.int64)
 
-    def load(self, number: int, rows: DeviceBlock | None, device: torch.device) -> LoadedPair:
+    def load(self, number: int, rows: DeviceBlock | None, device: torch.device, threads: int) -> LoadedPair:
         """Load a pair of blocks; `rows` is its block of rows, if that is on the device already."""
         row, column = self.starts[number].tolist()
         if rows is None:
-            rows = DeviceBlock.load(self._rows, row, row + self._size, self._sizes, device)
-        is_same_block = self._is_same_block(row, column)
-        columns = (
-            rows if is_same_block else DeviceBlock.load(self._columns, column, column + self._size, self._sizes, device)
-        )
+            rows = DeviceBlock.load(self._rows, row, row + self._size, self._sizes, device, threads)
+        columns = rows
+        if not (is_same_block := self._is_same_block(row, column)):
+            columns = DeviceBlock.load(self._columns, column, column + self._size, self._sizes, device, threads)
         return LoadedPair(rows, columns, self._ranges(row, column).tiles(self._sizes, device), is_same_block)
 
     def _is_same_block(self, row: int, column: int) -> bool:
@@ -85,8 +84,8 @@ class BlockPairs:
 class BlockLoader:
     """Loads one pair of blocks at a time, and keeps it until the next one. Two blocks at most are on the device."""
 
-    def __init__(self, pairs: BlockPairs, device: torch.device) -> None:
-        self._pairs, self._device = pairs, device
+    def __init__(self, pairs: BlockPairs, device: torch.device, threads: int) -> None:
+        self._pairs, self._device, self._threads = pairs, device, threads
         self._number = -1
         self._loaded: LoadedPair | None = None
 
@@ -97,5 +96,5 @@ class BlockLoader:
             if self._loaded is not None and self._pairs.starts[number, 0] == self._pairs.starts[self._number, 0]:
                 rows = self._loaded.rows
             self._loaded = None  # frees the columns before others are loaded
-            self._number, self._loaded = number, self._pairs.load(number, rows, self._device)
+            self._number, self._loaded = number, self._pairs.load(number, rows, self._device, self._threads)
         return self._loaded

@@ -1,5 +1,6 @@
 """Fingerprints sorted by popcount, on the host and on the device."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 
 from graphkin.similarity.cuda.sizes import Sizes
 from graphkin.similarity.planes import BitPlanes
+from graphkin.similarity.threads import run_in_order
 from graphkin.store.records import Int32, Int64, UInt64
 
 _PART = 8192  # fingerprints that are copied and unpacked at once
@@ -65,16 +67,21 @@ class DeviceBlock(NamedTuple):
 
     @classmethod
     def load(
-        cls, fingerprints: SortedFingerprints, start: int, stop: int, sizes: Sizes, device: torch.device
+        cls, fingerprints: SortedFingerprints, start: int, stop: int, sizes: Sizes, device: torch.device, threads: int
     ) -> "DeviceBlock":
-        """Copy the fingerprints at the positions [start, stop) to the device and unpack them there."""
+        """Copy the fingerprints at the positions [start, stop) to the device and unpack them there.
+
+        `threads` threads read the fingerprints, which are not in order in memory.
+        """
         order, words = fingerprints.order[start:stop], fingerprints.words
         padding = -len(order) % sizes.columns
         width, used = sizes.width(words.shape[1]), 64 * words.shape[1]
         bits = torch.zeros((len(order) + padding, width), dtype=torch.int8, device=device)
         shifts = torch.arange(8, dtype=torch.uint8, device=device)
-        for first in range(0, len(order), _PART):
-            part = torch.from_numpy(words[order[first : first + _PART]].view(np.uint8)).to(device)
-            bits[first : first + len(part), :used] = (part[:, :, None] >> shifts & 1).flatten(1)
+        starts = range(0, len(order), _PART)
+        parts = run_in_order((partial(words.take, order[first : first + _PART], axis=0) for first in starts), threads)
+        for first, part in zip(starts, parts, strict=True):
+            packed = torch.from_numpy(part.view(np.uint8)).to(device)
+            bits[first : first + len(part), :used] = (packed[:, :, None] >> shifts & 1).flatten(1)
         popcounts = np.pad(fingerprints.popcounts[start:stop], (0, padding), mode="edge").astype(np.int32)
         return cls(bits, torch.from_numpy(popcounts).to(device))

@@ -72,7 +72,7 @@ class DeviceJoin:
     def pairs(
         self,
         first_task: int = 0,
-        threads: int = 1,  # noqa: ARG002
+        threads: int = 1,
         advance: Callable[[int], object] = lambda _: None,
     ) -> Iterator[Pairs]:
         """Yield the pairs of each task, in task order.
@@ -81,15 +81,15 @@ class DeviceJoin:
 
         Args:
             first_task: First task to run.
-            threads: Has no effect.
+            threads: Number of threads that read fingerprints for the device.
             advance: Called after each task with the number of rows that the task counts for.
         """
-        for task, pairs in enumerate(self._run(first_task), first_task):
+        for task, pairs in enumerate(self._run(first_task, threads), first_task):
             advance(self.progress(task + 1) - self.progress(task))
             yield pairs
 
-    def _run(self, first_task: int) -> Iterator[Pairs]:
-        loader = BlockLoader(self._blocks, self._device)
+    def _run(self, first_task: int, threads: int) -> Iterator[Pairs]:
+        loader = BlockLoader(self._blocks, self._device, threads)
         launcher = Launcher(self._share, self._sizes, self._device)
         previous: tuple[_Launch, TileHits] | None = None
         for launch in self._launches(first_task):
