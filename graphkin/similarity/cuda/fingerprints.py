@@ -79,9 +79,14 @@ class DeviceBlock(NamedTuple):
         bits = torch.zeros((len(order) + padding, width), dtype=torch.int8, device=device)
         shifts = torch.arange(8, dtype=torch.uint8, device=device)
         starts = range(0, len(order), _PART)
-        parts = run_in_order((partial(words.take, order[first : first + _PART], axis=0) for first in starts), threads)
+        parts = run_in_order((partial(_rows, words, order[first : first + _PART]) for first in starts), threads)
         for first, part in zip(starts, parts, strict=True):
             packed = torch.from_numpy(part.view(np.uint8)).to(device)
             bits[first : first + len(part), :used] = (packed[:, :, None] >> shifts & 1).flatten(1)
         popcounts = np.pad(fingerprints.popcounts[start:stop], (0, padding), mode="edge").astype(np.int32)
         return cls(bits, torch.from_numpy(popcounts).to(device))
+
+
+def _rows(words: UInt64, order: Int32) -> UInt64:
+    """Return rows of `words`. Unlike an index, `take` lets other threads run meanwhile."""
+    return words.take(order, axis=0)
