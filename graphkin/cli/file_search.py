@@ -17,6 +17,7 @@ from graphkin.ingest.readers import Source
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.values import MAX_STRUCTURES
+from graphkin.similarity.devices import Device
 
 
 def encode_tables(tables: Iterator[pa.Table], suffix: str) -> Iterator[bytes]:
@@ -42,6 +43,7 @@ class FileSearch:
         measure: The similarity measure; None for the collection's own.
         min_similarity: Smallest similarity of a hit.
         limit: Maximum number of hits per structure.
+        device: Where structures and items are compared.
         structures: Number of structures so far.
         with_hits: Number of structures with at least one hit.
         stored_items: Number of structures that an item of the collection has.
@@ -53,6 +55,7 @@ class FileSearch:
     measure: Measure | None
     min_similarity: float | None
     limit: int
+    device: Device = "cpu"
     structures: int = 0
     with_hits: int = 0
     stored_items: int = 0
@@ -67,7 +70,9 @@ class FileSearch:
         """
         for records in self._blocks():
             structures = [self._structure(*record) for record in zip(*records.select(["text", "fault"]), strict=True)]
-            results = self.collection.search_each(structures, self.min_similarity, self.limit, self.measure)
+            results = self.collection.search_each(
+                structures, self.min_similarity, self.limit, self.measure, self.device
+            )
             self._count(results)
             items_of = partial(read_items, self.collection.generation)
             rows, items = join_items(pa.array(results.errors, pa.string()), results.hits, items_of)

@@ -48,8 +48,8 @@ device = click.option(
     "--device",
     type=click.Choice(["cpu", "cuda"]),
     default="cpu",
-    help="Where pairs are compared: on the processor, or on an NVIDIA GPU, which needs graphkin[gpu]. Both build the "
-    "same hierarchy.",
+    help="Where fingerprints are compared: on the processor, or on an NVIDIA GPU, which needs graphkin[gpu]. The "
+    "result is the same.",
 )
 output = click.option(
     "--output",

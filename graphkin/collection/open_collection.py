@@ -53,6 +53,7 @@ from graphkin.protocol.requests import (
     Substructure,
 )
 from graphkin.similarity.columns import numeric_property
+from graphkin.similarity.devices import Device
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of
@@ -221,9 +222,15 @@ class OpenCollection:
         min_similarity: float | None,
         limit: int,
         measure: Measure | None = None,
+        device: Device = "cpu",
     ) -> BatchResult:
-        """Search like `search_batch`, for structures as keyword arguments of `read_structure`."""
-        queries = Queries.from_structures(self.index_for(measure), self._ports.reader.read_each(structures))
+        """Search like `search_batch`, for structures as keyword arguments of `read_structure`.
+
+        Raises:
+            InvalidInput: This machine cannot compare the items on `device`.
+        """
+        index = self.index_for(measure).with_device(device)
+        queries = Queries.from_structures(index, self._ports.reader.read_each(structures))
         parts = list[Matches]()
         with (
             self._ports.stage("search", None, "structures") as advance,

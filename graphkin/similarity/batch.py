@@ -108,6 +108,59 @@ class BatchSearch:
         return hits.matches
 
 
+class BestMatches:
+    """The best matches so far of some queries, each of which has a threshold that rises as matches are added.
+
+    Attributes:
+        matches: The best matches as of the last `keep_best`, in query order.
+        thresholds: (Q,) float32 lowest similarity of a match that can be among the best of each query.
+
+    Args:
+        count: Number of queries.
+        start_threshold: First threshold of each query.
+        limit: Maximum number of matches per query.
+    """
+
+    def __init__(self, count: int, start_threshold: np.float32, limit: int) -> None:
+        self.matches = Matches.from_hits(0, NO_HITS)
+        self.thresholds: Float32 = np.full(count, start_threshold, np.float32)
+        self._limit = limit
+        self._pending: list[Matches] = []
+        self._pending_count = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether so many matches were added that `keep_best` should be called."""
+        return self._pending_count > _MAX_PENDING
+
+    def add(self, query: Int32, ids: Int32, similarity: Float32) -> None:
+        """Add the matches that reach the threshold of their query."""
+        mask = similarity >= self.thresholds[query]
+        new = Matches(query[mask], ids[mask], similarity[mask])
+        self._pending.append(new)
+        self._pending_count += len(new.ids)
+
+    def keep_best(self) -> bool:
+        """Keep only the `limit` best matches of each query, and raise its threshold to the similarity of the last one.
+
+        Returns:
+            Whether any matches had been added.
+        """
+        if not self._pending_count:
+            return False
+        matches = Matches.concatenate([self.matches, *self._pending])
+        order = np.lexsort((matches.ids, -matches.similarity, matches.query))
+        rows = matches.query  # already sorted
+        within_limit = np.arange(len(rows)) - np.searchsorted(rows, rows) < self._limit
+        order, rows = order[within_limit], rows[within_limit]
+        self.matches = Matches(rows, matches.ids[order], matches.similarity[order])
+        counts = np.bincount(rows, minlength=len(self.thresholds))
+        full = counts == self._limit
+        self.thresholds[full] = self.matches.similarity[np.cumsum(counts)[full] - 1]
+        self._pending, self._pending_count = [], 0
+        return True
+
+
 class _Group(NamedTuple):
     """Queries with similar thresholds, which the kernel compares together.
 
@@ -140,15 +193,16 @@ class _BestHits:
     def __init__(
         self, planes: BitPlanes, words: UInt64, popcounts: Int64, start_threshold: np.float32, limit: int
     ) -> None:
-        self.matches = Matches.from_hits(0, NO_HITS)
         self._planes = planes
         self._words = words
         self._popcounts = popcounts
-        self._limit = limit
-        self._thresholds: Float32 = np.full(len(words), start_threshold, np.float32)
+        self._best = BestMatches(len(words), start_threshold, limit)
         self._groups = self._group_rows()
-        self._pending: list[Matches] = []
-        self._pending_count = 0
+
+    @property
+    def matches(self) -> Matches:
+        """The best hits as of the last `keep_best`."""
+        return self._best.matches
 
     def scan(self, first: int, stop: int) -> None:
         """Search the tiles [first, stop) for hits that reach the threshold of their query."""
@@ -159,33 +213,19 @@ class _BestHits:
                     group,
                     *similar_in_tiles(group.lists, self._planes, group.min_common, -len(group.rows), begin, end),
                 )
-        if self._pending_count > _MAX_PENDING:
+        if self._best.is_large:
             self.keep_best()
 
     def _add(self, group: _Group, row: Int32, position: Int32, shared: Int32) -> None:
         rows = group.rows[row]
         union = self._popcounts[rows] + self._planes.popcounts[position] - shared
         similarity = (shared / union).astype(np.float32)
-        mask = similarity >= self._thresholds[rows]
-        new = Matches(rows[mask], self._planes.order[position[mask]], similarity[mask])
-        self._pending.append(new)
-        self._pending_count += len(new.ids)
+        self._best.add(rows, self._planes.order[position], similarity)
 
     def keep_best(self) -> None:
-        """Keep only the `limit` best hits of each query, and raise its threshold to the similarity of the last one."""
-        if not self._pending_count:
-            return
-        matches = Matches.concatenate([self.matches, *self._pending])
-        order = np.lexsort((matches.ids, -matches.similarity, matches.query))
-        rows = matches.query  # already sorted
-        within_limit = np.arange(len(rows)) - np.searchsorted(rows, rows) < self._limit
-        order, rows = order[within_limit], rows[within_limit]
-        self.matches = Matches(rows, matches.ids[order], matches.similarity[order])
-        counts = np.bincount(rows, minlength=len(self._words))
-        full = counts == self._limit
-        self._thresholds[full] = self.matches.similarity[np.cumsum(counts)[full] - 1]
-        self._groups = self._group_rows()
-        self._pending, self._pending_count = [], 0
+        """Keep only the best hits of each query, which raises thresholds, and group the queries anew."""
+        if self._best.keep_best():
+            self._groups = self._group_rows()
 
     def _group_rows(self) -> list[_Group]:
         """Group the queries by threshold.
@@ -193,13 +233,13 @@ class _BestHits:
         A group is searched with the lowest of its thresholds. The closer the thresholds are, the fewer useless hits the
         search returns.
         """
-        step = np.floor(self._thresholds * _THRESHOLD_GROUPS).astype(np.int32)
+        step = np.floor(self._best.thresholds * _THRESHOLD_GROUPS).astype(np.int32)
         return [self._build_group(np.flatnonzero(step == each).astype(np.int32)) for each in np.unique(step)]
 
     def _build_group(self, rows: Int32) -> _Group:
         sizes, popcounts = self._popcounts[rows], self._planes.popcounts
         lists = BitLists.from_rows(self._planes, self._words, rows, sizes)
-        below = max(float(np.nextafter(self._thresholds[rows].min(), np.float32(0))), LOWEST_SIMILARITY)
+        below = max(float(np.nextafter(self._best.thresholds[rows].min(), np.float32(0))), LOWEST_SIMILARITY)
         min_common = minimum_common(below, int(sizes[-1]) + int(popcounts.max(initial=0)))
         smallest, beyond = np.searchsorted(popcounts, [int(below * sizes[0]), int(sizes[-1] / below) + 2])
         return _Group(rows, lists, min_common, smallest // TILE, -(-beyond // TILE))

@@ -1,4 +1,4 @@
-"""Devices that compute joins."""
+"""Devices that compare fingerprints."""
 
 from typing import Literal, TypeAlias
 
@@ -6,6 +6,15 @@ from graphkin.protocol.errors import InvalidInput
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 """Where pairs are compared: on the processor, or on an NVIDIA GPU."""
+
+
+def cpu_only(device: Device) -> InvalidInput:
+    """Return the error of a comparison that is computed only on a processor, not on `device`."""
+    return InvalidInput(
+        "only the Tanimoto similarity of molecules and fingerprints can be computed on a GPU, and for exact candidates",
+        given=f"--device {device}",
+        expected="--device cpu",
+    )
 
 
 def require_device(device: Device) -> None:
@@ -20,9 +29,9 @@ def require_device(device: Device) -> None:
         from graphkin.similarity.cuda.device import require_cuda
     except ModuleNotFoundError as error:
         raise InvalidInput(
-            "a join on a GPU needs the gpu extra",
+            "comparisons on a GPU need the gpu extra",
             given=f"--device {device}, without {error.name}",
-            expected="--device cpu, which builds the same similarity graph",
+            expected="--device cpu, which gives the same result",
             hint="pip install 'graphkin[gpu]', or '.[gpu]' in a clone",
         ) from error
     require_cuda()

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.errors import Conflict
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.describer import Describer
-from graphkin.similarity.devices import Device
+from graphkin.similarity.devices import Device, cpu_only
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.recipe import AnyRecipe
@@ -99,11 +99,7 @@ class Descriptors(ABC):
         """
         if device == "cpu":
             return self
-        raise InvalidInput(
-            "only molecules and fingerprints whose candidates are exact can be compared on a GPU",
-            given=f"--device {device}",
-            expected="--device cpu",
-        )
+        raise cpu_only(device)
 
     @abstractmethod
     def similarities(self, left: Int32, right: Int32) -> Float64:
@@ -265,6 +261,30 @@ class Search(ABC):
         Returns:
             (n,) float64 similarities.
         """
+
+    def count_similar(self, ids: Int64, thresholds: Sequence[float]) -> Int64:
+        """Return (T, n) int64: for each of T thresholds, the number of items that reach it with each item of `ids`.
+
+        An item is not counted with itself, and similarities of 0 never count.
+        """
+        counts = np.empty((len(thresholds), len(ids)), np.int64)
+        for column, id in enumerate(ids.tolist()):
+            similarities = np.delete(self.similarities(id), id)
+            similar = similarities[similarities > 0]
+            counts[:, column] = [(similar >= threshold).sum() for threshold in thresholds]
+        return counts
+
+    def with_device(self, device: Device) -> "Search":
+        """Return a search over the same items whose `search_all` and `count_similar` are computed on a device.
+
+        The results are the same on every device.
+
+        Raises:
+            InvalidInput: This machine has no such device, or such items are compared on the CPU only.
+        """
+        if device == "cpu":
+            return self
+        raise cpu_only(device)
 
     def with_measure(self, measure: Measure) -> "Search":
         """Return a search over the same items by another similarity measure.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.similarity.devices import Device
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation
@@ -45,7 +46,12 @@ class Recall:
 
 
 def measure_recall(
-    generation: Generation, rule: Literal["window"] | None, sample: int, threshold: float | None = None, seed: int = 0
+    generation: Generation,
+    rule: Literal["window"] | None,
+    sample: int,
+    threshold: float | None = None,
+    seed: int = 0,
+    device: Device = "cpu",
 ) -> Recall:
     """Estimate the recall of a candidate rule or of the stored edges from a random sample of items.
 
@@ -56,19 +62,25 @@ def measure_recall(
         threshold: Lowest similarity of a pair, by default the threshold τ of the generation. It must be at least τ for
             the stored edges, and above 0 for a rule.
         seed: Seed of the sample.
+        device: Where the sampled items are compared with all others.
 
     Raises:
-        InvalidInput: The threshold is out of range.
+        InvalidInput: The threshold is out of range, or this machine cannot compare such items on the device.
         Conflict: The generation cannot be searched.
     """
     (recall,) = measure_recalls(
-        generation, rule, sample, [generation.manifest.threshold if threshold is None else threshold], seed
+        generation, rule, sample, [generation.manifest.threshold if threshold is None else threshold], seed, device
     )
     return recall
 
 
 def measure_recalls(
-    generation: Generation, rule: Literal["window"] | None, sample: int, thresholds: Sequence[float], seed: int = 0
+    generation: Generation,
+    rule: Literal["window"] | None,
+    sample: int,
+    thresholds: Sequence[float],
+    seed: int = 0,
+    device: Device = "cpu",
 ) -> list[Recall]:
     """Estimate the recall at several thresholds from the same sample; see `measure_recall`.
 
@@ -77,7 +89,7 @@ def measure_recalls(
     for threshold in thresholds:
         _require_measurable(generation, rule, threshold)
     ids = np.sort(np.random.default_rng(seed).choice(generation.size, min(sample, generation.size), replace=False))
-    exact = _exact_degrees(generation, ids, thresholds)
+    exact = kind_of(generation).search(generation).with_device(device).count_similar(ids, thresholds)
     if rule is None:
         degrees = _stored_degrees(generation, ids, thresholds)
     else:
@@ -106,17 +118,6 @@ def _require_measurable(generation: Generation, rule: Literal["window"] | None, 
             expected=f"from {0 if rule else stored:g} to 1",
             hint="the stored hierarchy holds no pair below its own threshold" if rule is None else None,
         )
-
-
-def _exact_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:
-    """Return (T, n) int64: for each of T thresholds, the number of items that reach it with each of the items `ids`."""
-    search = kind_of(generation).search(generation)
-    degrees = np.empty((len(thresholds), len(ids)), np.int64)
-    for column, id in enumerate(ids.tolist()):
-        similarities = np.delete(search.similarities(id), id)
-        similar = similarities[similarities > 0]
-        degrees[:, column] = [(similar >= threshold).sum() for threshold in thresholds]
-    return degrees
 
 
 def _stored_degrees(generation: Generation, ids: Int64, thresholds: Sequence[float]) -> Int64:

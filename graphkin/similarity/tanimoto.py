@@ -1,13 +1,14 @@
 """Tanimoto similarity of packed fingerprints: self-join, append and search."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from copy import copy
 
 import numpy as np
 
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.batch import LOWEST_SIMILARITY, BatchSearch
-from graphkin.similarity.devices import Device
+from graphkin.similarity.devices import Device, require_device
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import AppendJoin, Join, Pairs, SelfJoin
 from graphkin.similarity.kind import Advance, Query, Search
@@ -122,6 +123,7 @@ class TanimotoSearch(Search):
     """
 
     def __init__(self, generation: Generation, words: int) -> None:
+        self._device: Device = "cpu"
         self._generation = generation
         self._fingerprints = generation.fingerprints()
         stored = self._fingerprints.words
@@ -159,7 +161,29 @@ class TanimotoSearch(Search):
 
         bits = np.array([self._bits(query) for query in queries], np.uint64)
         bits = bits.reshape(len(queries), self._fingerprints.words.shape[1])
-        yield from BatchSearch(self._planes, bits, min_similarity, limit, search_one).matches(threads)
+        yield from self._batch_search(bits, min_similarity, limit, search_one).matches(threads)
+
+    def _batch_search(
+        self, bits: UInt64, min_similarity: float | None, limit: int, search_one: Callable[[int], Hits]
+    ) -> BatchSearch:
+        if self._device == "cpu":
+            return BatchSearch(self._planes, bits, min_similarity, limit, search_one)
+        from graphkin.similarity.cuda.search import DeviceBatchSearch
+
+        return DeviceBatchSearch(self._fingerprints.words, self._planes, bits, min_similarity, limit, search_one)
+
+    def count_similar(self, ids: Int64, thresholds: Sequence[float]) -> Int64:
+        if self._device == "cpu":
+            return super().count_similar(ids, thresholds)
+        from graphkin.similarity.cuda.search import count_similar
+
+        return count_similar(self._fingerprints.words, self._planes, ids, thresholds)
+
+    def with_device(self, device: Device) -> Search:
+        require_device(device)
+        search = copy(self)
+        search._device = device
+        return search
 
     def find_identical_all(self, queries: Sequence[Query], matches: Matches) -> list[int | None]:
         """Return the identical item of each query, or None.

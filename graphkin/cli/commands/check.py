@@ -8,6 +8,7 @@ import click
 from graphkin.cli import options
 
 if TYPE_CHECKING:
+    from graphkin.similarity.devices import Device
     from graphkin.store.base import Store
 
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 @click.option("--sample", type=click.IntRange(min=1), default=1_000, help="Random items to measure.")
 @click.option("--threshold", type=float, help="Similarity that counts.  [default: the stored threshold]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the sample.")
+@options.device
 @options.as_json
 def recall(
     store_location: str,
@@ -26,6 +28,7 @@ def recall(
     sample: int,
     threshold: float | None,
     seed: int,
+    device: "Device",
     as_json: bool,
 ) -> None:
     """Measure which share of all similar pairs a rule, or the stored hierarchy, finds."""
@@ -33,7 +36,7 @@ def recall(
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as reader:
-        measurement = measure_recall(reader, "window" if rule else None, sample, threshold, seed)
+        measurement = measure_recall(reader, "window" if rule else None, sample, threshold, seed, device)
         result = {"generation": reader.id, **measurement.as_dict()}
     if as_json:
         click.echo(json.dumps(result))

@@ -13,6 +13,7 @@ from graphkin.cli.json_lines import print_json
 if TYPE_CHECKING:
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.protocol.measure import Measure
+    from graphkin.similarity.devices import Device
     from graphkin.similarity.hits import Hits
     from graphkin.store.base import Generation, Neighbors
     from graphkin.store.sampling.base import Engine
@@ -111,6 +112,7 @@ def _item_line(item: dict[str, Any]) -> str:
     metavar="FILE",
     help="Where to write the hits of a file: .csv or .parquet.",
 )
+@options.device
 @options.as_json
 def search(
     store_location: str,
@@ -124,6 +126,7 @@ def search(
     limit: int,
     file: str | None,
     output: Path | None,
+    device: "Device",
     as_json: bool,
     **read: str | None,
 ) -> None:
@@ -145,12 +148,14 @@ def search(
         raise click.UsageError("either STRUCTURE, or --file and --output")
     if file is not None and (as_json or fingerprint):
         raise click.UsageError("--json and --fingerprint are for one STRUCTURE")
+    if file is None and device != "cpu":
+        raise click.UsageError(f"--device {device} is for the structures of --file")
     require_search_similarity(min_similarity)
     measure = parse_measure(tversky, counts)
     with open_generation(store_location, collection, generation) as reader:
         open_collection = OpenCollection(reader)
         if file is not None and output is not None:
-            _search_file(open_collection, file, read, measure, min_similarity, limit, output)
+            _search_file(open_collection, file, read, measure, min_similarity, limit, output, device)
             return
         text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
         with translate_validation_errors():
@@ -182,6 +187,7 @@ def _search_file(
     min_similarity: float | None,
     limit: int,
     output: Path,
+    device: "Device",
 ) -> None:
     from graphkin.cli.file_search import FileSearch, encode_tables
     from graphkin.cli.output import atomic_file
@@ -195,7 +201,7 @@ def _search_file(
         output.suffix in (".csv", ".parquet"), "file of hits", str(output), "a name that ends with .csv or .parquet"
     )
     with closing(open_source(file, kind_of(open_collection.generation).file_formats, ReadOptions(**read))) as source:
-        file_search = FileSearch(open_collection, source, measure, min_similarity, limit)
+        file_search = FileSearch(open_collection, source, measure, min_similarity, limit, device)
         with atomic_file(output) as stream:
             for piece in encode_tables(file_search.tables(), output.suffix):
                 stream.write(piece)

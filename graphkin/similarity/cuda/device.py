@@ -16,7 +16,7 @@ def require_cuda() -> torch.device:
         raise InvalidInput(
             "torch finds no GPU",
             given="--device cuda",
-            expected="--device cpu, which builds the same similarity graph",
+            expected="--device cpu, which gives the same result",
             hint="for a GPU by NVIDIA, install its driver and a torch built for CUDA",
         )
     return torch.device("cuda")

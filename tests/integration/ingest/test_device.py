@@ -1,5 +1,6 @@
 """`--device cuda` builds the similarity graph that the CPU builds, or says why it cannot."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,10 +11,6 @@ from typing import Any
 import pytest
 import torch
 
-from graphkin.ingest.append import append
-from graphkin.ingest.options import IngestOptions
-from graphkin.ingest.pipeline import ingest
-from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
 MOLECULES = ["CCO ethanol", "CCCO propanol", "CCN ethylamine"]
@@ -31,28 +28,46 @@ def molecules_file(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_graph_from_a_gpu_equals_that_from_the_cpu(nci_file: Path, tmp_path: Path) -> None:
+def commands(folder: Path, device: str, files: list[str]) -> list[list[str]]:
+    """Return commands that ingest, append, measure recall and search, all on one device."""
+    target = ["--store", str(folder / "store"), "--collection", device]
+    hits, nearest = (str(folder / f"{name}-{device}.csv") for name in ("hits", "nearest"))
+    search = ["search", *target, "--file", files[1], "--limit", "4", "--output"]
+    return [
+        ["ingest", "molecules", files[0], *target, "--threshold", "0.3", "--top-k", "5", "--device", device],
+        ["append", files[1], *target, "--device", device],
+        ["recall", *target, "--sample", "40", "--json", "--device", device],
+        [*search, hits, "--min-similarity", "0.45", "--device", device],
+        [*search, nearest, "--device", device],
+    ]
+
+
+def test_results_of_a_gpu_equal_those_of_the_cpu(graphkin: Any, nci_file: Path, tmp_path: Path) -> None:
     pytest.importorskip("triton")
     lines = nci_file.read_text().splitlines(keepends=True)
     files = [str(tmp_path / name) for name in ("first.smi", "later.smi")]
     for file, part in zip(files, (lines[:200], lines[200:300]), strict=True):
         Path(file).write_text("".join(part))
-    location = str(tmp_path / "store")
-    script = Path(__file__).with_name("interpreted.py")
-    subprocess.run(
-        [sys.executable, str(script), location, "interpreted", *files],
+    interpreted = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("interpreted.py"))]
+        + [json.dumps(command) for command in commands(tmp_path, "cuda", files)],
         check=True,
         env=os.environ | {"TRITON_INTERPRET": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    with open_store(location) as store:
-        options = IngestOptions(workers=1)
-        ingest(store, "cpu", files[:1], resolve(threshold=0.3, top_k=5), options)
-        append(store, "cpu", files[1:], options)
+    outcomes = [graphkin(*command) for command in commands(tmp_path, "cpu", files)]
+    assert [outcome.code for outcome in outcomes] == [0] * len(outcomes)
+    assert outcomes[2].out in interpreted.stdout
+    for name in ("hits", "nearest"):
+        expected = (tmp_path / f"{name}-cpu.csv").read_text()
+        assert (tmp_path / f"{name}-cuda.csv").read_text() == expected
+        assert len(expected.splitlines()) > 100
+    with open_store(tmp_path / "store") as store:
         for number in range(2):
-            ids = {name: store.collection(name).generations[number] for name in ("interpreted", "cpu")}
-            assert ids["interpreted"] == ids["cpu"]
-            graphs = [_content(store, name, id) for name, id in ids.items()]
-            assert graphs[0] == graphs[1]
+            ids = [store.collection(name).generations[number] for name in ("cuda", "cpu")]
+            assert ids[0] == ids[1]
+            assert _content(store, "cuda", ids[0]) == _content(store, "cpu", ids[1])
 
 
 def _content(store: Any, collection: str, id: str) -> list[bytes]:
@@ -82,6 +97,27 @@ def test_append_without_a_gpu_names_the_option(graphkin: Any, ingest: Any, molec
     assert "given: --device cuda" in outcome.err
 
 
+@pytest.mark.usefixtures("no_gpu")
+def test_recall_and_search_without_a_gpu_name_the_option(
+    graphkin: Any, ingest: Any, molecules_file: str, tmp_path: Path
+) -> None:
+    assert ingest("CCCCO butanol\n").code == 0
+    target = ("--store", tmp_path / "store", "--collection", "c", "--device", "cuda")
+    recall = graphkin("recall", *target)
+    search = graphkin("search", *target, "--file", molecules_file, "--output", "hits.csv")
+    for outcome in (recall, search):
+        assert outcome.code == 2
+        assert "given: --device cuda" in outcome.err
+
+
+def test_search_for_one_structure_refuses_a_gpu(graphkin: Any, ingest: Any, tmp_path: Path) -> None:
+    assert ingest("CCCCO butanol\n").code == 0
+    target = ("--store", tmp_path / "store", "--collection", "c", "--device", "cuda")
+    outcome = graphkin("search", "CCO", *target)
+    assert outcome.code == 2
+    assert "--device cuda is for the structures of --file" in outcome.err
+
+
 @pytest.mark.parametrize("package", ["torch", "triton"])
 def test_ingest_without_the_extra_says_how_to_install_it(
     graphkin_without: Callable[..., Any], molecules_file: str, package: str
@@ -99,7 +135,7 @@ def test_window_candidates_are_refused(graphkin: Any, molecules_file: str) -> No
     arguments = ("ingest", "molecules", molecules_file, "--store", "s", "--collection", "c", "--preset", "paper")
     outcome = graphkin(*arguments, "--device", "cuda")
     assert outcome.code == 2
-    assert "only molecules and fingerprints whose candidates are exact can be compared on a GPU" in outcome.err
+    assert "only the Tanimoto similarity of molecules and fingerprints can be computed on a GPU" in outcome.err
 
 
 @pytest.mark.parametrize("device", ["auto", "gpu"])
