@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from graphkin.ingest.parsing import Chunk, Parsed, rejections
+from graphkin.ingest.parsing import Chunk, Parsed, rejection_rows
 
 
 class Agreement:
@@ -31,5 +31,5 @@ class Agreement:
         rows = [row for row, line in lines if line not in rejected]  # of the items in the chunk
         reason = f"is the same item as an earlier record, but with another {self._column}"
         contradicting = [(row, reason) for row, is_consistent in zip(rows, agrees, strict=True) if not is_consistent]
-        all_rejections = pa.concat_batches([parsed.rejections, rejections(chunk, contradicting)])
+        all_rejections = pa.concat_batches([parsed.rejections, rejection_rows(chunk, contradicting)])
         return Parsed(parsed.items.filter(pa.array(agrees)), all_rejections.sort_by("line"))

@@ -12,10 +12,10 @@ from graphkin.ingest.base import require_changeable, truncated_counts
 from graphkin.ingest.collect import open_collector
 from graphkin.ingest.items import OldItems, Properties
 from graphkin.ingest.neighbor_lists import NeighborLists
-from graphkin.ingest.notes import notes, notes_of_changes, notes_of_differing, report_notes
+from graphkin.ingest.notes import change_notes, differing_notes, notes, report_notes
 from graphkin.ingest.options import IngestOptions
-from graphkin.ingest.progress import Clock, Progress, compiling
-from graphkin.ingest.provenance import provenance_of, provenance_of_repeats, record_counts
+from graphkin.ingest.progress import Clock, Progress, report_compilation
+from graphkin.ingest.provenance import ingest_provenance, record_counts, repeat_provenance
 from graphkin.ingest.reading import chunks, open_sources, parse_sources, parser_pool
 from graphkin.ingest.reruns import save_report
 from graphkin.ingest.tally import Tally
@@ -36,7 +36,7 @@ class AppendResult:
     """Result of an append.
 
     Attributes:
-        manifest: The current generation's manifest, as `reported` returns it.
+        manifest: The current generation's manifest, as `make_report` returns it.
         items: Number of new items.
         named: Number of existing items that got more names.
         counts: Records of the appended files only. `kept` counts the new items.
@@ -78,13 +78,14 @@ def append(
         workspace = Workspace(draft.workspace)
         workspace.prepare()
         pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
-        with clock.stage("compile"), compiling(clock.progress):
+        with clock.stage("compile"), report_compilation(clock.progress):
+            warmup_descriptors = kind.warmup_descriptors(recipe)
             with ThreadPoolExecutor(1) as executor:
                 if base.is_local:
                     executor.submit(base.graph)  # read and check the graph while kernels compile
                 compile_kernels(warmup_descriptors, recipe.top_k)
             compile_growth(warmup_descriptors, base.graph(), base.forest(), recipe.top_k)
-        pool.begin(chunks(sources))
+        pool.start(chunks(sources))
         with clock.stage("older items", base.size, kind.plural):
             digests = kind.digests(base, recipe)
             older, graph, dropped = kind.load_descriptors(base, recipe, digests), base.graph(), truncated_counts(base)
@@ -95,8 +96,8 @@ def append(
             rejections = [*base.rejections(), *table.rejections]
             if not len(newer) and not table.added_names.num_rows:
                 workspace.remove()
-                report_notes(clock.progress, notes_of_differing(table.differing))
-                provenance = provenance_of_repeats(base.manifest, sources, table, clock)
+                report_notes(clock.progress, differing_notes(table.differing))
+                provenance = repeat_provenance(base.manifest, sources, table, clock)
                 manifest = save_report(store, collection, base.manifest, provenance, rejections)
                 return AppendResult(manifest, 0, 0, counts)
             write_items(items, newer.words, draft)
@@ -119,12 +120,12 @@ def append(
             draft.remove_edges(changes.removed)
             tally = Tally.after_removal(len(descriptors), base, changes.removed)
             write_edges(changes.added, changes.dropped, tally, draft)
-        provenance = provenance_of(
+        provenance = ingest_provenance(
             recipe, sources, table, descriptors, tally, changes.dropped, clock, base=base.manifest
         )
         manifest = draft.publish(provenance)
         workspace.remove()
-        report_notes(clock.progress, [*notes_of_changes(base.manifest, provenance), *notes(provenance)])
+        report_notes(clock.progress, [*change_notes(base.manifest, provenance), *notes(provenance)])
         manifest = save_report(store, collection, manifest, provenance, rejections)
         return AppendResult(manifest, len(newer), table.added_names.num_rows, counts)
 

@@ -9,9 +9,9 @@ MOLECULES = "graphkin.similarity.molecules.describer"
 _WORKERS = ("graphkin.ingest.pool", "pandas")  # pyarrow imports pandas with the first array, if it is installed
 
 
-def begin(*describing: str) -> None:
+def start_fork_server(*modules: str) -> None:
     """Start the fork server unless it runs; return while it imports the modules. It ignores ctrl-C."""
-    forkserver.set_forkserver_preload([*_WORKERS, *describing])
+    forkserver.set_forkserver_preload([*_WORKERS, *modules])
     resource_tracker.ensure_running()  # Its first start unblocks the signal.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

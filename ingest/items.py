@@ -33,7 +33,7 @@ _COMPARED = 1 << 16  # records of repeated items that are compared at a time
 
 
 @dataclass(frozen=True)
-class Notation:
+class ColumnFormat:
     """Notation of a property's values.
 
     Attributes:
@@ -49,11 +49,11 @@ class Notation:
     values: ColumnValues | None = None
 
     @classmethod
-    def from_values(cls, values: ColumnValues, *, shortest: bool) -> "Notation":
+    def from_values(cls, values: ColumnValues, *, shortest: bool) -> "ColumnFormat":
         return cls(values.numbers + values.censored > 0, values.texts > 0, shortest, values)
 
     @classmethod
-    def from_manifest(cls, name: str, manifest: Provenance) -> "Notation":
+    def from_manifest(cls, name: str, manifest: Provenance) -> "ColumnFormat":
         """Return how the values of a property are written in a stored generation."""
         values = manifest.columns.get(name)
         if values is not None:
@@ -66,7 +66,7 @@ class Notation:
     def numeric(self) -> bool:
         return self.numbers and not self.texts
 
-    def __and__(self, other: "Notation") -> "Notation":
+    def __and__(self, other: "ColumnFormat") -> "ColumnFormat":
         values = None
         if self.values is not None and other.values is not None:
             both = self.values, other.values
@@ -74,7 +74,7 @@ class Notation:
             example = self.values.example if self.values.example is not None else other.values.example
             values = ColumnValues(**counts, example=example)
         shortest = self.shortest and other.shortest
-        return Notation(self.numbers or other.numbers, self.texts or other.texts, shortest, values)
+        return ColumnFormat(self.numbers or other.numbers, self.texts or other.texts, shortest, values)
 
 
 @dataclass(frozen=True)
@@ -90,18 +90,20 @@ class Properties:
     """
 
     computed: Sequence[str]
-    source: Mapping[str, Notation] = field(default_factory=dict)
+    source: Mapping[str, ColumnFormat] = field(default_factory=dict)
 
     @classmethod
     def from_items(cls, computed: Sequence[str], items: pa.Table) -> "Properties":
         """Return the properties of parsed items."""
         texts_of = source_columns(items["properties"], computed)
-        return cls(computed, {name: _notation(texts) for name, texts in texts_of.items()})
+        return cls(computed, {name: _column_format(texts) for name, texts in texts_of.items()})
 
     @classmethod
     def from_manifest(cls, computed: Sequence[str], manifest: Provenance) -> "Properties":
         """Return the properties that a manifest lists."""
-        source = {name: Notation.from_manifest(name, manifest) for name in manifest.properties if name not in computed}
+        source = {
+            name: ColumnFormat.from_manifest(name, manifest) for name in manifest.properties if name not in computed
+        }
         return cls(computed, source)
 
     def __and__(self, other: "Properties") -> "Properties":
@@ -116,26 +118,32 @@ class Properties:
     def types(self) -> dict[str, PropertyType]:
         """Type of each property by name: the source's in its order, then the computed ones."""
         source_types: dict[str, PropertyType] = {
-            name: "number" if notation.numeric else "text" for name, notation in self.source.items()
+            name: "number" if column_format.numeric else "text" for name, column_format in self.source.items()
         }
         return source_types | dict.fromkeys(self.computed, "number")
 
     @property
     def written(self) -> list[str]:
         """Names of numeric properties some of whose values are not in their shortest text."""
-        return sorted(name for name, notation in self.source.items() if notation.numeric and not notation.shortest)
+        return sorted(
+            name for name, column_format in self.source.items() if column_format.numeric and not column_format.shortest
+        )
 
     @property
     def columns(self) -> dict[str, ColumnValues]:
         """Counts of the values of each source column, where they are known."""
-        return {name: notation.values for name, notation in self.source.items() if notation.values is not None}
+        return {
+            name: column_format.values
+            for name, column_format in self.source.items()
+            if column_format.values is not None
+        }
 
     @property
     def qualifiers(self) -> dict[str, str]:
         """Name of the column of signs of each property with censored numbers. No other property has that name."""
         reserved, qualifiers = set(self.types), dict[str, str]()
-        for name, notation in self.source.items():
-            if notation.numeric and notation.values is not None and notation.values.censored:
+        for name, column_format in self.source.items():
+            if column_format.numeric and column_format.values is not None and column_format.values.censored:
                 candidates = (f"{name}_qualifier{suffix}" for suffix in chain([""], map("_{}".format, count(2))))
                 qualifiers[name] = next(candidate for candidate in candidates if candidate not in reserved)
                 reserved.add(qualifiers[name])
@@ -147,7 +155,9 @@ class Properties:
         identity = [items[name] if name in items.column_names else none for name in _IDENTITY]
         columns: dict[str, Column] = {name: items[name].cast(pa.float64()) for name in self.computed}
         texts_of = source_columns(items["properties"], self.computed)
-        columns |= {name: _column(texts_of.get(name, none), notation) for name, notation in self.source.items()}
+        columns |= {
+            name: _column(texts_of.get(name, none), column_format) for name, column_format in self.source.items()
+        }
         return _item_table([*identity, names], columns)
 
 
@@ -166,9 +176,9 @@ class RemainingItems:
         texts_of = {
             name: texts(rows[column_titles[name]].combine_chunks()) for name in column_titles if name not in computed
         }
-        source = {name: _notation(column) for name, column in texts_of.items() if column.null_count < len(ids)}
+        source = {name: _column_format(column) for name, column in texts_of.items() if column.null_count < len(ids)}
         columns: dict[str, Column] = {name: rows[column_titles[name]] for name in computed}
-        columns |= {name: _column(texts_of[name], notation) for name, notation in source.items()}
+        columns |= {name: _column(texts_of[name], column_format) for name, column_format in source.items()}
         table = _item_table([rows[name] for name in ITEM_SCHEMA.names], columns)
         return cls(table, Properties(computed, source))
 
@@ -196,7 +206,7 @@ class OldItems:
     fingerprints: Callable[[], UInt64]
 
     @classmethod
-    def none(cls, computed: Sequence[str]) -> "OldItems":
+    def empty(cls, computed: Sequence[str]) -> "OldItems":
         """Return an empty set of items with these computed properties."""
         return cls(
             b"",
@@ -264,7 +274,7 @@ class ItemTable:
         items = pa.Table.from_batches(self._batches)
         self._batches = []
         before = len(self.older)
-        item_of, first = collapse(items["digest"], self.older.digests)
+        item_of, first = assign_item_ids(items["digest"], self.older.digests)
         require_enough_ids(before + len(first))
         self.differing = self._differing(items, item_of, first)
         names = collect_names(items["name"], item_of, before + len(first))
@@ -330,7 +340,7 @@ def rebase_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.take(pa.array(np.arange(batch.num_rows)))
 
 
-def collapse(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64]:
+def assign_item_ids(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64]:
     """Number the items of records by their digests, in order of first appearance after the older items.
 
     Args:
@@ -394,15 +404,15 @@ def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> p
     return pa.table([*common, *(values for _, values in ordered)], pa.schema([*ITEM_SCHEMA, *fields]))
 
 
-def _notation(texts: pa.Array) -> Notation:
+def _column_format(texts: pa.Array) -> ColumnFormat:
     column = ReadColumn.from_texts(texts)
-    return Notation.from_values(column.values, shortest=column.shortest)
+    return ColumnFormat.from_values(column.values, shortest=column.shortest)
 
 
-def _column(texts: pa.Array, notation: Notation) -> pa.Array:
-    if not notation.numeric:
+def _column(texts: pa.Array, column_format: ColumnFormat) -> pa.Array:
+    if not column_format.numeric:
         return texts
     numbers = ReadColumn.from_texts(texts).numbers
-    if notation.shortest:
+    if column_format.shortest:
         return numbers
     return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())

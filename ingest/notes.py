@@ -20,7 +20,7 @@ def notes(provenance: Provenance) -> list[str]:
             sentences += _notes_of_numbers(name, values, provenance.qualifiers.get(name))
         elif values.numbers + values.censored > values.texts:
             sentences.append(f"column {name} is text: {_texts_among(values)}")
-    return [*sentences, *notes_of_differing(provenance.differing)]
+    return [*sentences, *differing_notes(provenance.differing)]
 
 
 def _notes_of_numbers(name: str, values: ColumnValues, qualifier: str | None) -> list[str]:
@@ -41,7 +41,7 @@ def _total(values: ColumnValues) -> int:
     return values.numbers + values.missing + values.censored + values.texts
 
 
-def notes_of_differing(differing: DifferingValues) -> list[str]:
+def differing_notes(differing: DifferingValues) -> list[str]:
     """Return sentences about values of later records that differ from the first record of their item."""
     if not differing.counts:
         return []
@@ -50,7 +50,7 @@ def notes_of_differing(differing: DifferingValues) -> list[str]:
     return [f"{sentence}: {counts} (`graphkin info --differing` lists the first 100)"]
 
 
-def notes_of_changes(before: Provenance, after: Provenance) -> list[str]:
+def change_notes(before: Provenance, after: Provenance) -> list[str]:
     """Return sentences about columns whose type or column of signs has changed since the previous generation."""
     sentences = []
     for name, type in after.properties.items():

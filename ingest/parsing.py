@@ -37,7 +37,7 @@ class Parsed:
     def rejected(chunk: Chunk, reason: str, described: pa.Schema) -> "Parsed":
         """Return a result that rejects every record of the chunk for the same reason."""
         nothing = pa.RecordBatch.from_pylist([], schema=item_schema(described))
-        return Parsed(nothing, rejections(chunk, [(row, reason) for row in range(chunk.records.num_rows)]))
+        return Parsed(nothing, rejection_rows(chunk, [(row, reason) for row in range(chunk.records.num_rows)]))
 
     def write(self, path: Path) -> None:
         with pa.OSFile(str(path), "wb") as file:
@@ -92,7 +92,7 @@ class ChunkParser:
         arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
         carried = records.select(_CARRIED).take(pa.array(item_rows, pa.int64()))
         items = pa.RecordBatch.from_arrays([*arrays, *carried.columns], schema=item_schema(schema))
-        return Parsed(items, rejections(chunk, rejected))
+        return Parsed(items, rejection_rows(chunk, rejected))
 
 
 def item_schema(described: pa.Schema) -> pa.Schema:
@@ -100,7 +100,7 @@ def item_schema(described: pa.Schema) -> pa.Schema:
     return pa.schema([*described, *(RECORD_SCHEMA.field(name) for name in _CARRIED)])
 
 
-def rejections(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
+def rejection_rows(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
     """Return `REJECTION_SCHEMA` rows for pairs of (row in the chunk, reason)."""
     rows = [row for row, _ in rejected]
     picked = chunk.records.take(pa.array(rows, pa.int64()))

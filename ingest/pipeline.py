@@ -8,8 +8,8 @@ from graphkin.ingest.collect import Collector, open_collector
 from graphkin.ingest.items import OldItems
 from graphkin.ingest.notes import notes, report_notes
 from graphkin.ingest.options import IngestOptions
-from graphkin.ingest.progress import Clock, Progress, compiling
-from graphkin.ingest.provenance import provenance_of
+from graphkin.ingest.progress import Clock, Progress, report_compilation
+from graphkin.ingest.provenance import ingest_provenance
 from graphkin.ingest.reading import chunks, missing_names_note, open_sources, parse_sources, parser_pool
 from graphkin.ingest.reruns import save_report
 from graphkin.ingest.tally import Tally
@@ -56,10 +56,10 @@ def ingest(
         workspace = Workspace(draft.workspace)
         workspace.prepare()
         pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
-        with clock.stage("compile"), compiling(clock.progress):
-            compile_kernels(warmup_descriptors, recipe.top_k)
-        pool.begin(chunks(sources))
-        table = parse_sources(kind, sources, recipe, options, draft, pool, clock, OldItems.none(kind.computed_columns))
+        with clock.stage("compile"), report_compilation(clock.progress):
+            compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
+        pool.start(chunks(sources))
+        table = parse_sources(kind, sources, recipe, options, draft, pool, clock, OldItems.empty(kind.computed_columns))
         with clock.stage("items"):
             descriptors, items = table.finish(partial(kind.descriptors, recipe=recipe))
             descriptors = descriptors.with_device(options.device)
@@ -77,7 +77,7 @@ def ingest(
         with clock.stage("write"):
             tally = Tally(len(descriptors), recipe.threshold)
             write_edges(blocks, dropped, tally, draft)
-        provenance = provenance_of(recipe, sources, table, descriptors, tally, dropped, clock)
+        provenance = ingest_provenance(recipe, sources, table, descriptors, tally, dropped, clock)
         manifest = draft.publish(provenance)
         workspace.remove()
         report_notes(clock.progress, notes(provenance))

@@ -75,13 +75,13 @@ class ParserPool:
         with suppress(StoreError):  # The next run removes marks that cannot be removed now.
             _Mark.collect(self._workspace)
 
-    def begin(self, chunks: Iterable[Chunk]) -> None:
+    def start(self, chunks: Iterable[Chunk]) -> None:
         """Give the workers the first chunks; they get the others as results are taken."""
         self._unread = iter(chunks)
         self._fill()
 
-    def parsed(self, reviewed: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:
-        """Yield the result of each chunk in order, passed through `reviewed`.
+    def results(self, review: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:
+        """Yield the result of each chunk in order, passed through `review`.
 
         A record is rejected if a worker dies on it or needs more than `patience` seconds for it. It is parsed twice;
         no other record is lost.
@@ -94,7 +94,7 @@ class ParserPool:
                 self._again.extendleft(reversed(self._remaining_chunks()))
                 self._executor = self._thread.submit(self._start, self._workers)
             else:
-                yield reviewed(self._tasks.popleft().chunk, Parsed.read(piece))
+                yield review(self._tasks.popleft().chunk, Parsed.read(piece))
             self._fill()
         self._close()
 
@@ -107,7 +107,7 @@ class ParserPool:
             self._tasks.append(_submit(executor, next(self._numbers), chunk))
 
     def _start(self, workers: int) -> ProcessPoolExecutor:
-        forking.begin(self._describer.__module__, *self._describer.preload)
+        forking.start_fork_server(self._describer.__module__, *self._describer.preload)
         arguments = (self._describer, self._describer_arguments, self._workspace, self._patience)
         executor = Workers(workers, CONTEXT, initializer=_start_worker, initargs=arguments)
         try:

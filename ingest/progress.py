@@ -36,7 +36,7 @@ def run_alongside(tell: Callable[[Event], None]) -> Iterator[None]:
 
 
 @contextmanager
-def compiling(progress: Progress, silence: float = _SILENCE, again: float = _AGAIN) -> Iterator[None]:
+def report_compilation(progress: Progress, silence: float = _SILENCE, again: float = _AGAIN) -> Iterator[None]:
     """Report that kernels are being compiled in the block, if that takes longer than `silence` seconds.
 
     Loading kernels that were compiled before is faster. After the first note, another follows every `again` seconds.

@@ -18,7 +18,7 @@ from graphkin.store.identity import links_digest
 from graphkin.store.records import Int32, Links
 
 
-def provenance_of(
+def ingest_provenance(
     recipe: Recipe,
     sources: Sequence[Source],
     table: ItemTable,
@@ -50,7 +50,7 @@ def provenance_of(
     )
 
 
-def provenance_of_repeats(base: Manifest, sources: Sequence[Source], table: ItemTable, clock: Clock) -> Provenance:
+def repeat_provenance(base: Manifest, sources: Sequence[Source], table: ItemTable, clock: Clock) -> Provenance:
     """Return the provenance of one ingest of the files of `base` and of these sources, which only repeat its items."""
     inputs = [*base.inputs, *(each for source in sources for each in source.inputs())]
     read, rejected = base.counts.read + table.read, base.counts.rejected + table.rejected
@@ -63,7 +63,7 @@ def provenance_of_repeats(base: Manifest, sources: Sequence[Source], table: Item
     return base.provenance.model_copy(update=repeats)
 
 
-def provenance_without(
+def removal_provenance(
     base: Manifest, recipe: Recipe, removal: Removal, items: RemainingItems, tally: Tally, dropped: Int32, clock: Clock
 ) -> Provenance:
     """Return the provenance of a generation after a removal.

@@ -14,7 +14,7 @@ from graphkin.ingest.readers import Source, open_source
 from graphkin.ingest.readers.columns import likely_names
 from graphkin.ingest.readers.networks import open_network
 from graphkin.ingest.readers.widths import require_type
-from graphkin.ingest.rejections import saved
+from graphkin.ingest.rejections import save_rejections
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
@@ -100,11 +100,11 @@ def parse_sources(
     """
     table = ItemTable(older)
     column = kind.consistent_column(recipe)
-    review = {} if column is None else {"reviewed": Agreement(column, older.fingerprints_by_digest()).review}
+    review = {} if column is None else {"review": Agreement(column, older.fingerprints_by_digest()).review}
     total = sum(source.bytes_total or 0 for source in sources) or None
     with clock.stage("parse", total, "B") as advance:
         reported = 0
-        for chunk in pool.parsed(**review):
+        for chunk in pool.results(**review):
             table.add(chunk)
             if chunk.rejections.num_rows:
                 draft.append_rejections(chunk.rejections)
@@ -129,7 +129,7 @@ def require_items(
         raise InvalidInput("the input holds no record", expected="at least one")
     hint = "see what is wrong with them, or allow more with --max-rejected"
     if options.rejections_file is not None:
-        hint = f"{saved(rejections(), options.rejections_file)}; mend them, or allow more with --max-rejected"
+        hint = f"{save_rejections(rejections(), options.rejections_file)}; mend them, or allow more with --max-rejected"
     first = next(row for batch in rejections() for row in batch.slice(0, 1).to_pylist())
     raise InvalidInput(
         f"{rejected} of {read} records ({share:.1%}) were rejected; nothing was published",

@@ -9,7 +9,7 @@ from graphkin.export.cells import csv_rows
 from graphkin.store.records import REJECTION_SCHEMA
 
 
-def saved(rejected: Iterable[pa.RecordBatch], path: Path) -> str:
+def save_rejections(rejected: Iterable[pa.RecordBatch], path: Path) -> str:
     """Write the rejections as CSV, and return a phrase that tells the user where they are."""
     try:
         with path.open("wb") as file:

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.base import require_changeable, truncated_counts
+from graphkin.ingest.item_list import ListedItems, resolve_list
 from graphkin.ingest.items import RemainingItems
-from graphkin.ingest.listed import ListedItems, resolve_list
-from graphkin.ingest.notes import notes_of_changes, report_notes
-from graphkin.ingest.progress import Clock, Progress, compiling
-from graphkin.ingest.provenance import provenance_without
+from graphkin.ingest.notes import change_notes, report_notes
+from graphkin.ingest.progress import Clock, Progress, report_compilation
+from graphkin.ingest.provenance import removal_provenance
 from graphkin.ingest.remaining import RemainingGraph
-from graphkin.ingest.reruns import reported
+from graphkin.ingest.reruns import make_report
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.writing import write_edges, write_items
@@ -79,7 +79,7 @@ def remove(
         if not len(selection.ids):
             return RemovalResult(base.manifest, 0, selection.missing)
         remaining_ids = _remaining_ids(base.size, selection)
-        with clock.stage("compile"), compiling(clock.progress):
+        with clock.stage("compile"), report_compilation(clock.progress):
             compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
         with clock.stage("older items", base.size, kind.plural):
             all_descriptors = kind.load_descriptors(base, recipe, kind.digests(base, recipe))
@@ -98,9 +98,9 @@ def remove(
             tally = Tally(len(remaining), recipe.threshold)
             write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [added]), dropped, tally, draft)
         removal = Removal(**selection.source.model_dump(), by=by, items=len(selection.ids))
-        provenance = provenance_without(base.manifest, recipe, removal, items, tally, dropped, clock)
-        manifest = reported(draft.publish(provenance), provenance)
-        report_notes(clock.progress, notes_of_changes(base.manifest, provenance))
+        provenance = removal_provenance(base.manifest, recipe, removal, items, tally, dropped, clock)
+        manifest = make_report(draft.publish(provenance), provenance)
+        report_notes(clock.progress, change_notes(base.manifest, provenance))
         return RemovalResult(manifest, len(selection.ids), selection.missing)
 
 

@@ -9,7 +9,7 @@ from graphkin.protocol.manifest import Manifest, Provenance, RepeatedManifest, R
 from graphkin.store.base import Store
 
 
-def reported(manifest: Manifest, run: Provenance) -> Manifest:
+def make_report(manifest: Manifest, run: Provenance) -> Manifest:
     """Return the published manifest, or, if this run published nothing, its own counts, inputs and times with the id.
 
     `manifest` is what `Draft.publish` returned for the provenance `run`.
@@ -29,7 +29,7 @@ def save_report(
         run: The provenance of this run.
         rejections: This run's rejected records.
     """
-    report = reported(manifest, run)
+    report = make_report(manifest, run)
     if report.unchanged:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         rerun = Rerun(ran_at=now, inputs=run.inputs, counts=run.counts, differing=run.differing)

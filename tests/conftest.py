@@ -79,7 +79,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _workers_of_either_kind(_own_cache: None) -> None:
     """The process that workers of ingests are forked from imports what the first ingest needs: here that of both."""
     describers = MoleculeDescriber, GraphDescriber
-    forking.begin(*(module for each in describers for module in (each.__module__, *each.preload)))
+    forking.start_fork_server(*(module for each in describers for module in (each.__module__, *each.preload)))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.ingest.progress import compiling
+from graphkin.ingest.progress import report_compilation
 from graphkin.ingest.progress_bars import library_progress
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
@@ -49,7 +49,7 @@ def similar_pairs(
     require(threads is None or threads > 0, "number of threads", threads, "1 or more")
     packed = _pack(fingerprints)
     progress = library_progress()
-    with compiling(progress):
+    with report_compilation(progress):
         Pairs.concatenate([*join(packed[:2], threshold, 1)])
     with progress.stage("join", len(packed), "fingerprints") as advance:
         pairs = Pairs.concatenate([*join(packed, threshold, threads or os.cpu_count() or 1, advance)])

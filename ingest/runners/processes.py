@@ -45,7 +45,7 @@ class Processes(Runner):
         self._stop.close()
 
     def _start(self) -> None:
-        forking.begin(*self._preload)
+        forking.start_fork_server(*self._preload)
         stopped, self._stop = Pipe(duplex=False)
         self._executor = Workers(self._workers, CONTEXT, initializer=end_with_parent, initargs=(stopped,))
 
@@ -87,8 +87,8 @@ class Processes(Runner):
             self._start()
 
 
-def _run(task: Path, number: int, again: bool) -> Any:
-    return _read(task)(number, again)
+def _run(task: Path, number: int, is_retry: bool) -> Any:
+    return _read(task)(number, is_retry)
 
 
 @lru_cache(maxsize=1)

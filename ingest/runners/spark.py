@@ -124,9 +124,9 @@ _SparkTask: TypeAlias = Callable[[int], T | _RefusedInput]
 def _catch_refusals(task: Task[T]) -> _SparkTask[T]:
     def run_task(number: int) -> T | _RefusedInput:
         context = TaskContext.get()
-        again = context is not None and context.attemptNumber() > 0
+        is_retry = context is not None and context.attemptNumber() > 0
         try:
-            return task(number, again)
+            return task(number, is_retry)
         except InvalidInput as error:
             return _RefusedInput(error)
 

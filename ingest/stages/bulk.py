@@ -15,7 +15,7 @@ T = TypeVar("T")
 Where = tuple[str, str, str]
 
 
-def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage) -> TaskRunner:
+def task_runner(runner: Runner, location: str, generation: Generation, stage: Stage) -> TaskRunner:
     """Return the callback for `write_import` that runs a task for each part.
 
     Every task opens the generation of the store at `location`.
@@ -32,5 +32,5 @@ def by_tasks(runner: Runner, location: str, generation: Generation, stage: Stage
     return run
 
 
-def _on(location_key: Where, task: PartTask[T], number: int, again: bool) -> T:  # noqa: ARG001 - no part crashes its process
+def _on(location_key: Where, task: PartTask[T], number: int, is_retry: bool) -> T:  # noqa: ARG001 - no part crashes its process
     return task(open_cached(*location_key), number)

@@ -37,5 +37,5 @@ class Engine:
             return [self._job.result(stage, number) for number in range(tasks)]
 
 
-def _finish(job: Job, stage: str, task: StageTask, number: int, again: bool) -> None:
-    job.save_result(stage, number, task(replace(job, again=again), number))
+def _finish(job: Job, stage: str, task: StageTask, number: int, is_retry: bool) -> None:
+    job.save_result(stage, number, task(replace(job, is_retry=is_retry), number))

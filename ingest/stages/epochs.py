@@ -26,7 +26,7 @@ def draw(runner: Runner, lake: str, plan: EpochsPlan, missing: list[int], advanc
     return runner.run("epochs", partial(_sample_part, lake, plan), missing, advance)
 
 
-def _sample_part(lake: str, plan: EpochsPlan, task: int, again: bool) -> EpochPart:  # noqa: ARG001 - no part crashes its process
+def _sample_part(lake: str, plan: EpochsPlan, task: int, is_retry: bool) -> EpochPart:  # noqa: ARG001 - no part crashes its process
     return plan.write_part(_sampler(lake, plan.collection, plan.generation), task)
 
 

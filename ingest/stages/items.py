@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.ingest.differences import Differences
-from graphkin.ingest.items import Notation, Properties, collapse, collect_names, rebase_offsets
+from graphkin.ingest.items import ColumnFormat, Properties, assign_item_ids, collect_names, rebase_offsets
 from graphkin.ingest.source_columns import source_columns
 from graphkin.ingest.stages.job import Job
 from graphkin.protocol.manifest import ColumnValues, DifferingValues
@@ -27,7 +27,7 @@ def distinct(parts: int, job: Job, group: int) -> dict[str, Any]:
     tables = list(job.gather("parse", parts, group))
     if tables:
         items = pa.concat_tables(tables)  # sorted by part, then row, which is the order of appearance
-        item_of, first = collapse(items["digest"])
+        item_of, first = assign_item_ids(items["digest"])
         names = collect_names(items["name"], item_of, len(first))
         firsts = items.select(["part", "row"]).take(pa.array(first)).append_column("names", names)
         later = _later(items.select(["part", "row"]), first[item_of])
@@ -86,25 +86,26 @@ def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
         "kept": len(items),
         "names": pc.sum(pc.list_value_length(firsts["names"])).as_py() or 0,
         "properties": {
-            name: [columns[name].model_dump(), notation.shortest] for name, notation in properties.source.items()
+            name: [columns[name].model_dump(), column_format.shortest]
+            for name, column_format in properties.source.items()
         },
         "differences": _differences(parts, job, part, parsed).state(),
     }
 
 
-def properties_of(job: Job, parts: list[dict[str, Any]]) -> Properties:
+def merge_properties(job: Job, parts: list[dict[str, Any]]) -> Properties:
     """Return the properties of all items, from the results of `keep`."""
     merged = Properties(job.kind.computed_columns)
     for part in parts:
-        notations = {
-            name: Notation.from_values(ColumnValues(**values), shortest=shortest)
+        column_formats = {
+            name: ColumnFormat.from_values(ColumnValues(**values), shortest=shortest)
             for name, (values, shortest) in part["properties"].items()
         }
-        merged &= Properties(job.kind.computed_columns, notations)
+        merged &= Properties(job.kind.computed_columns, column_formats)
     return merged
 
 
-def differing_of(parts: list[dict[str, Any]]) -> DifferingValues:
+def merge_differing(parts: list[dict[str, Any]]) -> DifferingValues:
     """Return the differing values of all items, from the results of `keep`."""
     merged = Differences()
     for part in parts:

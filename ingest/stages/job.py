@@ -68,7 +68,7 @@ class Job:
         recipe: The recipe.
         options: Options of the run.
         sizes: How the work is divided.
-        again: Whether a process that tried this task before was lost with it.
+        is_retry: Whether a process that tried this task before was lost with it.
     """
 
     url: str
@@ -78,7 +78,7 @@ class Job:
     recipe: Recipe
     options: IngestOptions
     sizes: Sizes
-    again: bool = False
+    is_retry: bool = False
 
     @cached_property
     def place(self) -> Place:
@@ -162,7 +162,7 @@ class Job:
         self.place.write(self.name(stage, task, ".json"), json.dumps(result).encode())
 
 
-def key_of(*made_from: Any) -> str:
+def job_key(*made_from: Any) -> str:
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -22,7 +22,7 @@ from graphkin.ingest.reading import missing_names_note, pair_files, require_item
 from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages import blocks, edges, items, pairs, records
 from graphkin.ingest.stages.engine import Engine
-from graphkin.ingest.stages.job import Job, Sizes, key_of
+from graphkin.ingest.stages.job import Job, Sizes, job_key
 from graphkin.ingest.tally import histograms, similarity_bin_edges
 from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.protocol.manifest import Input, Manifest
@@ -85,7 +85,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
     files = [file for file, _ in job.files]
 
     file_results = engine.run("read", records.read, len(files))
-    parts = records.parts_of(file_results)
+    parts = records.list_parts(file_results)
     groups = max(1, -(-sum(sum(file["sizes"]) for file in file_results) // sizes.group))
     parsed = engine.run("parse", partial(records.parse, parts, groups), len(parts))
     in_all, rejected = (sum(each[name] for each in parsed) for name in ("read", "rejected"))
@@ -94,7 +94,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
     engine.run("distinct", partial(items.distinct, len(parts)), groups)
     engine.run("repeat", partial(items.repeat, groups, len(parts)), len(parts))
     item_results = engine.run("keep", partial(items.keep, groups, len(parts)), len(parts))
-    properties = items.properties_of(job, item_results)
+    properties = items.merge_properties(job, item_results)
     if not any(each["names"] for each in item_results) and "csv" in kind.file_formats:
         clock.progress.note(missing_names_note(properties))
     starts = np.cumsum([0, *(each["kept"] for each in item_results)])
@@ -118,7 +118,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
         inputs=[Input(**each) for file in file_results for each in file["inputs"]],
         counts=record_counts(in_all, rejected, size),
         properties=properties,
-        differing=items.differing_of(item_results),
+        differing=items.merge_differing(item_results),
         edges=sum(each["edges"] for each in shard_results),
         dropped=sum(each["dropped"] for each in shard_results) // 2,
         histograms=histograms(
@@ -160,7 +160,7 @@ def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions,
     paired_files = tuple(pair_files(files, options.names, "names"))
     file_states = [_file_state(each) for pair in paired_files for each in pair if each is not None]
     settings = [repr(options.read), options.max_size, asdict(sizes)]
-    key = key_of(recipe.model_dump(mode="json"), versions(recipe), file_states, settings)
+    key = job_key(recipe.model_dump(mode="json"), versions(recipe), file_states, settings)
     return Job(absolute_location(url), key, str(Path.cwd()), paired_files, recipe, options, sizes)
 
 

@@ -50,7 +50,7 @@ def _cut(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatc
     return (batch.slice(start, most) for batch in batches for start in range(0, batch.num_rows, most))
 
 
-def parts_of(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
+def list_parts(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
     """Return number, source and writing of each part, in the order of the input."""
     return [
         (number * _FILE + place, file["name"], file["notation"])
@@ -81,13 +81,13 @@ def _parse_chunks(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
     The worker processes reject a record that crashes them.
     """
     describer, max_size = job.kind.describer, job.options.max_size or job.kind.max_size
-    if job.again:
+    if job.is_retry:
         with (
             TemporaryDirectory() as folder,
             ParserPool(describer, job.recipe, max_size, 1, Workspace(Path(folder))) as pool,
         ):
-            pool.begin(chunks)
-            return list(pool.parsed())
+            pool.start(chunks)
+            return list(pool.results())
     parser, timer = ChunkParser(describer(job.recipe, max_size)), Timer()
     try:
         return [parser.parse(chunk, lambda _: timer.next()) for chunk in chunks]

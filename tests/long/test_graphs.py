@@ -195,7 +195,7 @@ def test_item_table_holds_more_text_than_32_bit_offsets_address(
     copies = 2**31 // len(parsed.items["structure"][0].as_py()) + 10
     monkeypatch.setattr(item_table, "_BATCH", 16)
     digest = parsed.items.schema.get_field_index("digest")
-    table = ItemTable(OldItems.none(["nodes"]))
+    table = ItemTable(OldItems.empty(["nodes"]))
     for number in range(copies):
         own = pa.array([number.to_bytes(16, "little")], pa.binary(16))
         items = parsed.items.set_column(digest, parsed.items.schema.field(digest), own)

@@ -67,14 +67,14 @@ def _send_requests(url: str) -> None:
 
 def _send(question: str, url: str, body: dict[str, Any] | None = None) -> Any:
     """Send a GET request, or POST the body. Print it as a curl command, with its response, and return the response."""
-    from graphkin.ingest.progress import compiling
+    from graphkin.ingest.progress import report_compilation
     from graphkin.ingest.progress_bars import terminal_progress
 
     content = None if body is None else json.dumps(body)
     options = "" if content is None else f" -H 'Content-Type: application/json' -d '{content}'"
     click.echo(f"\n# {question}\ncurl '{url}'{options}")
     request = Request(url, None if content is None else content.encode(), {"Content-Type": "application/json"})  # noqa: S310
-    with compiling(terminal_progress()), urlopen(request, timeout=60) as response:  # noqa: S310 - our own server
+    with report_compilation(terminal_progress()), urlopen(request, timeout=60) as response:  # noqa: S310 - our own server
         document = json.load(response)
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     return document

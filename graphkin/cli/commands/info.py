@@ -105,7 +105,7 @@ def _show_generation(
         fields = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _damage_fields(damage)}
         print_json({"name": collection.name, "generations": list(collection.generations), **fields})
         return
-    from graphkin.ingest.notes import notes, notes_of_differing
+    from graphkin.ingest.notes import differing_notes, notes
 
     click.echo(
         f"{collection.name} ({collection.kind}), generation {manifest.generation}, published {manifest.published_at}"
@@ -126,7 +126,7 @@ def _show_generation(
         click.echo(
             f"  unchanged by the run of {rerun_record.rerun.ran_at} ({names}): {_count_text(rerun_record.rerun.counts)}"
         )
-        for note in notes_of_differing(rerun_record.rerun.differing):
+        for note in differing_notes(rerun_record.rerun.differing):
             click.echo(f"    {note}")
     for id in collection.generations:
         click.echo(f"  generation {id}{' (current)' if id == collection.current else ''}")

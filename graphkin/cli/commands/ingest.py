@@ -392,8 +392,8 @@ def _ingest_by_tasks(
     options: "IngestOptions",
     progress: "Progress",
 ) -> "Manifest":
-    from graphkin.cli.runners import open_runner
-    from graphkin.ingest.progress import compiling
+    from graphkin.cli.runners import runner
+    from graphkin.ingest.progress import report_compilation
     from graphkin.ingest.stages.pipeline import ingest as run
     from graphkin.ingest.warmup import compile_kernels
     from graphkin.similarity.kinds import kind_of_recipe
@@ -401,7 +401,7 @@ def _ingest_by_tasks(
     assert lake is not None  # the option group checks that these engines have a lake to write
     kind = kind_of_recipe(recipe)
     if engine == "tasks":
-        with compiling(progress):
+        with report_compilation(progress):
             compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
     preload = ("graphkin.ingest.stages.pipeline", kind.describer.__module__, *kind.describer.preload)
     with open_runner(engine, options.workers, master, *preload) as executor:
@@ -410,7 +410,7 @@ def _ingest_by_tasks(
 
 def _load_lake(lake: str, collection: str, store_location: str) -> "Manifest":
     from graphkin.ingest.progress_bars import terminal_progress
-    from graphkin.ingest.reruns import reported
+    from graphkin.ingest.reruns import make_report
     from graphkin.store import open_lake, open_store
     from graphkin.store.transfer import copy_generation
 
@@ -419,4 +419,6 @@ def _load_lake(lake: str, collection: str, store_location: str) -> "Manifest":
         source.open(collection) as generation,
         open_store(store_location, create=True) as store,
     ):
-        return reported(copy_generation(generation, store, terminal_progress().stage), generation.manifest.provenance)
+        return make_report(
+            copy_generation(generation, store, terminal_progress().stage), generation.manifest.provenance
+        )

@@ -47,7 +47,7 @@ def remove(
 
     from graphkin.cli.output import summarize, summary_json
     from graphkin.ingest.progress_bars import terminal_progress
-    from graphkin.ingest.rejections import saved
+    from graphkin.ingest.rejections import save_rejections
     from graphkin.ingest.remove import remove as run
     from graphkin.store import open_store
 
@@ -55,7 +55,7 @@ def remove(
         removed = run(store, collection, file, by, workers or os.cpu_count() or 1, terminal_progress())
     missing = removed.missing.num_rows
     if missing:
-        where = saved([removed.missing], rejections_file or Path(f"{collection}.rejections.csv"))
+        where = save_rejections([removed.missing], rejections_file or Path(f"{collection}.rejections.csv"))
         click.echo(f"{missing:,} lines mean no item; {where}", err=True)
     if as_json:
         click.echo(summary_json(removed.manifest, removal={"items": removed.items, "missing": missing}))

@@ -35,10 +35,10 @@ class InlineParser:
 
     def __exit__(self, *_: object) -> None: ...
 
-    def begin(self, chunks: Iterable[Chunk]) -> None:
+    def start(self, chunks: Iterable[Chunk]) -> None:
         self._chunks = chunks
 
-    def parsed(self) -> Iterator[Parsed]:
+    def results(self) -> Iterator[Parsed]:
         return map(self._parser.parse, self._chunks)
 
 

@@ -29,8 +29,8 @@ def _parsed(
     chunks: Iterable[Chunk], workspace: Workspace, recipe: MoleculeRecipe, max_atoms: int, workers: int
 ) -> list[Parsed]:
     with ParserPool(MoleculeDescriber, recipe, max_atoms, workers, workspace) as pool:
-        pool.begin(chunks)
-        return list(pool.parsed())
+        pool.start(chunks)
+        return list(pool.results())
 
 
 def _rows(parsed: list[Parsed]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

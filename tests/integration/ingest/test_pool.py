@@ -80,8 +80,8 @@ def pool(tmp_path: Path) -> Iterator[ParserPool]:
 
 
 def _parsed(pool: ParserPool, chunks: Iterable[Chunk]) -> list[Parsed]:
-    pool.begin(chunks)
-    return list(pool.parsed())
+    pool.start(chunks)
+    return list(pool.results())
 
 
 def _outcome(results: Any) -> tuple[list[str], list[tuple[str, str]]]:
@@ -153,8 +153,8 @@ def test_closing_an_unfinished_pool_ends_its_processes(chunk: Callable[..., Chun
     workspace = Workspace(tmp_path / "work")
     workspace.prepare()
     with ParserPool(Fragile, resolve(), 1000, 2, workspace, PATIENCE) as pool:
-        pool.begin(chunk(["slow", str(number)]) for number in range(100))
-        assert next(pool.parsed()).items["text"].to_pylist() == ["slow", "0"]
+        pool.start(chunk(["slow", str(number)]) for number in range(100))
+        assert next(pool.results()).items["text"].to_pylist() == ["slow", "0"]
     assert not active_children()
     assert not list(workspace.folder.glob("*.partial"))
     with ParserPool(Fragile, resolve(), 1000, 2, workspace, PATIENCE):

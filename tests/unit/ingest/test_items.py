@@ -14,7 +14,7 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 from graphkin.ingest import items as items_module
-from graphkin.ingest.items import ItemTable, Notation, OldItems, Properties
+from graphkin.ingest.items import ColumnFormat, ItemTable, OldItems, Properties
 from graphkin.ingest.parsing import Chunk, ChunkParser
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import ColumnValues, Counts, Provenance
@@ -38,7 +38,7 @@ def _finish(
     parser: ChunkParser, *chunks: Chunk, recipe: MoleculeRecipe = RECIPE
 ) -> tuple[ItemTable, Any, list[dict[str, Any]]]:
     """Return the table, the descriptors and the rows with parsed properties."""
-    table = ItemTable(OldItems.none(KIND.computed_columns))
+    table = ItemTable(OldItems.empty(KIND.computed_columns))
     for chunk in chunks:
         table.add(parser.parse(chunk))
     descriptors, batches = table.finish(partial(KIND.descriptors, recipe=recipe))
@@ -90,7 +90,7 @@ def test_properties_have_the_order_of_their_source(parser: ChunkParser, chunk: C
     source = [name for name in table.properties.types if len(name) == 1]
     assert "".join(source) == "czyxbad"
     assert list(table.properties.types)[len(source) :] == ["molwt", "rings", "heavy_atoms"]
-    one = Notation(numbers=True, texts=False, shortest=True)
+    one = ColumnFormat(numbers=True, texts=False, shortest=True)
     further = Properties((), table.properties.source) & Properties((), dict.fromkeys("xwb", one))
     assert "".join(name for name in further.types if len(name) == 1) == "czyxwbad"
     assert list((Properties((), further.source) & Properties((), dict.fromkeys("xc", one))).source) == [
@@ -312,7 +312,7 @@ def test_any_text_round_trips(parser: ChunkParser, chunk: Callable[..., Chunk]) 
 
 
 def test_properties_are_columns_sorted_by_name(parser: ChunkParser, chunk: Callable[..., Chunk]) -> None:
-    table = ItemTable(OldItems.none(KIND.computed_columns))
+    table = ItemTable(OldItems.empty(KIND.computed_columns))
     table.add(parser.parse(chunk(["C"], properties=[{"zeta": "é", "alpha": "1.50", "beta": "2.5"}])))
     _, batches = table.finish(len)
     (row,) = pa.Table.from_batches(batches).drop_columns(ITEM_SCHEMA.names).to_pylist()

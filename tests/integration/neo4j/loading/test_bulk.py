@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from graphkin.ingest.runners.processes import Processes
-from graphkin.ingest.stages.bulk import by_tasks
+from graphkin.ingest.stages.bulk import task_runner
 from graphkin.store import open_generation, open_store
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.bulk import write_import
@@ -148,7 +148,7 @@ def test_parts_are_imported_as_one_generation(
 def _export_in_parts(store: Path, folder: Path) -> list[str]:
     folder.mkdir()
     with open_generation(store, "nci", None) as generation, Processes(2) as processes:
-        return write_import(generation, folder, by_tasks(processes, str(store), generation, no_progress), rows=100)
+        return write_import(generation, folder, task_runner(processes, str(store), generation, no_progress), rows=100)
 
 
 def _file_texts(folder: Path) -> dict[str, str]:
