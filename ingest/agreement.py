@@ -8,27 +8,26 @@ from graphkin.ingest.parsing import Chunk, Parsed, rejection_rows
 
 
 class Agreement:
-    """Checks parsed chunks, in record order, for items whose value in one column differs from an earlier record."""
+    """Checks that all records of an item have the same value in one column. Chunks must come in record order.
+
+    Args:
+        column: The column in which all records of an item must agree.
+        older: Digest and value of each item that is already in the collection.
+    """
 
     def __init__(self, column: str, older: Iterable[tuple[bytes, bytes]]) -> None:
-        """Remember the values of the items that are already stored.
-
-        Args:
-            column: The column in which all records of an item must agree.
-            older: Digest and value of each item that is already in the collection.
-        """
         self._column = column
         self._values = {digest: hash(value) for digest, value in older}  # hashes, because values may be long
 
     def review(self, chunk: Chunk, parsed: Parsed) -> Parsed:
-        """Return the parsed chunk with contradicting records moved from the items to the rejections."""
+        """Return the parsed chunk with the records that contradict an earlier one rejected."""
         values = zip(parsed.items["digest"].to_pylist(), parsed.items[self._column].to_pylist(), strict=True)
         agrees = [self._values.setdefault(digest, hash(value)) == hash(value) for digest, value in values]
         if all(agrees):
             return parsed
         rejected = set(parsed.rejections["line"].to_pylist())
         lines = enumerate(chunk.records["line"].to_pylist())
-        rows = [row for row, line in lines if line not in rejected]  # of the items in the chunk
+        rows = [row for row, line in lines if line not in rejected]  # rows of the items of `parsed` in the chunk
         reason = f"is the same item as an earlier record, but with another {self._column}"
         contradicting = [(row, reason) for row, is_consistent in zip(rows, agrees, strict=True) if not is_consistent]
         all_rejections = pa.concat_batches([parsed.rejections, rejection_rows(chunk, contradicting)])

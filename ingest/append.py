@@ -1,4 +1,7 @@
-"""Append: the stages of an ingest, applied to new records only, with the same result as one ingest of all files."""
+"""Append: the pipeline that adds files to a collection.
+
+It applies the stages of an ingest to the new records only. The result equals one ingest of all files.
+"""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,10 +39,10 @@ class AppendResult:
     """Result of an append.
 
     Attributes:
-        manifest: The current generation's manifest, as `make_report` returns it.
+        manifest: Manifest of the current generation, or the report of this run if it changed nothing (`make_report`).
         items: Number of new items.
-        named: Number of existing items that got more names.
-        counts: Records of the appended files only. `kept` counts the new items.
+        named: Number of old items that got more names.
+        counts: Counts of the records of the appended files. `kept` counts the new items.
     """
 
     manifest: Manifest
@@ -57,13 +60,20 @@ def append(
 ) -> AppendResult:
     """Append files to a collection and publish the result as a new generation.
 
-    The new generation equals one ingest, by the collection's recipe, of the older files followed by these files.
+    The new generation equals one ingest of the old files, followed by these files, with the recipe of the collection.
+
+    Args:
+        store: The store.
+        collection: Name of the collection.
+        files: Paths of the files to append, or "-" for standard input.
+        options: Options of the run.
+        progress: Receives progress reports.
 
     Raises:
         NotFound: The collection does not exist.
         Conflict: The collection cannot grow, because its candidates follow the window rule, its items are nodes, or
             other library versions described its items.
-        InvalidInput, StoreError, StoreBusy: As for `graphkin.ingest.pipeline.ingest`.
+        InvalidInput, StoreError, StoreBusy: As `graphkin.ingest.pipeline.ingest` raises them.
     """
     options = options or IngestOptions()
     clock = Clock(progress or Progress())
@@ -82,7 +92,7 @@ def append(
             warmup_descriptors = kind.warmup_descriptors(recipe)
             with ThreadPoolExecutor(1) as executor:
                 if base.is_local:
-                    executor.submit(base.graph)  # read and check the graph while kernels compile
+                    executor.submit(base.graph)  # so that the graph is read and checked while kernels compile
                 compile_kernels(warmup_descriptors, recipe.top_k)
             compile_growth(warmup_descriptors, base.graph(), base.forest(), recipe.top_k)
         pool.start(chunks(sources))

@@ -1,4 +1,4 @@
-"""Checks on the published generation that an append or a removal starts from."""
+"""Checks of the published generation that an append or a removal changes."""
 
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.kind import Kind
@@ -8,9 +8,10 @@ from graphkin.store.records import Int32
 
 
 def require_changeable(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> None:
-    """Raise `Conflict` unless items can be appended to or removed from a generation independently of the others.
+    """Check that items can be appended to, or removed from, a generation without a change of its other items.
 
-    Two cases are refused: items that depend on each other, and items that other library versions described.
+    Raises:
+        Conflict: The items depend on each other, or other library versions described them.
     """
     require_independent(base)
     if recipe.candidates != "exact":
@@ -35,9 +36,9 @@ def _format_versions(versions: dict[str, str]) -> str:
 
 
 def truncated_counts(base: Generation) -> Int32:
-    """Return (N,) how many pairs of each item the top-k limit truncated.
+    """Return the number of truncated pairs of each item, (N,) int32.
 
-    Exact joins always count truncated pairs, but a store may hold a generation that was written without the counts.
+    Exact joins always count truncated pairs, but a store can hold a generation that was written without the counts.
 
     Raises:
         Conflict: The generation holds no counts.

@@ -1,4 +1,7 @@
-"""Item table: distinct items in order of first appearance, with every source name and typed properties."""
+"""The item table: one row per distinct item, with all its names and its typed properties.
+
+Items are numbered in the order in which they first appear. Records with equal digests are the same item.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,18 +32,20 @@ _IDENTITY = ("smiles", "structure", "inchikey")
 _COUNTS = ("numbers", "missing", "censored", "texts")
 _DIGEST = 16  # bytes
 _BATCH = 4096
-_COMPARED = 1 << 16  # records of repeated items that are compared at a time
+_RECORDS_PER_COMPARISON = 1 << 16
 
 
 @dataclass(frozen=True)
 class ColumnFormat:
-    """Notation of a property's values.
+    """How the values of a source column are written.
+
+    A censored number has a sign, as in "<0.5". A missing marker is a text such as "n/a".
 
     Attributes:
         numbers: Whether some values are numbers, plain or censored.
-        texts: Whether some values are texts other than missing markers.
-        shortest: Whether every value is a number in its shortest text.
-        values: Counts of the values, None if the manifest does not hold them.
+        texts: Whether some values are neither numbers nor missing markers.
+        shortest: Whether every value is the shortest text of a number.
+        values: Counts of the values; None if they are not known, because the manifest lacks them.
     """
 
     numbers: bool
@@ -50,11 +55,12 @@ class ColumnFormat:
 
     @classmethod
     def from_values(cls, values: ColumnValues, *, shortest: bool) -> "ColumnFormat":
+        """Return the format of a column with these counts of values."""
         return cls(values.numbers + values.censored > 0, values.texts > 0, shortest, values)
 
     @classmethod
     def from_manifest(cls, name: str, manifest: Provenance) -> "ColumnFormat":
-        """Return how the values of a property are written in a stored generation."""
+        """Return the format of the property `name` of a stored generation."""
         values = manifest.columns.get(name)
         if values is not None:
             odd = name in manifest.written or values.missing or values.censored or values.texts
@@ -64,9 +70,11 @@ class ColumnFormat:
 
     @property
     def numeric(self) -> bool:
+        """Whether the column is stored as numbers."""
         return self.numbers and not self.texts
 
     def __and__(self, other: "ColumnFormat") -> "ColumnFormat":
+        """Return the format of the values of both columns together."""
         values = None
         if self.values is not None and other.values is not None:
             both = self.values, other.values
@@ -79,14 +87,14 @@ class ColumnFormat:
 
 @dataclass(frozen=True)
 class Properties:
-    """Properties of a set of items.
+    """The properties of a set of items: computed columns and columns of the source.
 
-    A property is numeric if it has numbers, plain or censored, and otherwise only missing markers. The texts of its
-    values are stored as well as the numbers unless every value is in its shortest text.
+    A source column is numeric if it has numbers, plain or censored, and no other values but missing markers. The texts
+    of a numeric column are stored in addition to the numbers, unless every value is the shortest text of its number.
 
     Attributes:
-        computed: Columns that the describer computes, all numbers.
-        source: Columns of the source in its order, and how the values of each are written.
+        computed: Names of the columns that the describer computes. They are numbers.
+        source: Format of each column of the source, in the order of the source.
     """
 
     computed: Sequence[str]
@@ -107,7 +115,7 @@ class Properties:
         return cls(computed, source)
 
     def __and__(self, other: "Properties") -> "Properties":
-        """Return the properties of the items of both sets, whose computed properties are the same."""
+        """Return the properties of the union of two sets of items with the same computed columns."""
         both = {**other.source, **self.source}
         both |= {name: self.source[name] & other.source[name] for name in self.source.keys() & other.source.keys()}
         names = list(dict.fromkeys([*self.source, *other.source]))
@@ -116,7 +124,7 @@ class Properties:
 
     @property
     def types(self) -> dict[str, PropertyType]:
-        """Type of each property by name: the source's in its order, then the computed ones."""
+        """Type of each property by name. Source columns come first, in the order of the source."""
         source_types: dict[str, PropertyType] = {
             name: "number" if column_format.numeric else "text" for name, column_format in self.source.items()
         }
@@ -124,14 +132,14 @@ class Properties:
 
     @property
     def written(self) -> list[str]:
-        """Names of numeric properties some of whose values are not in their shortest text."""
+        """Names of the numeric properties whose texts are stored too."""
         return sorted(
             name for name, column_format in self.source.items() if column_format.numeric and not column_format.shortest
         )
 
     @property
     def columns(self) -> dict[str, ColumnValues]:
-        """Counts of the values of each source column, where they are known."""
+        """Counts of the values of each source column for which they are known."""
         return {
             name: column_format.values
             for name, column_format in self.source.items()
@@ -140,7 +148,7 @@ class Properties:
 
     @property
     def qualifiers(self) -> dict[str, str]:
-        """Name of the column of signs of each property with censored numbers. No other property has that name."""
+        """Name of the column of signs of each property with censored numbers. It differs from all other names."""
         reserved, qualifiers = set(self.types), dict[str, str]()
         for name, column_format in self.source.items():
             if column_format.numeric and column_format.values is not None and column_format.values.censored:
@@ -150,7 +158,12 @@ class Properties:
         return qualifiers
 
     def table(self, items: pa.Table, names: pa.ListArray) -> pa.Table:
-        """Return the item table of distinct parsed items, each with all its names."""
+        """Return the item table.
+
+        Args:
+            items: Distinct parsed items.
+            names: All names of each item.
+        """
         none = pa.nulls(len(items), pa.string())
         identity = [items[name] if name in items.column_names else none for name in _IDENTITY]
         columns: dict[str, Column] = {name: items[name].cast(pa.float64()) for name in self.computed}
@@ -163,14 +176,25 @@ class Properties:
 
 @dataclass(frozen=True)
 class RemainingItems:
-    """Renumbered items that stay after a removal: their table and the properties that they have."""
+    """The items that remain after a removal, with new ids.
+
+    Attributes:
+        table: Their item table.
+        properties: Their properties.
+    """
 
     table: pa.Table
     properties: Properties
 
     @classmethod
     def from_generation(cls, generation: Generation, ids: Int32, computed: Sequence[str]) -> Self:
-        """Read the items to keep. A property that none of them has is left out, unless it is `computed`."""
+        """Read the remaining items from the generation before the removal.
+
+        Args:
+            generation: The generation.
+            ids: Ids of the remaining items.
+            computed: Names of the computed columns. Other columns are left out if no remaining item has a value.
+        """
         column_titles = titles(generation.manifest.properties)
         rows = pa.Table.from_batches(generation.scan(ids, [*ITEM_SCHEMA.names, *column_titles.values()]))
         texts_of = {
@@ -189,14 +213,14 @@ class RemainingItems:
 
 @dataclass(frozen=True)
 class OldItems:
-    """Items that were in the collection before an append.
+    """The items that were in a collection before an append.
 
     Attributes:
-        digests: Concatenated digests of the items, 16 bytes each.
+        digests: Digests of the items, 16 bytes each, concatenated.
         properties: The properties of the items.
-        names: Returns the names of some items.
-        texts: Returns the texts of the source columns of some items.
-        fingerprints: Returns all packed fingerprints.
+        names: Returns the names of the items with these ids.
+        texts: Returns the texts of the source columns, by column, of the items with these ids.
+        fingerprints: Returns the packed fingerprints of all items.
     """
 
     digests: bytes
@@ -207,7 +231,7 @@ class OldItems:
 
     @classmethod
     def empty(cls, computed: Sequence[str]) -> "OldItems":
-        """Return an empty set of items with these computed properties."""
+        """Return an empty set of items with these computed columns."""
         return cls(
             b"",
             Properties(computed),
@@ -218,8 +242,8 @@ class OldItems:
 
     def fingerprints_by_digest(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the digest and the packed fingerprint of each item."""
-        for place, bits in enumerate(self.fingerprints()):
-            yield self.digests[_DIGEST * place : _DIGEST * (place + 1)], bits.tobytes()
+        for id, bits in enumerate(self.fingerprints()):
+            yield self.digests[_DIGEST * id : _DIGEST * (id + 1)], bits.tobytes()
 
     def __len__(self) -> int:
         return len(self.digests) // _DIGEST
@@ -227,19 +251,19 @@ class OldItems:
 
 @dataclass
 class ItemTable:
-    """Collects parsed items, merges those with equal digests, and builds the item table.
+    """Collects parsed items, merges those with equal digests, and builds the item table of the new items.
 
-    An item that equals one of the `older` items is merged into it. The table then holds only the other items, and
-    `properties` covers both.
+    A parsed item that equals an old item is not new. It can add names to the old item.
 
     Attributes:
-        older: Items that were in the collection before.
+        older: The old items of the collection.
         read: Number of records.
         rejected: Number of rejected records.
         rejections: The rejected records.
         names: Total number of names of the new items.
-        added_names: Names that older items get (`ADDED_NAMES`).
+        added_names: Names that old items get (`ADDED_NAMES`).
         differing: Values of later records that differ from the first record of their item.
+        properties: Properties of the old and the new items together.
     """
 
     older: OldItems
@@ -255,6 +279,7 @@ class ItemTable:
         self.properties = self.older.properties
 
     def add(self, parsed: Parsed) -> None:
+        """Add the items and the rejections of a parsed chunk."""
         self.read += parsed.items.num_rows + parsed.rejections.num_rows
         self.rejected += parsed.rejections.num_rows
         if parsed.rejections.num_rows:
@@ -263,10 +288,12 @@ class ItemTable:
             self._batches.append(parsed.items)
 
     def finish(self, describe: Callable[[pa.Table], Described]) -> tuple[Described, Iterator[pa.RecordBatch]]:
-        """Return the described distinct items, and their item table in batches. At least one item must have been added.
+        """Return the result of `describe` for the new items, and their item table in batches.
+
+        At least one item must have been added. The attributes other than `read` and `rejected` are complete afterwards.
 
         Args:
-            describe: Computes a value, such as descriptors, from the distinct parsed items.
+            describe: Computes a result, such as the descriptors, from the distinct new items as they were parsed.
 
         Raises:
             InvalidInput: There are more items than ids.
@@ -294,8 +321,8 @@ class ItemTable:
         first_of = np.append(np.full(before, -1), first)
         later = np.flatnonzero(first_of[item_of] != np.arange(len(item_of)))
         differences = Differences()
-        for start in range(0, len(later), _COMPARED):
-            rows = later[start : start + _COMPARED]
+        for start in range(0, len(later), _RECORDS_PER_COMPARISON):
+            rows = later[start : start + _RECORDS_PER_COMPARISON]
             is_older = item_of[rows] < before
             for places in (rows[is_older], rows[~is_older]):
                 if not len(places):
@@ -309,7 +336,11 @@ class ItemTable:
         return differences.differing()
 
     def _add_names(self, candidates: pa.ListArray) -> None:
-        """Set `added_names` to the names of older items in the new records that these items do not have yet."""
+        """Set `added_names` to the names that old items have in new records but do not have yet.
+
+        Args:
+            candidates: Names of each old item in the new records.
+        """
         ids = np.flatnonzero(np.asarray(candidates.value_lengths())).astype(np.int32)
         current, candidates = self.older.names(ids), candidates.take(pa.array(ids))
         owners = [np.repeat(np.arange(len(ids)), np.asarray(lists.value_lengths())) for lists in (current, candidates)]
@@ -325,7 +356,7 @@ class ItemTable:
 
 
 def require_enough_ids(items: int) -> None:
-    """Raise `InvalidInput` for more items than there are ids."""
+    """Raise `InvalidInput` if there are more items than ids."""
     if items > MAX_ID + 1:
         raise InvalidInput(
             "a collection cannot have so many items",
@@ -336,19 +367,21 @@ def require_enough_ids(items: int) -> None:
 
 
 def rebase_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with text offsets that start at 0."""
+    """Return a copy of a slice whose text offsets start at 0, so that it holds no texts of other rows."""
     return batch.take(pa.array(np.arange(batch.num_rows)))
 
 
 def assign_item_ids(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64, Int64]:
-    """Number the items of records by their digests, in order of first appearance after the older items.
+    """Assign an item id to each record by its digest.
+
+    Old items have the first ids. New items are numbered after them, in the order of their first records.
 
     Args:
         digests: (N,) digest of each record, 16 bytes each.
-        older: Concatenated distinct digests of the items that were there before.
+        older: Concatenated digests of the old items.
 
     Returns:
-        The item id of each record, and the first record of each item that is not an older one.
+        The item id of each record, (N,), and the first record of each new item.
     """
     halves = fixed_width_array(digests, "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: the first of a group is its first appearance
@@ -369,7 +402,7 @@ def assign_item_ids(digests: pa.ChunkedArray, older: bytes = b"") -> tuple[Int64
 
 
 def _find_digests(digests: pa.FixedSizeBinaryArray, older: bytes) -> Int64:
-    """Return the index of each of some distinct digests among the older ones, -1 where it is absent."""
+    """Return the index of each of some distinct digests in `older`, or -1 if `older` does not contain it."""
     places = np.full(len(digests), -1, np.int64)
     if not older:
         return places
@@ -382,7 +415,13 @@ def _find_digests(digests: pa.FixedSizeBinaryArray, older: bytes) -> Int64:
 
 
 def collect_names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.ListArray:
-    """Return the distinct names of each item, in order of appearance."""
+    """Return the distinct names of each item, in the order of their first records.
+
+    Args:
+        names: (N,) name of each record, or null.
+        item_of: (N,) item id of each record.
+        items: Number of items.
+    """
     encoded = names.combine_chunks().dictionary_encode()
     has_name = np.flatnonzero(np.asarray(encoded.is_valid()))
     codes = np.asarray(encoded.indices.drop_null())
@@ -397,7 +436,12 @@ def collect_names(names: pa.ChunkedArray, item_of: Int64, items: int) -> pa.List
 
 
 def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> pa.Table:
-    """Return the item table from the columns that every item has and from the properties by name."""
+    """Return the item table.
+
+    Args:
+        common: Columns that every item table has, in the order of `ITEM_SCHEMA`.
+        properties: Columns of the properties, by name.
+    """
     column_titles = titles(properties)
     ordered = [(column_titles[name], properties[name]) for name in sorted(properties)]
     fields = [pa.field(title, values.type) for title, values in ordered]
