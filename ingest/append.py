@@ -15,7 +15,7 @@ from graphkin.ingest.base import require_changeable, truncated_counts
 from graphkin.ingest.collect import open_collector
 from graphkin.ingest.items import OldItems, Properties
 from graphkin.ingest.neighbor_lists import NeighborLists
-from graphkin.ingest.notes import change_notes, differing_notes, notes, report_notes
+from graphkin.ingest.notes import change_notes, column_notes, differing_notes, report_notes
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, report_compilation
 from graphkin.ingest.provenance import ingest_provenance, record_counts, repeat_provenance
@@ -135,7 +135,7 @@ def append(
         )
         manifest = draft.publish(provenance)
         workspace.remove()
-        report_notes(clock.progress, [*change_notes(base.manifest, provenance), *notes(provenance)])
+        report_notes(clock.progress, [*change_notes(base.manifest, provenance), *column_notes(provenance)])
         manifest = save_report(store, collection, manifest, provenance, rejections)
         return AppendResult(manifest, len(newer), table.added_names.num_rows, counts)
 

@@ -1,4 +1,4 @@
-"""Lists of items: resolve the lines of a file to items of a generation."""
+"""Item lists: files with a name or a SMILES of an item on each line."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -45,8 +45,8 @@ class _Line:
     Attributes:
         number: 1-based line number.
         text: The line without its line end.
-        key: The name or canonical SMILES to look up, None for a line that cannot be read.
-        fault: Why the line cannot be read.
+        key: The name or canonical SMILES to look up; None if the line cannot be read.
+        fault: Reason why the line cannot be read, or None.
     """
 
     number: int
@@ -61,8 +61,11 @@ def resolve_list(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], 
     A name selects every item that has exactly this name. A SMILES is standardized by the recipe, as in an ingest.
 
     Args:
-        file: Path, which may be compressed as the files of an ingest may be, or "-" for standard input.
+        file: Path of the list, or "-" for standard input. The list may be compressed, like the files of an ingest.
         by: Whether the lines are names or SMILES.
+        base: The generation that has the items.
+        kind: Kind of the items.
+        recipe: Recipe of the items.
 
     Raises:
         InvalidInput: The file cannot be read.
@@ -73,8 +76,8 @@ def resolve_list(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], 
     stored, source = _read_list(file)
     lines = [_parse_line(line, by, kind, recipe) for line in stored if line[1].strip()]
     keys = pa.array(sorted({line.key for line in lines if line.key is not None}), pa.string())
-    owners, places = _match_texts(base, _COLUMN[by], keys)
-    matched = {*keys.take(pa.array(np.unique(places))).to_pylist()}
+    owners, key_indices = _match_texts(base, _COLUMN[by], keys)
+    matched = {*keys.take(pa.array(np.unique(key_indices))).to_pylist()}
     missing = [line for line in lines if line.key not in matched]
     rows = [
         [file] * len(missing),
@@ -107,20 +110,24 @@ def _parse_line(line: Line, by: ListedBy, kind: Kind[Recipe], recipe: Recipe) ->
 
 
 def _match_texts(base: Generation, column: str, keys: pa.Array) -> tuple[Int32, Int32]:
-    """Return the items that have one of the wanted texts, and the index of that text."""
+    """Find the items that have one of the texts `keys` in a column.
+
+    Returns:
+        Two (M,) arrays, with an entry per match: the id of the item, and the index of the text in `keys`.
+    """
     parts = [_match_batch(ids, texts, keys) for ids, texts in _texts(base, column)]
-    owners, places = zip(*parts, strict=True)
-    return np.concatenate(owners), np.concatenate(places)
+    owners, key_indices = zip(*parts, strict=True)
+    return np.concatenate(owners), np.concatenate(key_indices)
 
 
 def _match_batch(ids: Int32, texts: pa.Array, keys: pa.Array) -> tuple[Int32, Int32]:
-    places = pc.index_in(texts, value_set=keys)
-    is_match = np.asarray(places.is_valid())
-    return ids[is_match], np.asarray(places.drop_null())
+    key_indices = pc.index_in(texts, value_set=keys)
+    is_match = np.asarray(key_indices.is_valid())
+    return ids[is_match], np.asarray(key_indices.drop_null())
 
 
 def _texts(base: Generation, column: str) -> Iterator[tuple[Int32, pa.Array]]:
-    """Yield the ids and texts of all items in a column, one row per text."""
+    """Yield the texts of all items in a column, in batches of item ids and texts. An item can have several texts."""
     for batch in base.columns(["id", column]):
         ids, texts = np.asarray(batch["id"]), batch[column]
         if pa.types.is_list(texts.type):

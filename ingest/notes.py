@@ -1,4 +1,4 @@
-"""Notes on the values of source columns: missing markers, censored numbers, texts among numbers, repeated items."""
+"""Notes: sentences that tell the user about unexpected values in the columns of the source."""
 
 from collections.abc import Iterable
 
@@ -7,37 +7,37 @@ from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
 
 
 def report_notes(progress: Progress, sentences: Iterable[str]) -> None:
-    """Report each sentence."""
+    """Pass each sentence to the progress report."""
     for sentence in sentences:
         progress.note(sentence)
 
 
-def notes(provenance: Provenance) -> list[str]:
-    """Return sentences about columns of a generation that may surprise a reader."""
+def column_notes(provenance: Provenance) -> list[str]:
+    """Return sentences about columns with missing, censored or mixed values, and about differing values."""
     sentences = []
     for name, values in provenance.columns.items():
         if provenance.properties.get(name) == "number":
-            sentences += _notes_of_numbers(name, values, provenance.qualifiers.get(name))
+            sentences += _number_notes(name, values, provenance.qualifiers.get(name))
         elif values.numbers + values.censored > values.texts:
-            sentences.append(f"column {name} is text: {_texts_among(values)}")
+            sentences.append(f"column {name} is text: {_describe_texts(values)}")
     return [*sentences, *differing_notes(provenance.differing)]
 
 
-def _notes_of_numbers(name: str, values: ColumnValues, qualifier: str | None) -> list[str]:
+def _number_notes(name: str, values: ColumnValues, qualifier: str | None) -> list[str]:
     counts = []
     if values.missing:
         counts.append(f"{values.missing:,} missing")
     if values.censored:
         counts.append(f"{values.censored:,} censored (sign in {qualifier})")
-    return [f"column {name}: {', '.join(counts)}, of {_total(values):,} values"] if counts else []
+    return [f"column {name}: {', '.join(counts)}, of {_value_count(values):,} values"] if counts else []
 
 
-def _texts_among(values: ColumnValues) -> str:
+def _describe_texts(values: ColumnValues) -> str:
     are = "is no number" if values.texts == 1 else "are no numbers"
-    return f"{values.texts:,} of {_total(values):,} values {are}, first: {values.example!r}"
+    return f"{values.texts:,} of {_value_count(values):,} values {are}, first: {values.example!r}"
 
 
-def _total(values: ColumnValues) -> int:
+def _value_count(values: ColumnValues) -> int:
     return values.numbers + values.missing + values.censored + values.texts
 
 
@@ -51,7 +51,12 @@ def differing_notes(differing: DifferingValues) -> list[str]:
 
 
 def change_notes(before: Provenance, after: Provenance) -> list[str]:
-    """Return sentences about columns whose type or column of signs has changed since the previous generation."""
+    """Return sentences about columns that have another type, or another column of signs, than before a change.
+
+    Args:
+        before: Provenance of the previous generation.
+        after: Provenance of the new generation.
+    """
     sentences = []
     for name, type in after.properties.items():
         if before.properties.get(name, type) == type:

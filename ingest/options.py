@@ -11,17 +11,16 @@ from graphkin.similarity.devices import Device
 
 @dataclass(frozen=True)
 class IngestOptions:
-    """Options that control a run without affecting the edges.
+    """Options of a run that do not affect the edges.
 
     Attributes:
-        read: How to read the files.
-        max_size: Atoms or nodes of the largest item that is kept. None means the kind's default.
-        max_rejected: Highest accepted share of rejected records, 0 to 1.
-        labels: Files with node labels, one for each file with a big graph.
-        names: Files with row names, one for each file with an array.
-        workers: Number of parsing processes and of join threads.
-        device: Where pairs are compared. The edges are the same on every device.
-        rejections_file: Where a run that fails because of rejections writes them.
+        read: Options for reading the files.
+        max_size: Maximum number of atoms or nodes of an item; None for the default of the kind.
+        max_rejected: Largest accepted share of rejected records, from 0 to 1.
+        labels: Files with node labels, one for each network.
+        names: Files with row names, one for each array.
+        workers: Number of processes that parse, and number of threads that join.
+        rejections_file: File to which a run with too many rejections writes them.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)

@@ -1,4 +1,4 @@
-"""Parsing of records into described items, chunk by chunk. `ingest.pool` runs it in worker processes."""
+"""Parsing of records into items, chunk by chunk. `ingest.pool` runs it in worker processes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,35 +11,54 @@ from graphkin.similarity.describer import Describer, Rejected, failure_reason
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.records import MAX_REJECTED_INPUT, REJECTION_SCHEMA
 
-_CARRIED = ["name", "properties"]
+_COPIED_COLUMNS = ["name", "properties"]
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Records of one source, as the readers yield them (`ingest.readers.RECORD_SCHEMA`)."""
+    """Records of one source.
+
+    Attributes:
+        source: Name of the source.
+        notation: Notation of the texts.
+        records: The records (`ingest.readers.RECORD_SCHEMA`).
+    """
 
     source: str
     notation: str
     records: pa.RecordBatch
 
     def slice(self, start: int, length: int | None = None) -> "Chunk":
+        """Return the records from `start` on, at most `length` of them."""
         return Chunk(self.source, self.notation, self.records.slice(start, length))
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """The described items of a chunk in record order, and its rejected records."""
+    """The result of parsing a chunk.
+
+    Attributes:
+        items: The items in the order of their records (`item_schema`).
+        rejections: The rejected records (`REJECTION_SCHEMA`).
+    """
 
     items: pa.RecordBatch
     rejections: pa.RecordBatch
 
     @staticmethod
     def rejected(chunk: Chunk, reason: str, described: pa.Schema) -> "Parsed":
-        """Return a result that rejects every record of the chunk for the same reason."""
-        nothing = pa.RecordBatch.from_pylist([], schema=item_schema(described))
-        return Parsed(nothing, rejection_rows(chunk, [(row, reason) for row in range(chunk.records.num_rows)]))
+        """Return a result in which every record of the chunk is rejected for the same reason.
+
+        Args:
+            chunk: The records.
+            reason: The reason.
+            described: Schema of the describer.
+        """
+        no_items = pa.RecordBatch.from_pylist([], schema=item_schema(described))
+        return Parsed(no_items, rejection_rows(chunk, [(row, reason) for row in range(chunk.records.num_rows)]))
 
     def write(self, path: Path) -> None:
+        """Write the result to a file."""
         with pa.OSFile(str(path), "wb") as file:
             for batch in (self.items, self.rejections):
                 with pa.ipc.new_stream(file, batch.schema) as stream:
@@ -64,12 +83,12 @@ class ChunkParser:
     def __init__(self, describer: Describer[Recipe]) -> None:
         self._describer = describer
 
-    def parse(self, chunk: Chunk, at: Callable[[int], object] = lambda _: None) -> Parsed:
-        """Describe the records of a chunk. Any exception from the describer rejects the record.
+    def parse(self, chunk: Chunk, before_row: Callable[[int], object] = lambda _: None) -> Parsed:
+        """Describe the records of a chunk. A record is rejected if the describer raises any exception.
 
         Args:
             chunk: The records.
-            at: Called with the number of each row before the row is described.
+            before_row: Called with the number of each row before the row is described.
         """
         records = chunk.records
         item_rows: list[int] = []
@@ -77,7 +96,7 @@ class ChunkParser:
         rejected: list[tuple[int, str]] = []
         columns = (records[name].to_pylist() for name in ("text", "name", "fault"))
         for row, (text, name, fault) in enumerate(zip(*columns, strict=True)):
-            at(row)
+            before_row(row)
             try:
                 if fault is not None:
                     raise Rejected(fault)
@@ -90,20 +109,22 @@ class ChunkParser:
         schema = self._describer.schema
         values = list(zip(*described, strict=True)) or [()] * len(schema)
         arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
-        carried = records.select(_CARRIED).take(pa.array(item_rows, pa.int64()))
-        items = pa.RecordBatch.from_arrays([*arrays, *carried.columns], schema=item_schema(schema))
+        copied = records.select(_COPIED_COLUMNS).take(pa.array(item_rows, pa.int64()))
+        items = pa.RecordBatch.from_arrays([*arrays, *copied.columns], schema=item_schema(schema))
         return Parsed(items, rejection_rows(chunk, rejected))
 
 
 def item_schema(described: pa.Schema) -> pa.Schema:
-    """Return the columns of `Parsed.items`: those of the describer, then those that the record carried."""
-    return pa.schema([*described, *(RECORD_SCHEMA.field(name) for name in _CARRIED)])
+    """Return the schema of `Parsed.items`: the columns of the describer, then the columns copied from the records."""
+    return pa.schema([*described, *(RECORD_SCHEMA.field(name) for name in _COPIED_COLUMNS)])
 
 
 def rejection_rows(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
-    """Return `REJECTION_SCHEMA` rows for pairs of (row in the chunk, reason)."""
+    """Return the rejections (`REJECTION_SCHEMA`) of records, given as pairs of a row in the chunk and a reason."""
     rows = [row for row, _ in rejected]
-    picked = chunk.records.take(pa.array(rows, pa.int64()))
-    inputs = [(text or "")[:MAX_REJECTED_INPUT] for text in picked["text"].to_pylist()]
+    rejected_records = chunk.records.take(pa.array(rows, pa.int64()))
+    inputs = [(text or "")[:MAX_REJECTED_INPUT] for text in rejected_records["text"].to_pylist()]
     reasons = [reason for _, reason in rejected]
-    return pa.record_batch([[chunk.source] * len(rows), picked["line"], inputs, reasons], schema=REJECTION_SCHEMA)
+    return pa.record_batch(
+        [[chunk.source] * len(rows), rejected_records["line"], inputs, reasons], schema=REJECTION_SCHEMA
+    )

@@ -1,4 +1,4 @@
-"""The ingest pipeline, which connects the stages: source > records > items > pairs > edges > generation."""
+"""The ingest pipeline, which builds a generation in memory: source > records > items > pairs > edges > generation."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
@@ -6,7 +6,7 @@ from functools import partial
 
 from graphkin.ingest.collect import Collector, open_collector
 from graphkin.ingest.items import OldItems
-from graphkin.ingest.notes import notes, report_notes
+from graphkin.ingest.notes import column_notes, report_notes
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, report_compilation
 from graphkin.ingest.provenance import ingest_provenance
@@ -33,18 +33,26 @@ def ingest(
     options: IngestOptions | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
-    """Build and publish one generation of `collection` from files of the recipe's kind ("-" reads standard input).
+    """Build one generation of a collection from files, and publish it.
 
-    On any error, and on a crash, nothing is published.
+    If an error is raised, or if the process crashes, nothing is published.
+
+    Args:
+        store: The store.
+        collection: Name of the collection.
+        files: Paths of the files, or "-" for standard input.
+        recipe: Recipe of the items, which also decides their kind.
+        options: Options of the run.
+        progress: Receives progress reports.
 
     Returns:
-        The published manifest. If an earlier run has already published the same result, a `RepeatedManifest` with this
-        run's counts. `Store.rerun` then holds this run's rejections.
+        The published manifest. If an earlier run has published the same generation, the result is a `RepeatedManifest`
+        with the counts of this run, whose rejections `Store.rerun` returns.
 
     Raises:
-        InvalidInput: A file cannot be read, there is no item at all, or more than `max_rejected` of the records were
-            rejected, or this machine cannot compare such items on `options.device`.
-        StoreError, StoreBusy: As the store raises them.
+        InvalidInput: A file cannot be read, there is no item at all, or the share of rejected records exceeds
+            `max_rejected`.
+        StoreError, StoreBusy: As `Store.draft` and `Draft.publish` raise them.
     """
     options = options or IngestOptions()
     clock = Clock(progress or Progress())
@@ -80,7 +88,7 @@ def ingest(
         provenance = ingest_provenance(recipe, sources, table, descriptors, tally, dropped, clock)
         manifest = draft.publish(provenance)
         workspace.remove()
-        report_notes(clock.progress, notes(provenance))
+        report_notes(clock.progress, column_notes(provenance))
         return save_report(store, collection, manifest, provenance, table.rejections)
 
 
@@ -91,8 +99,8 @@ def _collect(
     workspace: Workspace,
     advance: Callable[[int], object],
 ) -> Collector:
-    """Collect all similar pairs, continuing from the pairs that an earlier run on the same device left."""
-    key_parts = (recipe.model_dump_json().encode(), options.device.encode(), *descriptors.content)
+    """Collect all similar pairs. If an earlier run left a checkpoint in the workspace, continue from it."""
+    key_parts = (recipe.model_dump_json().encode(), *descriptors.content)
     collected = open_collector(descriptors.tie, recipe.top_k, workspace, *key_parts)
     for pairs in descriptors.pairs(collected.first_task, options.workers, advance):
         collected.add(pairs)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.items import require_enough_ids
-from graphkin.ingest.notes import notes, report_notes
+from graphkin.ingest.notes import column_notes, report_notes
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress
 from graphkin.ingest.provenance import provenance, record_counts, versions
@@ -132,7 +132,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
     manifest = publish_lake(job.place, collection, run_provenance, hashed, _parts(part_results))
     with suppress(FileNotFoundError, StoreError):  # the generation is already published
         job.place.remove_folder(WORK)
-    report_notes(clock.progress, notes(run_provenance))
+    report_notes(clock.progress, column_notes(run_provenance))
     return manifest
 
 

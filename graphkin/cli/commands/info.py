@@ -105,7 +105,7 @@ def _show_generation(
         fields = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _damage_fields(damage)}
         print_json({"name": collection.name, "generations": list(collection.generations), **fields})
         return
-    from graphkin.ingest.notes import differing_notes, notes
+    from graphkin.ingest.notes import column_notes, differing_notes
 
     click.echo(
         f"{collection.name} ({collection.kind}), generation {manifest.generation}, published {manifest.published_at}"
@@ -115,7 +115,7 @@ def _show_generation(
     click.echo(f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})")
     click.echo(f"  recipe {json.dumps(manifest.recipe)}")
     click.echo(f"  versions {json.dumps(manifest.versions)}")
-    for note in notes(manifest):
+    for note in column_notes(manifest):
         click.echo(f"  {note}")
     for source in manifest.inputs:
         click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
