@@ -1,6 +1,6 @@
-"""Worker processes that parse chunks. A worker may die or hang without ending the run.
+"""Worker processes that parse chunks. If a worker dies or hangs, only the record that it was parsing is rejected.
 
-Workers write their results into files of the workspace; only the names of these files travel between processes.
+Workers write their results to pieces of the workspace, and only the paths of the pieces are sent between processes.
 """
 
 import os
@@ -31,15 +31,25 @@ from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.disk import translate_disk_errors
 
-PATIENCE = 60.0  # seconds that one record may take
-_AHEAD = 2  # chunks waiting per worker
+RECORD_TIMEOUT = 60.0
+"""Maximum time for parsing one record, in seconds."""
+
+_WAITING_PER_WORKER = 2  # number of chunks that wait for each worker
 
 
 class ParserPool:
-    """Worker processes that parse chunks; results come in the order of the chunks, whatever the number of workers.
+    """Worker processes that parse chunks.
 
-    The processes start when the pool is entered and parse from `begin` on. They end when all chunks are parsed or the
-    pool is left.
+    As a context manager, the pool starts the processes, and ends them when the block is left. Between the two, call
+    `start` with the chunks, and then iterate over `results`.
+
+    Args:
+        describer: Class that describes the records.
+        recipe: The recipe of the items.
+        max_size: Maximum number of atoms or nodes of an item.
+        workers: Number of processes.
+        workspace: The folder for results.
+        record_timeout: Maximum time for parsing one record, in seconds.
     """
 
     def __init__(
@@ -49,106 +59,114 @@ class ParserPool:
         max_size: int,
         workers: int,
         workspace: Workspace,
-        patience: float = PATIENCE,
+        record_timeout: float = RECORD_TIMEOUT,
     ) -> None:
         self._describer = describer
         self._describer_arguments = (recipe, max_size)
         self._workers = workers
         self._workspace = workspace
-        self._patience = patience
-        self._again: deque[Chunk] = deque()
+        self._record_timeout = record_timeout
+        self._retries: deque[Chunk] = deque()
         self._tasks: deque[_Task] = deque()
         self._numbers = count()
 
     def __enter__(self) -> Self:
         self._thread = ThreadPoolExecutor(1)
-        self._executor = self._thread.submit(self._start, self._workers)
+        self._executor = self._thread.submit(self._start_processes, self._workers)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self._stop()
 
-    def _close(self) -> None:
+    def _stop(self) -> None:
         self._thread.shutdown()
         if self._executor.exception() is None:
             self._executor.result().shutdown(cancel_futures=True)
-        with suppress(StoreError):  # The next run removes marks that cannot be removed now.
-            _Mark.collect(self._workspace)
+        with suppress(StoreError):  # the next run removes position files that cannot be removed now
+            _PositionFile.collect(self._workspace)
 
     def start(self, chunks: Iterable[Chunk]) -> None:
-        """Give the workers the first chunks; they get the others as results are taken."""
+        """Send the first chunks to the workers. The other chunks are read while `results` is iterated."""
         self._unread = iter(chunks)
         self._fill()
 
     def results(self, review: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:
-        """Yield the result of each chunk in order, passed through `review`.
+        """Yield the result of each chunk, in the order of the chunks. The workers end after the last one.
 
-        A record is rejected if a worker dies on it or needs more than `patience` seconds for it. It is parsed twice;
-        no other record is lost.
+        A record is rejected if two workers die while they parse it, or if it takes too long twice. No other record is
+        lost.
+
+        Args:
+            review: Called with each chunk and its result. It returns the result to yield.
         """
         while self._tasks:
             try:
                 piece = self._tasks[0].future.result()
             except BrokenProcessPool:
                 self._executor.result().shutdown()
-                self._again.extendleft(reversed(self._remaining_chunks()))
-                self._executor = self._thread.submit(self._start, self._workers)
+                self._retries.extendleft(reversed(self._remaining_chunks()))
+                self._executor = self._thread.submit(self._start_processes, self._workers)
             else:
                 yield review(self._tasks.popleft().chunk, Parsed.read(piece))
             self._fill()
-        self._close()
+        self._stop()
 
     def _fill(self) -> None:
         executor = self._executor.result()
-        while len(self._tasks) < self._workers * (1 + _AHEAD):
-            chunk = self._again.popleft() if self._again else next(self._unread, None)
+        while len(self._tasks) < self._workers * (1 + _WAITING_PER_WORKER):
+            chunk = self._retries.popleft() if self._retries else next(self._unread, None)
             if chunk is None:
                 return
             self._tasks.append(_submit(executor, next(self._numbers), chunk))
 
-    def _start(self, workers: int) -> ProcessPoolExecutor:
+    def _start_processes(self, workers: int) -> ProcessPoolExecutor:
         forking.start_fork_server(self._describer.__module__, *self._describer.preload)
-        arguments = (self._describer, self._describer_arguments, self._workspace, self._patience)
+        arguments = (self._describer, self._describer_arguments, self._workspace, self._record_timeout)
         executor = Workers(workers, CONTEXT, initializer=_start_worker, initargs=arguments)
         try:
-            executor.submit(os.getpid).result()  # A process that cannot start must not look like a fatal record.
+            executor.submit(os.getpid).result()  # so that a process that cannot start is not blamed on a record
         except BrokenProcessPool as error:
             raise StoreError("worker processes cannot be started", hint="is there enough memory?") from error
         return executor
 
     def _remaining_chunks(self) -> list[Chunk]:
-        """Return the chunks to parse again after workers died.
+        """Return the chunks to parse again after a worker has died.
 
-        Each record at which a worker was is parsed alone first. Finished chunks have their files already.
+        The records that the workers were parsing are parsed first, each in a process of its own. Results of finished
+        chunks are in the workspace, so those chunks are not parsed again.
         """
         first, *_ = tasks = list(self._tasks)
         self._tasks.clear()
-        # Without a mark the first record of the first task is parsed alone, so that the run makes progress.
-        rows = _Mark.collect(self._workspace) or {first.number: 0}
+        # If no position is known, the first record of the first task is parsed alone, so that the run makes progress.
+        rows = _PositionFile.collect(self._workspace) or {first.number: 0}
         chunks: list[Chunk] = []
         for task in tasks:
             if (row := rows.get(task.number)) is None:
                 chunks.append(task.chunk)
                 continue
             before, record, after = task.chunk.slice(0, row), task.chunk.slice(row, 1), task.chunk.slice(row + 1)
-            self._settle(record)
+            self._parse_alone(record)
             chunks += [part for part in (before, record, after) if part.records.num_rows]
         return chunks
 
-    def _settle(self, record: Chunk) -> None:
-        """Parse one record in a process of its own. Reject it if this process dies too."""
+    def _parse_alone(self, record: Chunk) -> None:
+        """Parse one record in a process of its own, and reject it if this process dies too."""
         begin = time.monotonic()
-        with self._start(1) as executor:
+        with self._start_processes(1) as executor:
             try:
                 executor.submit(_parse_in_worker, 0, record).result()
             except BrokenProcessPool:
-                stuck = time.monotonic() - begin >= self._patience
-                reason = f"took longer than {self._patience:g} s" if stuck else "the parser process died on this record"
+                is_timeout = time.monotonic() - begin >= self._record_timeout
+                reason = (
+                    f"took longer than {self._record_timeout:g} s"
+                    if is_timeout
+                    else "the parser process died on this record"
+                )
                 describer = self._describer(*self._describer_arguments)
                 parsed = Parsed.rejected(record, reason, describer.schema)
                 with self._workspace.write_atomically(_piece(self._workspace, describer.key, record)) as path:
                     parsed.write(path)
-        _Mark.collect(self._workspace)
+        _PositionFile.collect(self._workspace)
 
 
 @dataclass(frozen=True)
@@ -167,8 +185,12 @@ def _submit(executor: ProcessPoolExecutor, number: int, chunk: Chunk) -> _Task:
         return _Task(number, chunk, future)
 
 
-class _Mark:
-    """The position of a worker, as the number of a task and a record, in a file that outlives the worker."""
+class _PositionFile:
+    """The number of the task and of the row that a worker is parsing, in a file that remains if the worker dies.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
 
     _FORMAT = struct.Struct("=qq")
     _IDLE = -1
@@ -178,81 +200,100 @@ class _Mark:
         with translate_disk_errors(workspace.folder), path.open("w+b") as file:
             file.write(self._FORMAT.pack(self._IDLE, 0))
             file.flush()
-            os.fsync(
-                file.fileno()
-            )  # Reserve the space now: a page of a map without space on the disk kills the process.
+            # A write to the map kills the process if the disk has no space, so the space is reserved now.
+            os.fsync(file.fileno())
             self._map = mmap(file.fileno(), self._FORMAT.size)
 
     def set(self, number: int, row: int) -> None:
+        """Store the number of the task and the row."""
         self._FORMAT.pack_into(self._map, 0, number, row)
 
     def clear(self) -> None:
+        """Store that the worker is idle."""
         self.set(self._IDLE, 0)
 
     @classmethod
     def collect(cls, workspace: Workspace) -> dict[int, int]:
-        """The row by number of task, where dead workers were; their marks are removed. Raises `StoreError`."""
+        """Remove the files of dead workers, and return the row that each was parsing, by number of the task.
+
+        Raises:
+            StoreError: A file cannot be read or removed.
+        """
         rows: dict[int, int] = {}
         with translate_disk_errors(workspace.folder):
             for path in workspace.temporary_files("worker-*"):
-                if len(mark := path.read_bytes()) == cls._FORMAT.size:
-                    number, row = cls._FORMAT.unpack(mark)
+                if len(content := path.read_bytes()) == cls._FORMAT.size:
+                    number, row = cls._FORMAT.unpack(content)
                     rows[number] = row
                 path.unlink()
         rows.pop(cls._IDLE, None)
         return rows
 
 
-class Timer:
-    """Ends this process, without its doing, when a record has taken `patience` seconds, or little more: a library that
-    is stuck may never let Python do it. It is set at intervals only, for a system call a record would be felt."""
+class RecordTimer:
+    """Ends this process if a record takes too long.
 
-    def __init__(self, patience: float = PATIENCE) -> None:
-        self._slack = patience / 60
-        self._patience = patience + self._slack
+    The timer is one of the operating system, because a library that hangs may never return to Python. Setting it for
+    each record would cost a system call per record, so it is set at intervals, and a record may take a little longer.
+
+    Args:
+        record_timeout: Maximum time for one record, in seconds.
+    """
+
+    def __init__(self, record_timeout: float = RECORD_TIMEOUT) -> None:
+        self._slack = record_timeout / 60
+        self._record_timeout = record_timeout + self._slack
         self._set = 0.0
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # whatever it was in the process that all this was started from
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the parent process may have set another handler
 
     def next(self) -> None:
+        """Start the time of the next record."""
         now = time.monotonic()
         if now - self._set >= self._slack:
-            signal.setitimer(signal.ITIMER_REAL, self._patience)
+            signal.setitimer(signal.ITIMER_REAL, self._record_timeout)
             self._set = now
 
     def stop(self) -> None:
+        """Stop the timer after the last record."""
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._set = 0.0
 
 
 class _Worker:
-    """Parses chunks into pieces of the workspace, unless an earlier run has left them there."""
+    """Parses chunks in a worker process."""
 
-    def __init__(self, describer: Describer[Recipe], workspace: Workspace, patience: float) -> None:
+    def __init__(self, describer: Describer[Recipe], workspace: Workspace, record_timeout: float) -> None:
         self._parser = ChunkParser(describer)
         self._key = describer.key
         self._workspace = workspace
-        self._timer = Timer(patience)
+        self._timer = RecordTimer(record_timeout)
 
     @cached_property
-    def _mark(self) -> _Mark:
-        return _Mark(self._workspace)
+    def _position_file(self) -> _PositionFile:
+        return _PositionFile(self._workspace)
 
     def parse(self, number: int, chunk: Chunk) -> Path:
-        piece = _piece(self._workspace, self._key, chunk)
-        if not _is_whole(piece):
-            mark, timer = self._mark, self._timer
+        """Parse a chunk unless the workspace has its result, and return the path of the result.
 
-            def at(row: int) -> None:
-                mark.set(number, row)
+        Args:
+            number: Number of the task.
+            chunk: The records.
+        """
+        piece = _piece(self._workspace, self._key, chunk)
+        if not _is_complete(piece):
+            position_file, timer = self._position_file, self._timer
+
+            def before_row(row: int) -> None:
+                position_file.set(number, row)
                 timer.next()
 
             with self._workspace.write_atomically(piece) as path:
                 try:
-                    parsed = self._parser.parse(chunk, at)
+                    parsed = self._parser.parse(chunk, before_row)
                 finally:
                     timer.stop()
                 parsed.write(path)
-            mark.clear()
+            position_file.clear()
         return piece
 
 
@@ -261,7 +302,7 @@ def _piece(workspace: Workspace, key: bytes, chunk: Chunk) -> Path:
     return workspace.piece(key, text, chunk.records.schema.serialize(), chunk.records.serialize())
 
 
-def _is_whole(piece: Path) -> bool:
+def _is_complete(piece: Path) -> bool:
     try:
         Parsed.read(piece)
     except (OSError, pa.ArrowInvalid):
@@ -273,11 +314,11 @@ _worker: _Worker
 
 
 def _start_worker(
-    describer: type[Describer[Recipe]], made_with: tuple[Recipe, int], workspace: Workspace, patience: float
+    describer: type[Describer[Recipe]], arguments: tuple[Recipe, int], workspace: Workspace, record_timeout: float
 ) -> None:
-    global _worker  # a worker process has one, made once
+    global _worker  # each worker process creates one when it starts
     end_with_parent()
-    _worker = _Worker(describer(*made_with), workspace, patience)
+    _worker = _Worker(describer(*arguments), workspace, record_timeout)
 
 
 def _parse_in_worker(number: int, chunk: Chunk) -> Path:

@@ -1,4 +1,4 @@
-"""Worker processes that ctrl-C does not reach."""
+"""Worker processes that ignore ctrl-C and end with their parent process."""
 
 import os
 import signal
@@ -13,10 +13,11 @@ T = TypeVar("T")
 
 
 class Workers(ProcessPoolExecutor):
-    """Worker processes that ignore ctrl-C, which a terminal sends to all processes; their parent handles it.
+    """A process pool whose processes ignore ctrl-C.
 
-    A thread that blocks the signal starts them. They inherit the block, and no process stays half started when the main
-    thread is interrupted.
+    A terminal sends ctrl-C to all processes, but only the parent process handles it. The worker processes are started
+    by a thread that blocks the signal, and inherit the block. So no process is left half started if the main thread is
+    interrupted.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -33,11 +34,11 @@ class Workers(ProcessPoolExecutor):
         super().shutdown(wait, cancel_futures=cancel_futures)
 
 
-def end_with_parent(*more: connection.Connection) -> None:
-    """End this worker process as soon as its parent is killed or one of the connections is closed at the other end."""
-    Thread(target=_end_with, args=(parent_process(), *more), daemon=True).start()
+def end_with_parent(*connections: connection.Connection) -> None:
+    """End this worker process when its parent ends, or when the other end of a connection is closed."""
+    Thread(target=_wait_and_exit, args=(parent_process(), *connections), daemon=True).start()
 
 
-def _end_with(parent: Any, *more: connection.Connection) -> None:
-    connection.wait([parent.sentinel, *more])
+def _wait_and_exit(parent: Any, *connections: connection.Connection) -> None:
+    connection.wait([parent.sentinel, *connections])
     os._exit(1)

@@ -1,21 +1,27 @@
-"""Progress reporting: a null object that reports nothing, and a clock for stage times."""
+"""Progress reports of a pipeline, and a clock for the times of its stages."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-_SILENCE = 2.0  # seconds; kernels that were compiled before load faster than this
-_AGAIN = 4.0  # seconds between two notes
+_FIRST_NOTE_AFTER = 2.0
+_NOTE_PERIOD = 4.0
 _COMPILING = "compiling for this processor: half a minute at most, and once on this machine"
 
 
 class Progress:
-    """Progress reports of a pipeline. This class discards them, and front ends override its methods."""
+    """Receives the progress reports of a pipeline. This class discards them. Front ends override its methods."""
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG002
-        """Report a stage of `total` units (None if unknown), and yield a function that advances it."""
+        """Report a stage, and yield a function that reports the number of units completed since the last call.
+
+        Args:
+            name: Name of the stage.
+            total: Number of units; None if it is unknown.
+            unit: Name of the units, in the plural.
+        """
         yield lambda _: None
 
     def note(self, text: str) -> None:
@@ -23,10 +29,10 @@ class Progress:
 
 
 @contextmanager
-def run_alongside(tell: Callable[[Event], None]) -> Iterator[None]:
-    """Run `tell` in a thread while the block runs. The event that it gets is set when the block ends."""
+def run_alongside(function: Callable[[Event], None]) -> Iterator[None]:
+    """Run a function in a thread while the block runs. Its argument is an event that is set when the block ends."""
     done = Event()
-    thread = Thread(target=tell, args=(done,), daemon=True)
+    thread = Thread(target=function, args=(done,), daemon=True)
     thread.start()
     try:
         yield
@@ -36,26 +42,36 @@ def run_alongside(tell: Callable[[Event], None]) -> Iterator[None]:
 
 
 @contextmanager
-def report_compilation(progress: Progress, silence: float = _SILENCE, again: float = _AGAIN) -> Iterator[None]:
-    """Report that kernels are being compiled in the block, if that takes longer than `silence` seconds.
+def report_compilation(
+    progress: Progress, first_note_after: float = _FIRST_NOTE_AFTER, note_period: float = _NOTE_PERIOD
+) -> Iterator[None]:
+    """Report that kernels are being compiled while the block runs, if it takes long.
 
-    Loading kernels that were compiled before is faster. After the first note, another follows every `again` seconds.
+    Args:
+        progress: Receives the notes.
+        first_note_after: Seconds until the first note. Loading kernels that were compiled before takes less.
+        note_period: Seconds between further notes.
     """
 
-    def tell(done: Event) -> None:
+    def report(done: Event) -> None:
         begin = time.monotonic()
-        if done.wait(silence):
+        if done.wait(first_note_after):
             return
         progress.note(_COMPILING)
-        while not done.wait(again):
+        while not done.wait(note_period):
             progress.note(f"still compiling, {time.monotonic() - begin:.0f} s")
 
-    with run_alongside(tell):
+    with run_alongside(report):
         yield
 
 
 class Clock:
-    """Stopwatch that records the seconds of each stage."""
+    """Reports the progress of each stage, and measures its time.
+
+    Attributes:
+        times: Seconds by stage.
+        progress: Receives the reports.
+    """
 
     def __init__(self, progress: Progress) -> None:
         self.times: dict[str, float] = {}

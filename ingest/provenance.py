@@ -1,4 +1,4 @@
-"""Provenance: what an ingest records about the generation that it publishes."""
+"""Provenance: the part of a manifest that describes how a generation was built."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -28,10 +28,17 @@ def ingest_provenance(
     clock: Clock,
     base: Provenance | None = None,
 ) -> Provenance:
-    """Return the provenance of the items of these descriptors.
+    """Return the provenance of a generation that an ingest or an append builds.
 
-    The items come from the files that were read and, if `base` is the provenance of an older generation, from its
-    items.
+    Args:
+        recipe: The recipe.
+        sources: The files that were read.
+        table: The item table of these files.
+        descriptors: Descriptors of all items of the generation.
+        tally: Statistics of its edges.
+        dropped: (N,) number of truncated pairs of each item.
+        clock: Times of the stages.
+        base: Provenance of the generation to which an append adds the files.
     """
     before = record_counts(0, 0, 0) if base is None else base.counts
     removed = [] if base is None else base.removed
@@ -44,14 +51,14 @@ def ingest_provenance(
         differing=table.differing if base is None else combine_differing(base.differing, table.differing),
         links=descriptors.links,
         edges=tally.edges,
-        dropped=_pairs(dropped),
+        dropped=_pair_count(dropped),
         histograms=tally.histograms(),
         clock=clock,
     )
 
 
 def repeat_provenance(base: Manifest, sources: Sequence[Source], table: ItemTable, clock: Clock) -> Provenance:
-    """Return the provenance of one ingest of the files of `base` and of these sources, which only repeat its items."""
+    """Return the provenance of an append that adds no item, because all its records repeat items of `base`."""
     inputs = [*base.inputs, *(each for source in sources for each in source.inputs())]
     read, rejected = base.counts.read + table.read, base.counts.rejected + table.rejected
     repeats = {
@@ -68,7 +75,7 @@ def removal_provenance(
 ) -> Provenance:
     """Return the provenance of a generation after a removal.
 
-    The counts of read and rejected records stay as they were.
+    The numbers of read and of rejected records stay those of `base`.
     """
     return provenance(
         recipe,
@@ -78,18 +85,19 @@ def removal_provenance(
         properties=items.properties,
         differing=base.differing,
         edges=tally.edges,
-        dropped=_pairs(dropped),
+        dropped=_pair_count(dropped),
         histograms=tally.histograms(),
         clock=clock,
     )
 
 
-def _pairs(dropped: Int32) -> int:
+def _pair_count(dropped: Int32) -> int:
+    """Return the number of truncated pairs. Each of them is counted at both ends."""
     return int(dropped.sum(dtype=np.int64)) // 2
 
 
 def record_counts(read: int, rejected: int, kept: int, removed: Sequence[Removal] = ()) -> Counts:
-    """Return the counts. A record that is neither kept, rejected nor removed is a duplicate."""
+    """Return the counts of records. A record that is not kept, not rejected and not removed is a duplicate."""
     duplicates = read - rejected - kept - sum(each.items for each in removed)
     return Counts(read=read, kept=kept, duplicates=duplicates, rejected=rejected)
 
@@ -108,7 +116,7 @@ def provenance(
     removed: Sequence[Removal] = (),
     links: Links | None = None,
 ) -> Provenance:
-    """Return the provenance of a generation by this recipe, for every engine that builds one."""
+    """Return a provenance with these values, and with the versions of the libraries."""
     kind = kind_of_recipe(recipe)
     return Provenance(
         kind=kind.name,
@@ -133,6 +141,6 @@ def provenance(
 
 
 def versions(recipe: Recipe) -> dict[str, str]:
-    """Return the versions of all libraries that take part in an ingest by this recipe."""
+    """Return the versions of all libraries that an ingest with this recipe uses."""
     ours = {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}
     return {**kind_of_recipe(recipe).versions(recipe), **ours}

@@ -1,4 +1,4 @@
-"""Reading stage: open files, parse their records in worker processes, and refuse too many rejections."""
+"""The stages that open files and parse their records, and the checks of their results."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -26,11 +26,11 @@ from graphkin.store.base import Draft
 
 
 def open_sources(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
-    """Open the files one after the other as sources.
+    """Open each file as a source, one after the other.
 
     Raises:
-        InvalidInput: A file cannot be read, holds fingerprints of another type than the recipe's, or lacks a column
-            that the recipe needs.
+        InvalidInput: A file cannot be read, holds fingerprints of another type than the recipe, or lacks a column that
+            the recipe needs.
     """
     if isinstance(recipe, NodeRecipe):
         label_files = pair_files(files, options.labels, "labels")
@@ -38,17 +38,21 @@ def open_sources(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, optio
     if isinstance(recipe, BitsRecipe):
         require_type(files, recipe.type, kind.file_formats, options.read)
     if isinstance(recipe, MoleculeRecipe):
-        require_fingerprint_column(options.read.fingerprint_column, given=recipe.fingerprint.is_precomputed)
+        require_fingerprint_column(options.read.fingerprint_column, is_precomputed=recipe.fingerprint.is_precomputed)
     name_files = pair_files(files, options.names, "names")
     return (open_source(file, kind.file_formats, options.read, names=names) for file, names in name_files)
 
 
-def require_fingerprint_column(column: str | None, *, given: bool) -> None:
-    """Raise `InvalidInput` for supplied fingerprints without a column that holds them, or the other way round."""
-    if given != (column is not None):
+def require_fingerprint_column(column: str | None, *, is_precomputed: bool) -> None:
+    """Check that a fingerprint column is named if, and only if, the fingerprints come with the records.
+
+    Raises:
+        InvalidInput: One is missing.
+    """
+    if is_precomputed != (column is not None):
         raise InvalidInput(
             "given fingerprints and --fingerprint-column need each other",
-            given=f"fingerprints {'that are given' if given else 'to compute'}, column {column}",
+            given=f"fingerprints {'that are given' if is_precomputed else 'to compute'}, column {column}",
             expected="both, or neither",
         )
 
@@ -70,12 +74,12 @@ def pair_files(files: Sequence[str], companions: Sequence[str], option: str) -> 
 
 
 def parser_pool(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions, workspace: Workspace) -> ParserPool:
-    """Return the worker processes that parse records."""
+    """Return a pool of worker processes for parsing."""
     return ParserPool(kind.describer, recipe, options.max_size or kind.max_size, options.workers, workspace)
 
 
 def chunks(sources: Sequence[Source]) -> Iterator[Chunk]:
-    """Yield the records of all sources."""
+    """Yield the records of all sources in chunks."""
     for source in sources:
         for records in source:
             yield Chunk(source.name, source.notation, records)
@@ -91,12 +95,20 @@ def parse_sources(
     clock: Clock,
     older: OldItems,
 ) -> ItemTable:
-    """Collect the items of all sources into an item table, and write rejected records to the draft.
+    """Collect the items of all sources in an item table, and write rejected records to the draft.
 
-    The pool has already started on the chunks of these sources.
+    Args:
+        kind: Kind of the items.
+        sources: The sources.
+        recipe: Recipe of the items.
+        options: Options of the run.
+        draft: The draft of the generation.
+        pool: A pool that has been started with the chunks of the sources.
+        clock: Measures and reports the progress.
+        older: The old items of the collection.
 
     Raises:
-        InvalidInput: Too many records were rejected.
+        InvalidInput: No record was kept, or too many were rejected.
     """
     table = ItemTable(older)
     column = kind.consistent_column(recipe)
@@ -118,9 +130,16 @@ def parse_sources(
 def require_items(
     read: int, rejected: int, rejections: Callable[[], Iterable[pa.RecordBatch]], options: IngestOptions
 ) -> None:
-    """Raise `InvalidInput` if no record was kept, or if more records were rejected than allowed.
+    """Check the numbers of kept and of rejected records.
 
-    `rejections` returns the rejected records.
+    Args:
+        read: Number of records.
+        rejected: Number of rejected records.
+        rejections: Returns the rejected records.
+        options: Options of the run.
+
+    Raises:
+        InvalidInput: No record was kept, or the share of rejected records exceeds `max_rejected`.
     """
     share = rejected / read if read else 0.0
     if read > rejected and share <= options.max_rejected:
@@ -140,7 +159,7 @@ def require_items(
 
 
 def missing_names_note(properties: Properties) -> str:
-    """Return the note for a collection without names, in which no item can be looked up by name."""
+    """Return the note which says that no item has a name, and which columns may hold names."""
     columns = likely_names(sorted(properties.source))
     examples = f", such as {', '.join(map(repr, columns[:5]))}" if columns else ""
     return f"no item has a name: tables have a column of names (--name-column{examples}), .smi a name after each SMILES"

@@ -1,4 +1,4 @@
-"""Rejected records as a CSV table, so that a user can correct them in any program."""
+"""Rejected records as a CSV file, which a user can edit in any program."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +10,7 @@ from graphkin.store.records import REJECTION_SCHEMA
 
 
 def save_rejections(rejected: Iterable[pa.RecordBatch], path: Path) -> str:
-    """Write the rejections as CSV, and return a phrase that tells the user where they are."""
+    """Write the rejections as CSV, and return a phrase for the user that names the file or the error."""
     try:
         with path.open("wb") as file:
             file.write(csv_rows([REJECTION_SCHEMA.names]))

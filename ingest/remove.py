@@ -1,4 +1,7 @@
-"""Removal of items from a collection, exactly: rewrite the remaining items as a new generation."""
+"""Removal: the pipeline that removes items from a collection.
+
+It writes the remaining items to a new generation. The result equals one ingest of all files without the removed items.
+"""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -31,9 +34,9 @@ class RemovalResult:
     """Result of a removal.
 
     Attributes:
-        manifest: The current generation's manifest. If no item was removed, it is the previous generation's.
-        items: Number of removed items.
-        missing: Lines that match no item (`REJECTION_SCHEMA`).
+        manifest: Manifest of the current generation.
+        items: Number of removed items. If it is 0, no generation was published.
+        missing: Lines of the list that match no item (`REJECTION_SCHEMA`).
     """
 
     manifest: Manifest
@@ -49,16 +52,14 @@ def remove(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> RemovalResult:
-    """Publish a new generation without the items that a file lists, as `resolve_list` reads it.
-
-    The new generation equals one ingest of the older files without these items.
+    """Publish a new generation without the items that a file lists.
 
     Args:
         store: The store.
         collection: Name of the collection.
-        file: Path of the list, or "-" for standard input.
+        file: Path of the list (`resolve_list`), or "-" for standard input.
         by: Whether the list holds names or SMILES.
-        workers: Number of join threads.
+        workers: Number of threads for the join.
         progress: Receives progress reports.
 
     Raises:

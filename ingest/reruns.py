@@ -1,4 +1,4 @@
-"""Report of a run, including a run whose result was already published."""
+"""Reports of runs, among them runs whose result had already been published."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -10,9 +10,14 @@ from graphkin.store.base import Store
 
 
 def make_report(manifest: Manifest, run: Provenance) -> Manifest:
-    """Return the published manifest, or, if this run published nothing, its own counts, inputs and times with the id.
+    """Return the report of a run as a manifest.
 
-    `manifest` is what `Draft.publish` returned for the provenance `run`.
+    If the run has published a generation, the report is its manifest. If an equal generation had been published before,
+    the report has the id of that generation, and the counts, inputs and times of this run.
+
+    Args:
+        manifest: The manifest that `Draft.publish` returned.
+        run: Provenance of the run.
     """
     return manifest if manifest.provenance == run else RepeatedManifest.from_run(manifest, run)
 
@@ -20,14 +25,14 @@ def make_report(manifest: Manifest, run: Provenance) -> Manifest:
 def save_report(
     store: Store, collection: str, manifest: Manifest, run: Provenance, rejections: Iterable[pa.RecordBatch]
 ) -> Manifest:
-    """Return the report of a run, and keep its inputs, counts and rejections in the store if it published nothing.
+    """Return the report of a run (`make_report`). If the run published nothing, save its report in the store.
 
     Args:
         store: The store.
         collection: Name of the collection.
-        manifest: As `Draft.publish` returned it.
-        run: The provenance of this run.
-        rejections: This run's rejected records.
+        manifest: The manifest that `Draft.publish` returned.
+        run: Provenance of the run.
+        rejections: Rejected records of the run.
     """
     report = make_report(manifest, run)
     if report.unchanged:

@@ -38,7 +38,7 @@ def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options
     return FingerprintType(bits, next(iter(types), ""))
 
 
-def dimension(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> int:
+def vector_dimension(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> int:
     """Return the number of components of the vectors of all these files, as the first record of each shows.
 
     Raises:

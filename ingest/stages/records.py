@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
-from graphkin.ingest.pool import ParserPool, Timer
+from graphkin.ingest.pool import ParserPool, RecordTimer
 from graphkin.ingest.readers import open_source
 from graphkin.ingest.stages.job import Job
 from graphkin.ingest.workspace import Workspace
@@ -88,7 +88,7 @@ def _parse_chunks(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
         ):
             pool.start(chunks)
             return list(pool.results())
-    parser, timer = ChunkParser(describer(job.recipe, max_size)), Timer()
+    parser, timer = ChunkParser(describer(job.recipe, max_size)), RecordTimer()
     try:
         return [parser.parse(chunk, lambda _: timer.next()) for chunk in chunks]
     finally:

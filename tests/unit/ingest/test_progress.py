@@ -21,7 +21,7 @@ class Listener(Progress):
 
 def test_long_compilation_is_announced_once_and_then_repeated() -> None:
     listener = Listener(3)
-    with report_compilation(listener, silence=0, again=0.01):
+    with report_compilation(listener, first_note_after=0, note_period=0.01):
         assert listener.heard.wait(60)
     first, *others = listener.notes
     assert "compiling" in first
@@ -33,7 +33,7 @@ def test_long_compilation_is_announced_once_and_then_repeated() -> None:
 def test_cached_kernels_print_no_note() -> None:
     listener = Listener(1)
     before = threading.enumerate()
-    with report_compilation(listener, silence=3600):
+    with report_compilation(listener, first_note_after=3600):
         pass
     assert set(threading.enumerate()) <= set(before)
     assert listener.notes == []
