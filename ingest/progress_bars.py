@@ -34,12 +34,12 @@ class _Lines(Progress):
 
 
 def terminal_progress() -> Progress:
-    """Return bars if standard error is a terminal, otherwise one line per stage."""
+    """Return progress bars if standard error is a terminal, else one line per stage."""
     return _Bars() if sys.stderr.isatty() else _Lines()
 
 
 def library_progress() -> Progress:
-    """Return bars in a notebook or if standard error is a terminal, otherwise silence."""
+    """Return progress bars in a notebook or if standard error is a terminal, else no reports."""
     return _Bars() if _in_notebook() or sys.stderr.isatty() else Progress()
 
 

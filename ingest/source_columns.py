@@ -1,4 +1,4 @@
-"""Source columns: key/value pairs of records as columns, in the order of the source."""
+"""Source columns: the key/value pairs of records as columns, in the order of the source."""
 
 from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -11,11 +11,11 @@ _SOURCE = "source."
 
 
 def sort_topologically(names: Sequence[str], before: Iterable[tuple[str, str]]) -> list[str]:
-    """Sort names topologically, so that the first of each pair comes before the second.
+    """Sort names so that the first name of each pair in `before` comes before the second.
 
-    Names whose order is open keep their given order, and so do all names if the pairs contradict each other.
+    Otherwise the names keep their order. If the pairs contradict each other, all names keep their order.
     """
-    rank = {name: place for place, name in enumerate(names)}
+    rank = {name: index for index, name in enumerate(names)}
     sorter = TopologicalSorter[str](dict.fromkeys(names, ()))
     for first, second in before:
         sorter.add(second, first)
@@ -33,9 +33,13 @@ def sort_topologically(names: Sequence[str], before: Iterable[tuple[str, str]]) 
 
 
 def source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict[str, pa.Array]:
-    """Return the key/value pairs of records as one nullable text column per key, in the order of the records.
+    """Return the key/value pairs of records as one text column per key, with null for records without the key.
 
-    A key that is also the name of a computed column gets the prefix "source.".
+    If a key is also the name of a computed column, its column is named with the prefix "source.".
+
+    Args:
+        properties: (N,) the key/value pairs of each record, an Arrow map column.
+        computed: Names of the computed columns.
     """
     pairs = properties.combine_chunks()
     rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))

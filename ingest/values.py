@@ -1,4 +1,4 @@
-"""Values of a source column: numbers, missing markers, censored numbers, and texts."""
+"""Values of a source column, which are numbers, censored numbers such as "<0.5", missing markers or other texts."""
 
 from dataclasses import dataclass
 
@@ -11,21 +11,21 @@ from graphkin.store.columns import CENSORED_SIGN
 from graphkin.store.records import Float64, Mask
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nd", "n.d.", "-", "?")
-"""Texts that mark a missing value in a column of numbers, in any case and with surrounding white space."""
+"""Texts that mark a missing value in a column of numbers. Case and surrounding white space do not matter."""
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LONGEST_MARKER = max(map(len, MISSING))
-_EXAMPLE = 100  # characters kept of an example
+_MAX_EXAMPLE_LENGTH = 100  # examples in the manifest are cut to so many characters
 
 
 @dataclass(frozen=True)
 class ReadColumn:
-    """A source column read as numbers.
+    """A source column that was read as numbers.
 
     Attributes:
-        numbers: Float64, null for a text, a missing marker and an absent value.
+        numbers: (N,) float64 numbers, of censored numbers the bound; null for other texts and for absent values.
         values: Counts of the values.
-        shortest: Whether every value is a number in its shortest text.
+        shortest: Whether every value is the shortest text of a number.
     """
 
     numbers: pa.Array
@@ -34,7 +34,7 @@ class ReadColumn:
 
     @classmethod
     def from_texts(cls, texts: pa.Array) -> "ReadColumn":
-        """Read (N,) texts, null where a record has no value."""
+        """Read the texts of N records, null for records without a value."""
         bare = pc.utf8_trim_whitespace(texts)
         plain = pc.match_substring_regex(bare, _NUMBER)
         if pc.all(plain, min_count=0).as_py():
@@ -70,7 +70,7 @@ class ReadColumn:
             "censored": int(censored.sum()),
             "texts": int(is_text.sum()),
         }
-        example = texts[int(first[0])].as_py()[:_EXAMPLE] if len(first) else None
+        example = texts[int(first[0])].as_py()[:_MAX_EXAMPLE_LENGTH] if len(first) else None
         column = pa.array(numbers, mask=~(is_number | censored))
         return cls(column, ColumnValues(**counts, example=example), shortest=False)
 
@@ -80,7 +80,12 @@ def _parse_numbers(bare: pa.Array) -> pa.Array:
 
 
 def _finite(bare: pa.Array, plain: Mask) -> tuple[Float64, Mask]:
-    """Return the finite numbers among texts, 0 elsewhere, and a mask of where they are. `plain` marks plain numbers."""
+    """Return the finite numbers among texts, with 0 for other texts, and the mask of the finite numbers.
+
+    Args:
+        bare: (N,) texts without surrounding white space.
+        plain: (N,) whether each text is a plain number.
+    """
     numbers, positions = np.zeros(len(bare)), np.flatnonzero(plain)
     numbers[positions] = _parse_numbers(bare.take(pa.array(positions))).to_numpy(zero_copy_only=False)
     is_finite = plain & np.isfinite(numbers)
@@ -93,9 +98,13 @@ def _mask(array: pa.Array) -> Mask:
 
 
 def differ(first_values: pa.Array, later_values: pa.Array) -> Mask:
-    """Return (N,) where the other value is present and differs from the kept one.
+    """Return whether each later value differs from the first one, (N,) bool.
 
-    Two texts of the same number do not differ. Missing markers count as absent.
+    Different texts of the same number do not differ. An absent or missing later value does not differ.
+
+    Args:
+        first_values: (N,) texts of the first records.
+        later_values: (N,) texts of the later records.
     """
     candidates = np.flatnonzero(_mask(pc.not_equal(pc.fill_null(first_values, ""), later_values)))
     later, first = later_values.take(pa.array(candidates)), first_values.take(pa.array(candidates))

@@ -1,4 +1,4 @@
-"""Tasks run by processes of this machine."""
+"""A runner that runs tasks in processes of this machine."""
 
 import pickle
 from collections import Counter, deque
@@ -20,14 +20,18 @@ from graphkin.similarity.kind import Advance
 
 T = TypeVar("T")
 
-_TRIES = 4  # of a task
+_MAX_ATTEMPTS = 4
 
 
 class Processes(Runner):
-    """Runs as many tasks at a time as there are `workers`, and those again whose process was lost.
+    """Runs as many tasks at a time as there are worker processes.
 
-    preload: modules that tasks need, imported once for all processes. These end when the block is left, at once where
-    that is by an error: a task half done has written nothing.
+    As a context manager, it starts the processes, and ends them when the block is left. If an error leaves the block,
+    the processes end at once. An unfinished task has written nothing.
+
+    Args:
+        workers: Number of processes.
+        preload: Names of the modules that tasks need, which are imported once for all processes.
     """
 
     def __init__(self, workers: int, *preload: str) -> None:
@@ -54,28 +58,37 @@ class Processes(Runner):
         lost: Counter[int] = Counter()
         with TemporaryDirectory() as folder:
             path = Path(folder) / "task"
-            path.write_bytes(pickle.dumps(task))  # once, for it may hold the plan of a stage
+            path.write_bytes(pickle.dumps(task))  # only once, because the task can hold the large plan of a stage
             while missing := [number for number in numbers if number not in results]:
-                suspects = [number for number in missing if lost[number]]  # each alone, to tell which it is
-                self._run(path, suspects[:1] or missing, lost, results, advance)
-                often = [number for number, times in lost.items() if times == _TRIES]
-                if often:
+                # Tasks that ran when a process was lost are suspects. Each then runs alone, to find the culprit.
+                suspects = [number for number in missing if lost[number]]
+                self._run_until_loss(path, suspects[:1] or missing, lost, results, advance)
+                lost_too_often = [number for number, times in lost.items() if times == _MAX_ATTEMPTS]
+                if lost_too_often:
                     raise StoreError(
-                        f"processes were lost at stage {stage}, {_TRIES} times at task {often[0]}",
+                        f"processes were lost at stage {stage}, {_MAX_ATTEMPTS} times at task {lost_too_often[0]}",
                         hint="there may be too little memory for it",
                     )
         return [results[number] for number in numbers]
 
-    def _run(
+    def _run_until_loss(
         self, task: Path, numbers: Sequence[int], lost: Counter[int], results: dict[int, T], advance: Advance
     ) -> None:
-        """Run tasks until all have results or a process is lost, which also loses all tasks that were running."""
+        """Run tasks until all have results, or until a process is lost. All tasks running then count as lost.
+
+        Args:
+            task: File with the pickled function.
+            numbers: Numbers of the tasks to run.
+            lost: Number of lost processes by task, which is updated.
+            results: Results by task, which are added.
+            advance: Advances the progress bar.
+        """
         waiting, running = deque(numbers), dict[Future[T], int]()
         try:
             while waiting or running:
                 while waiting and len(running) < self._workers:
                     number = waiting.popleft()
-                    running[self._executor.submit(_run, task, number, lost[number] > 0)] = number
+                    running[self._executor.submit(_run_task, task, number, lost[number] > 0)] = number
                 ended = wait(running, return_when=FIRST_COMPLETED).done
                 for future in sorted(ended, key=lambda future: future.exception() is not None):
                     results[running[future]] = future.result()
@@ -87,11 +100,11 @@ class Processes(Runner):
             self._start()
 
 
-def _run(task: Path, number: int, is_retry: bool) -> Any:
-    return _read(task)(number, is_retry)
+def _run_task(task: Path, number: int, is_retry: bool) -> Any:
+    return _read_task(task)(number, is_retry)
 
 
 @lru_cache(maxsize=1)
-def _read(task: Path) -> Task[Any]:
-    loaded: Task[Any] = pickle.loads(task.read_bytes())  # noqa: S301 - written by the process that we end with
-    return loaded
+def _read_task(task: Path) -> Task[Any]:
+    task_function: Task[Any] = pickle.loads(task.read_bytes())  # noqa: S301 - written by the parent process
+    return task_function

@@ -1,4 +1,4 @@
-"""Spark runner."""
+"""A runner that runs tasks on a Spark cluster."""
 
 import os
 import re
@@ -27,19 +27,20 @@ _DEFAULTS = {
 }
 
 _LOCAL = re.compile(r"local(\[(?P<threads>\w+|\*)\])?")
-# Tries of a task. Spark's local default is one, so a record that crashes its process would end the job.
-_TRIES = 4
-_LOOKED = 0.5  # seconds between two polls of Spark's progress
+_MAX_ATTEMPTS = 4  # set for local Spark too, whose default of one would end the job if a record crashes its process
+_POLL_PERIOD = 0.5  # seconds between two queries of Spark's progress
 
-_RAISED = re.compile(r"^(?!org\.|java\.)(\w+\.)*\w+(Error|Exception|Damaged): ")
+_EXCEPTION_LINE = re.compile(r"^(?!org\.|java\.)(\w+\.)*\w+(Error|Exception|Damaged): ")
 
 
 @contextmanager
 def session(master: str | None) -> Iterator["Spark"]:
-    """Start a Spark application, and stop it at the end of the block. Spark's own configuration takes precedence.
+    """Start a Spark application, and stop it at the end of the block.
+
+    Settings in Spark's own configuration override those of this module.
 
     Args:
-        master: Spark's master URL, None for the one of `spark-submit`.
+        master: Spark's master URL; None for the one of `spark-submit`.
 
     Raises:
         InvalidInput: Spark does not start.
@@ -48,7 +49,7 @@ def session(master: str | None) -> Iterator["Spark"]:
     conf = SparkConf()
     if master is not None:
         local = _LOCAL.fullmatch(master)
-        conf.setMaster(f"local[{local['threads'] or 1},{_TRIES}]" if local else master)
+        conf.setMaster(f"local[{local['threads'] or 1},{_MAX_ATTEMPTS}]" if local else master)
     for name, value in _DEFAULTS.items():
         conf.setIfMissing(name, value)
     try:
@@ -68,7 +69,7 @@ def session(master: str | None) -> Iterator["Spark"]:
 
 
 class Spark(Runner):
-    """Runs tasks on the executors of an application, and retries tasks whose executor was lost."""
+    """Runs tasks on the executors of a Spark application."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -80,7 +81,7 @@ class Spark(Runner):
                 results = self._context.parallelize(numbers, len(numbers)).map(_catch_refusals(task)).collect()
         except Exception as error:  # raised by Java
             lines = str(error).splitlines()
-            raised = next((line for line in lines if _RAISED.match(line)), lines[0])
+            raised = next((line for line in lines if _EXCEPTION_LINE.match(line)), lines[0])
             raise StoreError(
                 f"Spark gave up at stage {stage}: {raised[:500]}",
                 hint="start the same command again: an ingest, or epochs, go on with the tasks that were not finished",
@@ -93,13 +94,13 @@ class Spark(Runner):
     def _report_progress(self, tasks: int, advance: Advance) -> Iterator[None]:
         """Report the progress of `tasks` tasks while the block runs them.
 
-        Nothing else may run on the application meanwhile.
+        No other job may run on the application in the meantime.
         """
         tracker, reported = self._context.statusTracker(), 0
 
         def poll(done: Event) -> None:
             nonlocal reported
-            while not done.wait(_LOOKED):
+            while not done.wait(_POLL_PERIOD):
                 with suppress(Exception):  # raised by Java; the block will raise it as well
                     stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
                     ended = sum(stage.numCompletedTasks for stage in stages if stage is not None)
@@ -113,7 +114,7 @@ class Spark(Runner):
 
 @dataclass(frozen=True)
 class _RefusedInput:
-    """An input error, which retrying would not fix."""
+    """An input error that a task returns instead of raising it, because Spark would retry the task."""
 
     error: InvalidInput
 

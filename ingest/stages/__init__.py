@@ -1,1 +1,1 @@
-"""Larger-than-memory ingest: stages of numbered tasks that any runner can execute, on one machine or many."""
+"""Larger-than-memory ingest: stages of numbered tasks, which a runner executes on one machine or on many."""

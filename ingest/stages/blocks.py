@@ -1,4 +1,7 @@
-"""Blocks of fingerprints sorted by popcount, which the tasks of the exact join compare pairwise."""
+"""The stages that divide fingerprints into blocks, which the tasks of the exact join compare.
+
+All fingerprints are sorted by popcount, then by id. A block consists of consecutive fingerprints in this order.
+"""
 
 from typing import Any
 
@@ -11,11 +14,14 @@ from graphkin.similarity.popcount import minimum_common
 from graphkin.store.records import Int64
 
 
-def start_positions(popcounts: list[list[int]]) -> Int64:
-    """Return (R, P) the position in sorted order where each part's items of each popcount begin.
+def sorted_positions(popcounts: list[list[int]]) -> Int64:
+    """Return the first position, in the sorted order, of the items of each part with each popcount.
 
-    The order is a counting sort by popcount, then id. `popcounts` counts, for each part of the export, its items by
-    popcount.
+    Args:
+        popcounts: For each of R parts of the export, the number of its items with popcount 0, 1, 2, ....
+
+    Returns:
+        (R, P) int64 positions by part and popcount.
     """
     width = max(map(len, popcounts))
     counts = np.array([[*part_counts, *[0] * (width - len(part_counts))] for part_counts in popcounts], np.int64)
@@ -25,7 +31,14 @@ def start_positions(popcounts: list[list[int]]) -> Int64:
 
 
 def spread(starts: Int64, blocks: int, job: Job, number: int) -> dict[str, Any]:
-    """Scatter the fingerprints of one part of the export to the blocks."""
+    """Scatter the fingerprints of one part of the export to their blocks.
+
+    Args:
+        starts: The result of `sorted_positions`.
+        blocks: Number of blocks.
+        job: The job.
+        number: Number of the part.
+    """
     descriptors = job.kind.descriptors(job.read("described", number), job.recipe)
     words = np.ascontiguousarray(descriptors.words)
     popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
@@ -48,10 +61,10 @@ def spread(starts: Int64, blocks: int, job: Job, number: int) -> dict[str, Any]:
 
 
 def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
-    """Write one block in its order.
+    """Collect the fingerprints of one block, sort them, and write the block.
 
-    The fingerprint words go into a separate file, because a task that compares several blocks holds the words of only
-    two at a time.
+    The words of the fingerprints are written to a separate file, because a task that compares several blocks holds the
+    words of only two of them at a time.
     """
     rows = pa.concat_tables(job.gather("spread", parts, number)).sort_by("position")
     words = fixed_width_array(rows["words"], "<u8").reshape(len(rows), -1)
@@ -62,15 +75,23 @@ def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
 
 
 def plan(reports: list[dict[str, Any]], threshold: float, columns: int) -> list[tuple[int, list[int]]]:
-    """Plan the comparison tasks: all pairs of blocks whose popcounts allow the threshold.
+    """Plan the tasks that compare all pairs of blocks whose popcounts allow a similarity ≥ the threshold.
 
-    Each task gets a block and some blocks before it, possibly itself. The bit-sliced planes of that block are thus
-    built once for all of them, and the rows have fewer bits, which is faster.
+    Each task compares one block with some blocks before it in the order, and possibly with itself. So the bit-sliced
+    planes of the block are built only once. The rows are the blocks with fewer set bits, which is faster.
+
+    Args:
+        reports: Results of `gather`, by block.
+        threshold: Lowest similarity of a pair.
+        columns: Maximum number of blocks that a task compares with its block.
+
+    Returns:
+        For each task, its block and the blocks to compare it with.
     """
-    least = minimum_common(threshold, 2 * max(report["most"] for report in reports))
+    min_common = minimum_common(threshold, 2 * max(report["most"] for report in reports))
     tasks = []
     for b, block in enumerate(reports):
-        reach = (least[report["most"] + block["least"]] <= report["most"] for report in reports[:b])
+        reach = (min_common[report["most"] + block["least"]] <= report["most"] for report in reports[:b])
         near = [*(a for a, reaches in enumerate(reach) if reaches), b]
         tasks += [(b, near[start : start + columns]) for start in range(0, len(near), columns)]
     return tasks

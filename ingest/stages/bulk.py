@@ -1,4 +1,4 @@
-"""Files for `neo4j-admin` import, written by tasks."""
+"""Tasks that write the files for an import by `neo4j-admin`."""
 
 from functools import partial
 from typing import TypeVar
@@ -12,13 +12,17 @@ from graphkin.store.transfer import Stage
 
 T = TypeVar("T")
 
-Where = tuple[str, str, str]
+_GenerationKey = tuple[str, str, str]
 
 
 def task_runner(runner: Runner, location: str, generation: Generation, stage: Stage) -> TaskRunner:
-    """Return the callback for `write_import` that runs a task for each part.
+    """Return a function for `write_import` that runs its tasks by a runner.
 
-    Every task opens the generation of the store at `location`.
+    Args:
+        runner: Runs the tasks.
+        location: Location of the store. Every task opens the store there.
+        generation: The generation to write.
+        stage: Reports the progress.
 
     Raises:
         InvalidInput, StoreError: As `Runner.run` raises them.
@@ -27,10 +31,10 @@ def task_runner(runner: Runner, location: str, generation: Generation, stage: St
 
     def run(name: str, task: PartTask[T], tasks: int) -> list[T]:
         with stage(name, tasks, "parts") as advance:
-            return runner.run(name, partial(_on, location_key, task), range(tasks), advance)
+            return runner.run(name, partial(_run_part, location_key, task), range(tasks), advance)
 
     return run
 
 
-def _on(location_key: Where, task: PartTask[T], number: int, is_retry: bool) -> T:  # noqa: ARG001 - no part crashes its process
+def _run_part(location_key: _GenerationKey, task: PartTask[T], number: int, is_retry: bool) -> T:  # noqa: ARG001 - no part crashes its process
     return task(open_cached(*location_key), number)

@@ -1,4 +1,7 @@
-"""Graph stages: merge the pairs that tasks kept into shards of edges and into one spanning forest."""
+"""The stages that merge the pairs of the comparison tasks into shards of the graph and into one spanning forest.
+
+A shard holds the edges of a range of items, its owners.
+"""
 
 from typing import Any
 
@@ -13,11 +16,11 @@ from graphkin.store import csr
 from graphkin.store.lake.parts import FOREST_ROWS, edge_table, write_array, write_table
 from graphkin.store.records import Edges, Graph
 
-_MERGED = 8  # forests that one task merges
+_FORESTS_PER_TASK = 8
 
 
 def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
-    """Select the best partners of each owner from the pairs of all tasks, and scatter them in both directions."""
+    """Select the partners that each owner in a shard keeps, and scatter these edges to the shards of both ends."""
     tables = list(job.gather("kept-pairs", tasks, shard))
     rows = {name: np.empty(0, dtype) for name, dtype in (("row", "i4"), ("column", "i4"), ("similarity", "f4"))}
     if tables:
@@ -35,7 +38,7 @@ def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
 
 
 def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[str, Any]:
-    """Write one shard of the graph: the edges whose lower end is in it, and the truncated pairs of its owners."""
+    """Write one shard of the graph, and return the numbers of its edges and truncated pairs."""
     first = number * job.sizes.owners
     owners = min(job.sizes.owners, items - first)
     graph = _graph(job, shards, first, owners, number)
@@ -63,7 +66,7 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
 
 
 def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph:
-    """Return the graph of one shard, without the duplicates of pairs that both ends keep."""
+    """Return the graph of one shard. A pair that both ends keep is one edge."""
     none = pa.table({"row": np.empty(0, "i4"), "column": np.empty(0, "i4"), "similarity": np.empty(0, "f4")})
     table = pa.concat_tables([none, *job.gather("best", shards, number)])
     row, column, similarity = (np.asarray(table[name]) for name in ("row", "column", "similarity"))
@@ -80,15 +83,15 @@ def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[s
 
     An edge that is not in the forest of some edges is not in the forest of any superset of them.
     """
-    numbers = range(number * _MERGED, min((number + 1) * _MERGED, forests))
+    numbers = range(number * _FORESTS_PER_TASK, min((number + 1) * _FORESTS_PER_TASK, forests))
     parts = [Edges(**job.read_arrays(_forests(level), forest_number)) for forest_number in numbers]
     _write_forest(job, level + 1, number, parts, items)
     return {}
 
 
 def merged_count(forests: int) -> int:
-    """Return how many forests are left after one level of merging."""
-    return -(-forests // _MERGED)
+    """Return the number of forests after one level of merging."""
+    return -(-forests // _FORESTS_PER_TASK)
 
 
 def write_forest(level: int, job: Job, task: int) -> dict[str, Any]:

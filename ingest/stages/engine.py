@@ -1,4 +1,4 @@
-"""Engine that runs the stages of one job and skips tasks that an earlier run finished."""
+"""The engine, which runs the stages of one job, and skips tasks that an earlier run finished."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,20 +10,32 @@ from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages.job import Job
 
 StageTask: TypeAlias = Callable[[Job, int], dict[str, Any]]
-"""A pure function of its number and of the output of earlier stages.
+"""A task of a stage: a function of the job and of the number of the task.
 
-Its output files are named after its number. It returns a result that later stages use for planning.
+It reads files of earlier stages, writes files that are named after its number, and returns a result, as JSON values,
+for the planning of later stages.
 """
 
 
 class Engine:
-    """Runs the stages of one job."""
+    """Runs the stages of one job.
+
+    Args:
+        runner: Runs the tasks.
+        job: The job.
+        clock: Measures and reports the progress.
+    """
 
     def __init__(self, runner: Runner, job: Job, clock: Clock) -> None:
         self._runner, self._job, self._clock = runner, job, clock
 
     def run(self, stage: str, task: StageTask, tasks: int) -> list[dict[str, Any]]:
-        """Run the unfinished tasks of a stage, and return the results of all of its tasks by number.
+        """Run the unfinished tasks of a stage, and return the results of all its tasks in the order of their numbers.
+
+        Args:
+            stage: Name of the stage.
+            task: The function to run.
+            tasks: Number of tasks.
 
         Raises:
             InvalidInput, StoreError: As `Runner.run` raises them.

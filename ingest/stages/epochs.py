@@ -1,4 +1,4 @@
-"""Positive sets of whole epochs, sampled from a Parquet export by tasks."""
+"""Tasks that sample the positive sets of whole epochs from a Parquet export."""
 
 from functools import lru_cache, partial
 
@@ -10,14 +10,14 @@ from graphkin.store import open_cached
 from graphkin.store.sampling.base import Sampler
 
 
-def draw(runner: Runner, lake: str, plan: EpochsPlan, missing: list[int], advance: Advance) -> list[EpochPart]:
-    """Sample the missing parts, one task per part, for `write_epochs`. The bytes equal those that one machine writes.
+def sample_parts(runner: Runner, lake: str, plan: EpochsPlan, missing: list[int], advance: Advance) -> list[EpochPart]:
+    """Sample missing parts for `write_epochs`, one task per part. The files equal those that one machine writes.
 
     Args:
         runner: Runs the tasks.
-        lake: URL of the export, which every task must be able to reach, as well as the order's destination.
-        order: The requested epochs.
-        missing: Numbers of the parts to write.
+        lake: URL of the export. Every task must be able to reach the export, and the destination in the plan.
+        plan: The requested epochs.
+        missing: Numbers of the missing parts.
         advance: Advances the progress bar.
 
     Raises:
@@ -32,8 +32,8 @@ def _sample_part(lake: str, plan: EpochsPlan, task: int, is_retry: bool) -> Epoc
 
 @lru_cache(maxsize=1)
 def _sampler(lake: str, collection: str, generation: str) -> Sampler:
-    """Return the sampler of a generation, cached because a process runs several tasks.
+    """Return the sampler of a generation. It is cached because a process runs several tasks.
 
-    All processes of a machine map the same fetched graph.
+    All processes of a machine map the same files of the graph.
     """
     return open_cached(lake, collection, generation).sampler(threads=1)

@@ -1,4 +1,7 @@
-"""Item stages: merge equal described items into the first one, and number the distinct items in order of appearance."""
+"""The stages that merge records of the same item, and number the distinct items in the order of their first records.
+
+A part is a range of records that one task has parsed. A group is a set of records that can have equal digests.
+"""
 
 from typing import Any
 
@@ -22,11 +25,14 @@ _FIRSTS = pa.schema([("part", pa.int32()), ("row", pa.int32()), ("names", _NAMES
 
 
 def distinct(parts: int, job: Job, group: int) -> dict[str, Any]:
-    """Find the first of each group of equal items, with the names of all, and scatter it to the part that parsed it."""
+    """Find the first record of each item in a group, and the names of all its records.
+
+    First records are scattered to the parts that parsed them, and so are later records.
+    """
     firsts, later = _FIRSTS.empty_table(), _LATER.empty_table()
     tables = list(job.gather("parse", parts, group))
     if tables:
-        items = pa.concat_tables(tables)  # sorted by part, then row, which is the order of appearance
+        items = pa.concat_tables(tables)  # sorted by part, then by row, which is the order of the input
         item_of, first = assign_item_ids(items["digest"])
         names = collect_names(items["name"], item_of, len(first))
         firsts = items.select(["part", "row"]).take(pa.array(first)).append_column("names", names)
@@ -37,9 +43,11 @@ def distinct(parts: int, job: Job, group: int) -> dict[str, Any]:
 
 
 def _later(items: pa.Table, first: Int64) -> pa.Table:
-    """Return `_LATER` rows for the records that are not the first of their item.
+    """Return the records that are not the first of their item (`_LATER`).
 
-    `first` (N,) is the index of the first record of each record's item.
+    Args:
+        items: (N,) part and row of each record.
+        first: (N,) index of the first record of the item of each record.
     """
     rows = np.flatnonzero(first != np.arange(len(items)))
     first_items = items.take(pa.array(first[rows])).rename_columns(["first_part", "first_row"])
@@ -48,7 +56,7 @@ def _later(items: pa.Table, first: Int64) -> pa.Table:
 
 
 def repeat(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
-    """Scatter a part's repeated records, with their properties, to the parts with the first records of their items."""
+    """Scatter the later records of one part, with their properties, to the parts with the first records."""
     later = pa.concat_tables([_LATER.empty_table(), *job.gather("later", groups, part)])
     parsed = job.read("parsed", part) if len(later) else None
     if parsed is None:
@@ -63,19 +71,21 @@ def repeat(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
 
 
 def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differences:
-    """Compare repeated records, parsed in any part, with the first records of their items, which this part parsed."""
+    """Compare later records of all parts with the first records of their items, which are in this part."""
     differences = Differences()
     for records in job.gather("repeat", parts, part):
         first_values = source_columns(
             parsed["properties"].take(records["first_row"].combine_chunks()), job.kind.computed_columns
         )
-        places = np.asarray(records["part"], np.int64) << 32 | np.asarray(records["row"], np.int64)
-        differences.add(records, source_columns(records["properties"], job.kind.computed_columns), first_values, places)
+        positions = np.asarray(records["part"], np.int64) << 32 | np.asarray(records["row"], np.int64)
+        differences.add(
+            records, source_columns(records["properties"], job.kind.computed_columns), first_values, positions
+        )
     return differences
 
 
 def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
-    """Write the items of one part, and return counts, the notation of properties, and differing values."""
+    """Write the items whose first records are in one part, and return counts, column formats and differing values."""
     firsts = pa.concat_tables([_FIRSTS.empty_table(), *job.gather("distinct", groups, part)]).sort_by("row")
     parsed = job.read("parsed", part)
     items = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
@@ -114,7 +124,14 @@ def merge_differing(parts: list[dict[str, Any]]) -> DifferingValues:
 
 
 def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict[str, Any]:
-    """Write the items of one part of the export, and hash them. `starts` is the first item id of each parsed part."""
+    """Write the items of one part of the export, and hash them.
+
+    Args:
+        starts: First item id of each part of the records, and the number of items.
+        properties: Properties of all items.
+        job: The job.
+        number: Number of the part of the export.
+    """
     rows = job.sizes.rows
     begin, end = number * rows, min((number + 1) * rows, int(starts[-1]))
     pieces = []

@@ -1,4 +1,4 @@
-"""Job: the settings that every task of an ingest receives, and the files between its stages."""
+"""Jobs: the settings that all tasks of an ingest receive, and the files that pass data from stage to stage."""
 
 import hashlib
 import io
@@ -25,16 +25,16 @@ from graphkin.store.lake.place import WORK, Place
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes that divide the work. None of them affects the edges. They bound the memory of a task.
+    """Sizes of the tasks, which bound their memory. They do not affect the edges.
 
     Attributes:
-        records: Minimum number of records in a parsed part. A part has less than twice as many.
+        records: Minimum number of records in a part. A part has less than twice as many.
         group: Number of records among which one task looks for equal items.
-        rows: Items in a part of the export, a multiple of 4,096.
-        owners: Items in a shard of the graph.
-        block: Fingerprints in a block of the join.
-        columns: Blocks that a task compares with one block.
-        room: Pairs that a task's top-k selection may accumulate in addition to those it keeps.
+        rows: Number of items in a part of the export, a multiple of 4,096.
+        owners: Number of items in a shard of the graph.
+        block: Number of fingerprints in a block of the join.
+        columns: Maximum number of blocks that a task compares with one block.
+        room: Number of pairs that the top-k selection of a task may hold in addition to those that it keeps.
     """
 
     records: int = 16_384
@@ -58,17 +58,17 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Job:
-    """Settings of one ingest, sent with every task.
+    """Settings of one ingest, which are sent with every task.
 
     Attributes:
-        url: Where the export is written.
-        key: Hash of everything that decides the output of the tasks. Files of other jobs have another key.
-        folder: The folder that relative file names refer to.
-        files: Each file, with the file that holds the names of its rows, if it has one.
+        url: URL of the export to write.
+        key: Hash of everything that decides the output of the tasks. It is part of the names of the job's files.
+        folder: Folder to which relative file names refer.
+        files: Each file, with the file that holds the names of its rows, or None.
         recipe: The recipe.
         options: Options of the run.
-        sizes: How the work is divided.
-        is_retry: Whether a process that tried this task before was lost with it.
+        sizes: Sizes of the tasks.
+        is_retry: Whether a process that ran this task before was lost.
     """
 
     url: str
@@ -90,37 +90,46 @@ class Job:
 
     @property
     def run(self) -> str:
-        """Token in the names of the parts that this job's tasks write."""
+        """Part of the key that is in the names of the export's files."""
         return self.key[:RUN_DIGITS]
 
     @property
     def top_k(self) -> int:
-        """Top-k limit. Without a limit, the largest int32."""
+        """The top-k limit; the largest int32 if there is none."""
         return self.recipe.top_k or 2**31 - 1
 
     def name(self, stage: str, task: int, suffix: str = "") -> str:
-        """Return the name of a file that a task writes."""
+        """Return the name of the file that a task of a stage writes."""
         return f"{WORK}/{self.key}/{stage}/{task:06d}{suffix}"
 
     def write(self, stage: str, task: int, table: pa.Table) -> None:
+        """Write the table of a task."""
         self.place.write(self.name(stage, task), _encode(table))
 
     def read(self, stage: str, task: int) -> pa.Table:
+        """Return the table that a task wrote with `write`."""
         return _decode(self.place.read(self.name(stage, task)))
 
     def write_arrays(self, stage: str, task: int, **arrays: NDArray[Any]) -> None:
+        """Write the arrays of a task."""
         sink = io.BytesIO()
         np.savez(sink, allow_pickle=False, **arrays)
         self.place.write(self.name(stage, task), sink.getvalue())
 
     def read_arrays(self, stage: str, task: int) -> dict[str, NDArray[Any]]:
+        """Return the arrays that a task wrote with `write_arrays`, by name."""
         with np.load(io.BytesIO(self.place.read(self.name(stage, task))), allow_pickle=False) as arrays:
             return dict(arrays)
 
     def scatter(self, stage: str, task: int, rows: pa.Table, to: NDArray[Any], tasks: int) -> None:
-        """Write rows for the tasks of the next stage, each task's rows in their given order.
+        """Write N rows, each of which one task of the next stage receives (`gather`), in their order.
 
-        `to` (N,) is the receiving task of each row.
+        Args:
+            stage: Name of the stage that sends the rows.
+            task: Number of the task that sends the rows.
+            rows: The rows.
+            to: (N,) number of the task that receives each row.
+            tasks: Number of tasks of the next stage.
         """
         order = np.argsort(to.astype(np.min_scalar_type(tasks)), kind="stable")  # radix sort, for up to 16 bits
         ends = np.searchsorted(to[order], np.arange(tasks + 1))
@@ -129,11 +138,17 @@ class Job:
             _encode(sorted_rows.slice(begin, end - begin)) if end > begin else b""
             for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         ]
-        places = np.cumsum([8 * (tasks + 1), *map(len, sections)]).astype("<i8")
-        self.place.write(self.name(stage, task), places.tobytes() + b"".join(sections))
+        offsets = np.cumsum([8 * (tasks + 1), *map(len, sections)]).astype("<i8")
+        self.place.write(self.name(stage, task), offsets.tobytes() + b"".join(sections))
 
     def gather(self, stage: str, tasks: int, to: int) -> Iterator[pa.Table]:
-        """Yield the rows that the tasks of a stage scattered to one task, in the order of the sending tasks."""
+        """Yield the rows that one task receives (`scatter`), in the order of the tasks that sent them.
+
+        Args:
+            stage: Name of the stage that sent the rows.
+            tasks: Number of its tasks.
+            to: Number of the task that receives the rows.
+        """
         for task in range(tasks):
             name = self.name(stage, task)
             start, stop = np.frombuffer(self.place.read_range(name, 8 * to, 8 * to + 16), "<i8").tolist()
@@ -141,7 +156,7 @@ class Job:
                 yield _decode(self.place.read_range(name, start, stop))
 
     def finished_tasks(self, stage: str) -> set[int]:
-        """Return the finished tasks of a stage."""
+        """Return the numbers of the finished tasks of a stage."""
         names = self.place.names(f"{WORK}/{self.key}/{stage}")
         return {int(name.rpartition("/")[2].removesuffix(".json")) for name in names if name.endswith(".json")}
 
@@ -155,15 +170,16 @@ class Job:
         return result_of_task
 
     def save_result(self, stage: str, task: int, result: Mapping[str, Any]) -> None:
-        """Save the result of a task, which marks it as finished.
+        """Save the result of a task, which marks the task as finished.
 
-        This is its last write, so all its other files are complete.
+        It must be the last file that the task writes.
         """
         self.place.write(self.name(stage, task, ".json"), json.dumps(result).encode())
 
 
-def job_key(*made_from: Any) -> str:
-    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:32]
+def job_key(*settings: Any) -> str:
+    """Return a hash of settings, which must be JSON values, as 32 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _encode(table: pa.Table) -> bytes:

@@ -1,4 +1,4 @@
-"""Pair stages: join blocks, and apply the top-k limit to the pairs that one task finds."""
+"""The stages that compare fingerprints, and apply the top-k limit to the pairs that each task finds."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,7 +14,14 @@ from graphkin.store.records import Int32, UInt64
 
 
 def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int) -> dict[str, Any]:
-    """Compare one block with some blocks before it, and possibly with itself."""
+    """Compare one block with the blocks that the plan lists for it.
+
+    Args:
+        tasks: The plan: for each task, its block and the blocks to compare it with (`blocks.plan`).
+        shards: Number of shards of the graph.
+        job: The job.
+        task: Number of the task.
+    """
     block, partners = tasks[task]
     numbers = list(dict.fromkeys([*partners, block]))
     blocks = [job.read_arrays("block", number) for number in numbers]
@@ -40,7 +47,7 @@ def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int
 
 
 def compare_all(parts: int, shards: int, job: Job, task: int) -> dict[str, Any]:
-    """Compare all items in one task, for recipes whose candidates cannot be divided into blocks."""
+    """Compare all items in one task. This serves recipes whose comparisons cannot be divided into blocks."""
     described = pa.concat_tables([job.read("described", part) for part in range(parts)])
     descriptors = job.kind.descriptors(described, job.recipe)
     ids = np.arange(len(descriptors), dtype=np.int32)
@@ -50,7 +57,7 @@ def compare_all(parts: int, shards: int, job: Job, task: int) -> dict[str, Any]:
 def _scatter_kept(
     pair_blocks: Iterable[Pairs], ids: Int32, tie: UInt64, shards: int, job: Job, task: int
 ) -> dict[str, Any]:
-    """Scatter the partners that each item keeps, and its number of pairs, to the shards of the owners."""
+    """Select the partners that each item keeps, and scatter them, and its number of pairs, to the item's shard."""
     selection = TopKSelection(tie, job.top_k, job.sizes.room)
     for pairs in pair_blocks:
         selection.add(pairs)

@@ -1,7 +1,4 @@
-"""The larger-than-memory pipeline, which connects the stages of tasks.
-
-`ingest.pipeline` is the in-memory counterpart.
-"""
+"""The larger-than-memory ingest pipeline, which connects the stages. `ingest.pipeline` is the one in memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -50,19 +47,29 @@ def ingest(
     progress: Progress | None = None,
     sizes: Sizes | None = None,
 ) -> Manifest:
-    """Build a generation from files that every task can read, and publish it as the Parquet export at `url`.
+    """Build one generation of a collection from files, and publish it as a Parquet export.
 
-    Items, edges, id and files equal those that `ingest.pipeline.ingest` writes into an export. A killed run continues
-    with its unfinished tasks when it is started again.
+    The generation and its files equal those that `ingest.pipeline.ingest` writes to an export. If a run is killed, the
+    next run continues with its unfinished tasks.
+
+    Args:
+        runner: Runs the tasks.
+        url: URL of the export.
+        collection: Name of the collection.
+        files: Paths of the files. Every task must be able to read them.
+        recipe: Recipe of the items, which also decides their kind.
+        options: Options of the run.
+        progress: Receives progress reports.
+        sizes: Sizes of the tasks.
 
     Raises:
-        InvalidInput: As for `ingest.pipeline.ingest`, or the items depend on more than their own record.
-        Conflict: `url` holds another export or other files.
-        StoreError: Another writer is active in the local folder, or has published there in the meantime.
+        InvalidInput: As `ingest.pipeline.ingest` raises it, or an item depends on more than its own records.
+        Conflict: The URL holds another export or other files.
+        StoreError: Another process is writing to the local folder, or has published there in the meantime.
     """
     options = options or IngestOptions()
     kind = kind_of_recipe(recipe)
-    _require_possible(kind, recipe, options)
+    _require_independent_items(kind, recipe)
     require_collection_name(collection)
     job = _job(url, files, recipe, options, sizes or Sizes())
     release = job.place.claim()
@@ -136,11 +143,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
     return manifest
 
 
-def _require_possible(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> None:
-    if options.device != "cpu":
-        raise InvalidInput(
-            "tasks compare items on the CPU", given=f"--device {options.device}", expected="--engine local"
-        )
+def _require_independent_items(kind: Kind[Recipe], recipe: Recipe) -> None:
     consistent_column = kind.consistent_column(recipe)
     if isinstance(recipe, NodeRecipe):
         refused = "nodes of big graphs"
@@ -181,7 +184,7 @@ def _rejections(job: Job, parts: int) -> Iterator[pa.RecordBatch]:
 
 
 def _prepare(job: Job) -> None:
-    """Remove files that other jobs left in a local folder. The caller holds the folder's lock.
+    """Remove the files that other jobs have left in a local folder. The caller must hold the lock of the folder.
 
     Raises:
         Conflict: The destination holds another export or other files.
@@ -194,11 +197,11 @@ def _prepare(job: Job) -> None:
 
 
 def _compare(engine: Engine, job: Job, rendered: list[dict[str, Any]], size: int, shards: int) -> int:
-    """Run the join, in blocks if the recipe allows it, and return its number of tasks."""
+    """Run the join, in blocks if the recipe allows it, and return the number of its tasks."""
     if not (isinstance(job.recipe, BitsRecipe | MoleculeRecipe) and job.recipe.candidates == "exact"):
         engine.run("compare", partial(pairs.compare_all, len(rendered), shards), 1)
         return 1
-    starts = blocks.start_positions([each["popcounts"] for each in rendered])
+    starts = blocks.sorted_positions([each["popcounts"] for each in rendered])
     count = -(-size // job.sizes.block)
     engine.run("spread", partial(blocks.spread, starts, count), len(rendered))
     gathered = engine.run("block", partial(blocks.gather, len(rendered)), count)

@@ -1,4 +1,4 @@
-"""Record stages: one task divides each file into parts, and another parses each part."""
+"""The stages that divide each file into parts, and parse each part."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, chdir, closing
@@ -19,20 +19,20 @@ from graphkin.similarity.columns import fixed_width_array
 from graphkin.store.lake.layout import Part
 from graphkin.store.lake.parts import table_buffer, write_table
 
-_FILE = 100_000  # maximum number of parts of a file
+_MAX_PARTS_PER_FILE = 100_000
 
 
 def read(job: Job, file: int) -> dict[str, Any]:
     """Divide a file into parts, and return its inputs and the size of each part."""
-    parts = count(file * _FILE)
+    parts = count(file * _MAX_PARTS_PER_FILE)
     batches: list[pa.RecordBatch] = []
     rows, sizes = 0, []
     with ExitStack() as stack:
         name, names = job.files[file]
         if not all(Path(path).is_absolute() for path in (name, names) if path is not None):
-            stack.enter_context(chdir(job.folder))  # the runner may have another current folder
+            stack.enter_context(chdir(job.folder))  # because this process may have another current folder
         source = stack.enter_context(closing(open_source(name, job.kind.file_formats, job.options.read, names=names)))
-        for piece in _cut(source, job.sizes.records):
+        for piece in _slices(source, job.sizes.records):
             batches.append(piece)
             rows += piece.num_rows
             if rows >= job.sizes.records:
@@ -46,21 +46,32 @@ def read(job: Job, file: int) -> dict[str, Any]:
     return {"name": source.name, "notation": source.notation, "sizes": sizes, "inputs": inputs}
 
 
-def _cut(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    return (batch.slice(start, most) for batch in batches for start in range(0, batch.num_rows, most))
+def _slices(batches: Iterable[pa.RecordBatch], max_rows: int) -> Iterator[pa.RecordBatch]:
+    return (batch.slice(start, max_rows) for batch in batches for start in range(0, batch.num_rows, max_rows))
 
 
 def list_parts(files: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
-    """Return number, source and writing of each part, in the order of the input."""
+    """Return the number, the source and the notation of each part, in the order of the input.
+
+    Args:
+        files: Results of `read`, by file.
+    """
     return [
-        (number * _FILE + place, file["name"], file["notation"])
+        (number * _MAX_PARTS_PER_FILE + place, file["name"], file["notation"])
         for number, file in enumerate(files)
         for place in range(len(file["sizes"]))
     ]
 
 
 def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -> dict[str, Any]:
-    """Describe the records of a part, and scatter digests and names to the tasks that merge equal items."""
+    """Parse the records of one part, and scatter the digests and names of their items to groups.
+
+    Args:
+        parts: The result of `list_parts`.
+        groups: Number of groups. Items with equal digests are in the same group.
+        job: The job.
+        part: Index of the part in `parts`.
+    """
     number, name, notation = parts[part]
     parsed = _parse_chunks(job, [Chunk(name, notation, batch) for batch in job.read("records", number).to_batches()])
     items = pa.Table.from_batches([chunk.items for chunk in parsed])
@@ -76,9 +87,9 @@ def parse(parts: list[tuple[int, str, str]], groups: int, job: Job, part: int) -
 
 
 def _parse_chunks(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
-    """Parse chunks in this process, or in worker processes if an earlier try lost its process.
+    """Parse chunks in this process, or in a worker process if a process that ran the task before was lost.
 
-    The worker processes reject a record that crashes them.
+    The worker process makes it possible to reject a record that crashes the process.
     """
     describer, max_size = job.kind.describer, job.options.max_size or job.kind.max_size
     if job.is_retry:

@@ -110,13 +110,13 @@ def _write_by_spark(master: str | None, lake: str, plan: "EpochsPlan") -> "Epoch
     from graphkin.cli.runners import open_runner
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.progress_bars import terminal_progress
-    from graphkin.ingest.stages.epochs import draw
+    from graphkin.ingest.stages.epochs import sample_parts
 
     def sample(missing: list[int]) -> "Iterable[EpochPart]":
         with (
             open_runner("spark", None, master) as spark,
             terminal_progress().stage("epochs", len(missing), "parts") as advance,
         ):
-            return draw(spark, lake, plan, missing, advance)
+            return sample_parts(spark, lake, plan, missing, advance)
 
     return write_epochs(plan, sample)
