@@ -1,4 +1,4 @@
-"""Columns of a table: find those of the structure, the name, the fingerprint and the properties."""
+"""Columns of a table: the structure, the name, the fingerprint and the properties of each row."""
 
 import re
 from collections import Counter
@@ -35,15 +35,15 @@ _LIKELY_NAME = re.compile(r"(?<![a-zA-Z])(?i:ids?|identifier|names?|code|number|
 
 @dataclass(frozen=True)
 class Columns:
-    """Resolved header of a table.
+    """The columns of a table by their role. A position is the index of a column.
 
     Attributes:
-        names: All column names.
+        names: Names of all columns.
         structure: Position of the structure column.
-        name: Position of the name column, if there is one.
-        properties: (position, name) of every other column.
-        fingerprint: Position of the fingerprint column, if there is one. Its value precedes the structure in a record's
-            text.
+        name: Position of the name column, or None.
+        properties: Position and name of each other column.
+        fingerprint: Position of the fingerprint column, or None. The fingerprint and the structure together are the
+            text of a record (`join_fingerprint`).
     """
 
     names: tuple[str, ...]
@@ -63,24 +63,24 @@ class Columns:
         separated: str = "",
         fingerprint: str | None = None,
     ) -> "Columns":
-        """Find the columns of the structure, the name and the properties in a header.
+        """Find the columns in a header.
 
-        A title matches exactly, or else regardless of case. If `name` is None, the name column is the first of the
-        usual titles that occurs ("id", "Compound ID", "molecule_chembl_id", "Name", …), or None. A column without a
-        title is named after its position, starting with "column 1".
+        A column with exactly the title is preferred to one whose title differs in case. If `name` is None, the first of
+        the usual titles of names that occurs is used, such as "id", "Compound ID", "molecule_chembl_id" or "Name". A
+        column without a title gets the name "column N", counted from 1.
 
         Args:
             source: Name of the file, for errors.
             header: Titles of the columns.
             structure: Title of the structure column.
-            name: Title of the name column, or None to look for a usual title.
+            name: Title of the name column; None to look for a usual title.
             options: Command-line options that choose the structure and name columns, for errors.
-            separated: Phrase that names the delimiter, appended to the list of columns in errors; may be empty.
-            fingerprint: Title of the fingerprint column, if there is one.
+            separated: Phrase that names the delimiter, which errors append to the list of columns.
+            fingerprint: Title of the fingerprint column, or None.
 
         Raises:
-            InvalidInput: A column is missing or ambiguous, two columns share a name, or there are more than
-                `MAX_COLUMNS`. If a column is missing, the message lists the columns.
+            InvalidInput: A column is missing or ambiguous, two columns have the same name, or there are more than
+                `MAX_COLUMNS` columns. If a column is missing, the error lists the columns.
         """
         if len(header) > MAX_COLUMNS:
             raise InvalidInput(f"{source} has too many columns", given=len(header), expected=f"at most {MAX_COLUMNS:,}")
@@ -90,26 +90,28 @@ class Columns:
             raise InvalidInput(
                 f"{source} has several columns named {_shorten(title)!r}", expected="distinct column names"
             )
-        structure_at = _require_column(source, names, structure, options[0], separated)
+        structure_position = _require_column(source, names, structure, options[0], separated)
         if name is not None:
-            name_at: int | None = _require_column(source, names, name, options[1], separated)
+            name_position: int | None = _require_column(source, names, name, options[1], separated)
         else:
-            name_at = _find_name_column(source, names, structure_at, options[1])
-        fingerprint_at = (
+            name_position = _find_name_column(source, names, structure_position, options[1])
+        fingerprint_position = (
             None if fingerprint is None else _require_column(source, names, fingerprint, _FINGERPRINT_OPTION, separated)
         )
-        used = (structure_at, name_at, fingerprint_at)
-        properties = tuple((at, title) for at, title in enumerate(names) if at not in used)
-        return cls(names, structure_at, name_at, properties, fingerprint_at)
+        used = (structure_position, name_position, fingerprint_position)
+        properties = tuple((position, title) for position, title in enumerate(names) if position not in used)
+        return cls(names, structure_position, name_position, properties, fingerprint_position)
 
     def record(self, line: int, cells: Sequence[str | None]) -> Record:
         """Return one row as a record. Empty and null cells do not become properties.
 
-        A row without cells is an empty record.
+        Args:
+            line: Line of the row.
+            cells: The cells. Without cells, the result is an empty record.
 
         Raises:
-            ValueError: The row has too many cells, or too few to have a structure. The message is the reason for
-                rejecting the record (its fault).
+            ValueError: The row has too many cells, or so few that it has no structure. The message is the fault of the
+                record.
         """
         count = len(cells)
         if count > len(self.names) or 0 < count <= self.structure:
@@ -123,20 +125,20 @@ class Columns:
         name = cells[self.name] if self.name is not None and self.name < count else None
         keys: list[str] = []
         values: list[str] = []
-        for at, title in self.properties:
-            if at < count and (value := cells[at]):
+        for position, title in self.properties:
+            if position < count and (value := cells[position]):
                 keys.append(title)
                 values.append(value)
         return line, structure, (name and name.strip()) or None, keys, values, None
 
 
 def likely_names(columns: Sequence[str]) -> list[str]:
-    """Return the columns that may hold names, judged by their titles."""
+    """Return the columns whose titles suggest that they hold names."""
     return [name for name in columns if _LIKELY_NAME.search(name)]
 
 
 def _find_name_column(source: str, names: Sequence[str], structure: int, option: str) -> int | None:
-    """Return the position of the column with the most preferred of the usual titles of name columns, or None."""
+    """Return the position of the column with the most preferred of the usual titles, or None."""
     normalized = [re.sub(r"[\W_]", "", title.casefold()) for title in names]
     normalized[structure] = ""
     match = next((candidate for candidate in _NAME_TITLES if candidate in normalized), None)
@@ -146,18 +148,18 @@ def _find_name_column(source: str, names: Sequence[str], structure: int, option:
 
 
 def _find(source: str, names: Sequence[str], column: str, option: str) -> int | None:
-    """Return the position of the column with this name, or else with this name regardless of case, or None.
+    """Return the position of the column with this name, if need be regardless of case, or None.
 
     Raises:
         InvalidInput: Several names differ from `column` only in case.
     """
     if column in names:
         return names.index(column)
-    matches = [at for at, title in enumerate(names) if title.casefold() == column.casefold()]
+    matches = [position for position, title in enumerate(names) if title.casefold() == column.casefold()]
     if len(matches) > 1:
         raise InvalidInput(
             f"{source} has several columns named {column!r} but for their case",
-            given=_shorten(", ".join(names[at] for at in matches)),
+            given=_shorten(", ".join(names[position] for position in matches)),
             hint=f"choose one with {option}",
         )
     return matches[0] if matches else None

@@ -1,4 +1,4 @@
-"""CSV and TSV files: a header, then one record per row. Quoted cells may contain line breaks."""
+"""Text tables, such as CSV and TSV files: a header, then one record per row. Quoted cells may contain line breaks."""
 
 import csv
 from collections import deque
@@ -12,14 +12,14 @@ from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulty
 from graphkin.protocol.errors import InvalidInput
 
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
-"""Physical lines, cells, and the reason why the row is rejected."""
+"""A row: its lines in the file, its cells, and its fault, or None."""
 
 DELIMITERS: Mapping[str | None, Delimiter | None] = {"csv": None, "tsv": "tab"}
-"""Delimiter by format. None means that the header decides."""
+"""Delimiter by format; None if the header decides."""
 
 _CHARACTERS: Mapping[Delimiter, str] = dict(zip(get_args(Delimiter), ",\t;| ", strict=True))
 
-_LONGEST = MAX_RECORD + len("\r\n")
+_MAX_ROW_LENGTH = MAX_RECORD + len("\r\n")
 
 
 def read_delimited(
@@ -31,44 +31,45 @@ def read_delimited(
     options: Options = OPTIONS,
     fingerprint: str | None = None,
 ) -> Iterator[Record]:
-    """Read a text table. Every row is a record, including a blank line. The header is read immediately.
+    """Read a text table. Each row is a record, and so is a blank line. The header is read immediately.
 
-    A row that cannot be read (a stray quote, too long) rejects only the line on which it starts, and reading continues
-    on the next line. So one stray quote does not swallow the rows after it.
+    If a row cannot be read, because it is too long or has a stray quote, only the line on which it starts is rejected,
+    and reading continues on the next line. So a stray quote does not hide the rows after it.
 
     Args:
         source: Name of the file, for errors.
         lines: Lines of the file.
-        delimiter: None selects the delimiter by which the header contains the structure column.
+        delimiter: The delimiter; None for the one by which the header contains the structure column.
         structure: Title of the structure column.
-        name: Title of the name column.
+        name: Title of the name column; None to look for a usual title.
         options: Command-line options that choose other columns, for errors.
-        fingerprint: Title of the fingerprint column, if there is one.
+        fingerprint: Title of the fingerprint column, or None.
 
     Raises:
         InvalidInput: As `Columns.resolve` raises it.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))  # a cell may be as long as a record
     first = next(lines)
-    used = delimiter or _detect_delimiter(first[1], structure)
-    rows = _rows(chain([first], lines), _CHARACTERS[used])
+    used_delimiter = delimiter or _detect_delimiter(first[1], structure)
+    rows = _rows(chain([first], lines), _CHARACTERS[used_delimiter])
     _, header, fault = next(rows)
     if fault is not None:
         raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
-    separated = f" (cells are separated by a {used})"
+    separated = f" (cells are separated by a {used_delimiter})"
     return _records(rows, Columns.resolve(source, header, structure, name, options, separated, fingerprint))
 
 
 def _detect_delimiter(header: str, title: str) -> Delimiter:
-    """Return the delimiter by which a header contains the wanted column, else the first one that divides the header.
+    """Return the delimiter by which a header contains a column with this title.
 
-    Titles may contain spaces, so a space counts as the delimiter only if no other character divides the header.
+    If there is none, return the first delimiter that divides the header. Titles can contain spaces, so a space is the
+    delimiter only if no other character divides the header.
     """
     cells = {name: _cells(header, character) for name, character in _CHARACTERS.items()}
     spaces = cells.pop("space")
-    having = (name for name, titles in cells.items() if title.casefold() in titles)
-    dividing = (name for name, titles in cells.items() if len(titles) > 1)
-    return next(chain(having, dividing), "space" if len(spaces) > 1 else "comma")
+    with_title = (name for name, titles in cells.items() if title.casefold() in titles)
+    with_several_cells = (name for name, titles in cells.items() if len(titles) > 1)
+    return next(chain(with_title, with_several_cells), "space" if len(spaces) > 1 else "comma")
 
 
 def _cells(header: str, character: str) -> list[str]:
@@ -90,47 +91,52 @@ def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:
 
 
 def _rows(lines: Iterator[Line], delimiter: str) -> Iterator[_Row]:
-    feed = _Feed(lines)
-    reader = csv.reader(feed, delimiter=delimiter, strict=True)
+    row_lines = _RowLines(lines)
+    reader = csv.reader(row_lines, delimiter=delimiter, strict=True)
     while True:
-        feed.start_row()
+        row_lines.start_row()
         try:
             cells = next(reader)
         except StopIteration:
             return
         except (csv.Error, ValueError) as error:
-            feed.give_back()
-            yield feed.row[:1], [], str(error) if isinstance(error, ValueError) else f"is not valid CSV: {error}"
+            row_lines.push_back()
+            yield row_lines.row[:1], [], str(error) if isinstance(error, ValueError) else f"is not valid CSV: {error}"
         else:
-            yield feed.row, cells, feed.fault
+            yield row_lines.row, cells, row_lines.fault
 
 
-class _Feed:
-    """Passes physical lines to the csv module, and keeps the lines of the current row and their first fault.
+class _RowLines:
+    """Iterator that passes the lines of a file to the csv module, and keeps those of the current row.
+
+    Attributes:
+        row: Lines of the current row.
+        fault: The first fault of these lines, or None.
 
     Raises:
-        ValueError: The row is too long or its quote is never closed. The message is the record's fault.
+        ValueError: The row is too long, or its quote is never closed. The message is the fault of the record.
     """
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
-        self._again: deque[Line] = deque()
+        self._pushed_back: deque[Line] = deque()
         self.start_row()
 
     def start_row(self) -> None:
+        """Start a new row with the next line."""
         self.row: list[Line] = []
         self.fault: str | None = None
         self._size = 0
 
-    def give_back(self) -> None:
-        """Schedule the lines of this row, except the first, to be read again."""
-        self._again.extendleft(reversed(self.row[1:]))
+    def push_back(self) -> None:
+        """Read the lines of this row, except the first, again."""
+        self._pushed_back.extendleft(reversed(self.row[1:]))
 
-    def __iter__(self) -> "_Feed":
+    def __iter__(self) -> "_RowLines":
         return self
 
     def __next__(self) -> str:
-        line = self._again.popleft() if self._again else next(self._lines, None)
+        line = self._pushed_back.popleft() if self._pushed_back else next(self._lines, None)
         if line is None:
             if self.row:
                 raise ValueError("has a quote that is never closed")
@@ -138,7 +144,7 @@ class _Feed:
         self.row.append(line)
         _, text, fault = line
         self._size += len(text) if text.isascii() else len(text.encode())
-        if fault == TOO_LONG or self._size > _LONGEST:
+        if fault == TOO_LONG or self._size > _MAX_ROW_LENGTH:
             raise ValueError(TOO_LONG)
         self.fault = self.fault or fault
         return text

@@ -13,10 +13,10 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import Int64
 
 Fault = tuple[int, str, str]
-"""1-based line, its text, and why it is not an edge."""
+"""A line that is not an edge: its number, counted from 1, its text, and the reason."""
 
 NO_EDGE = "is no edge, `source target [weight]`"
-"""Beginning of the reason for a line with other columns."""
+"""Beginning of the reason of a line with other columns."""
 
 _BLOCK = 1 << 22  # bytes
 _NEWLINE, _SPACES = 10, (9, 11, 12, 13, 32)
@@ -28,10 +28,10 @@ class NamedEdges:
     """Some edges of a file.
 
     Attributes:
-        line: (n,) 1-based line of each edge.
-        source: (n,) name of the first node.
-        target: (n,) name of the second node.
-        faults: Lines that are not edges.
+        line: (E,) int64 line of each edge, counted from 1.
+        source: (E,) name of the first node of each edge.
+        target: (E,) name of the second node of each edge.
+        faults: The lines that are not edges.
     """
 
     line: Int64
@@ -41,7 +41,7 @@ class NamedEdges:
 
 
 def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = b"#") -> Iterator[NamedEdges]:
-    """Yield the edges of a stream, block by block. A weight must be a number and is discarded.
+    """Yield the edges of a stream in blocks. A weight must be a number, and is discarded.
 
     Args:
         path: Name of the file, for errors.
@@ -72,18 +72,18 @@ def _parse_block(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
     begins = np.flatnonzero(~apart & np.append(True, apart[:-1]))
     ends = np.flatnonzero(apart & np.append(False, ~apart[:-1]))
     line = (np.cumsum(newline) - newline)[begins]
-    numbers, at, tokens = np.unique(line, return_index=True, return_counts=True)
-    is_data = content[begins[at]] != comment[0]
-    numbers, at, tokens = numbers[is_data], at[is_data], tokens[is_data]
+    numbers, first_token, tokens = np.unique(line, return_index=True, return_counts=True)
+    is_data = content[begins[first_token]] != comment[0]
+    numbers, first_token, tokens = numbers[is_data], first_token[is_data], tokens[is_data]
     edge = (tokens == 2) | (tokens == 3)
     weighted = np.flatnonzero(tokens == 3)
-    weights = _texts(content, begins[at[weighted] + 2], ends[at[weighted] + 2])
+    weights = _texts(content, begins[first_token[weighted] + 2], ends[first_token[weighted] + 2])
     edge[weighted[~np.asarray(pc.match_substring_regex(weights, _NUMBER))]] = False
     lines = block.split(b"\n") if not edge.all() else []
     for number, count in zip(numbers[~edge].tolist(), tokens[~edge].tolist(), strict=True):
-        why = "its weight is no number" if count == 3 else f"has {count} columns"
-        faults.append((first_line + number, lines[number].decode(), f"{NO_EDGE}: {why}"))
-    first = at[edge]
+        reason = "its weight is no number" if count == 3 else f"has {count} columns"
+        faults.append((first_line + number, lines[number].decode(), f"{NO_EDGE}: {reason}"))
+    first = first_token[edge]
     return NamedEdges(
         first_line + numbers[edge],
         _texts(content, begins[first], ends[first]),
@@ -93,9 +93,9 @@ def _parse_block(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
 
 
 def _blank_invalid_lines(block: bytes, first_line: int) -> tuple[bytes, list[Fault]]:
-    """Return the block with invalid lines emptied, and these lines.
+    """Replace invalid lines by empty ones, and return the block and the faults of the invalid lines.
 
-    A line is invalid if it is not UTF-8 or contains NUL.
+    A line is invalid if it is not UTF-8, or if it contains a NUL byte.
     """
     try:
         block.decode()
@@ -113,9 +113,9 @@ def _blank_invalid_lines(block: bytes, first_line: int) -> tuple[bytes, list[Fau
 
 
 def _texts(content: np.ndarray, begin: Int64, end: Int64) -> pa.StringArray:
-    """Return the bytes from begin (n,) to end (n,) as texts."""
+    """Return the bytes content[begin[i] : end[i]] as the text i, for (n,) begins and ends."""
     lengths = end - begin
     offsets = np.append(0, np.cumsum(lengths))
-    places = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], lengths)
-    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(content[places])]
+    indices = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], lengths)
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(content[indices])]
     return pa.StringArray.from_buffers(len(begin), buffers[1], buffers[2])

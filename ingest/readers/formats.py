@@ -1,4 +1,4 @@
-"""Opening of sources: choose the reader by file extension or by option."""
+"""Opening of sources. The extension of a file, or an option, decides its format."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -41,7 +41,7 @@ EXTENSIONS = {
     ".fps": "fps",
     ".npy": "npy",
 }
-"""Format by file extension, regardless of case and without a compression extension. A folder has the format tu."""
+"""Format by file extension in lower case, without the extension of a compressed file. A folder has the format tu."""
 
 MAX_GRAPH = 16_000_000
 """Maximum length of a JSON line, in bytes."""
@@ -49,7 +49,7 @@ MAX_GRAPH = 16_000_000
 _TU, _NPY = "tu", "npy"
 _TABLES = ("csv", "tsv", "parquet")
 WHOLE = ("parquet", "graphml", "npz")
-"""Formats that are held in memory as a whole while they are read."""
+"""Formats whose files are held in memory as a whole while they are read."""
 
 
 def open_source(
@@ -59,16 +59,16 @@ def open_source(
     stdin: BinaryIO | None = None,
     names: str | None = None,
 ) -> Source:
-    """Open a file, a folder in TUDataset's layout, or standard input for "-", and read its header.
+    """Open a source, and read its header.
 
-    Compression is recognized by the first bytes, regardless of the name.
+    The first bytes of a file, not its name, decide whether and how it is decompressed.
 
     Args:
-        path: The file, the folder or "-".
-        writings: Accepted formats, and how each of them writes the text of a record.
-        options: How to read the source.
-        stdin: Stream to read instead of the process's standard input.
-        names: A second file with the names of an array's rows, one per line.
+        path: Path of a file or of a folder in TUDataset's layout, or "-" for standard input.
+        notations: Accepted formats, each with the notation of its records.
+        options: Options for reading the source.
+        stdin: Stream to read instead of the standard input of the process.
+        names: Path of a second file with the names of the rows of an array, one per line.
 
     Raises:
         InvalidInput: The source cannot be opened, is empty, has a format that is not accepted or is not in its stated
@@ -102,7 +102,7 @@ def open_source(
 
 
 def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | None, list[tuple[str, Raw]]]:
-    """Return the lines of a file of names, and its raw bytes, which are hashed as well."""
+    """Return the lines of a file of names, and its raw stream, from which its digest is taken."""
     if path is None:
         return None, []
     raw, _ = open_raw(path, None, resources)
@@ -112,7 +112,7 @@ def _names(path: str | None, resources: ExitStack) -> tuple[Iterator[Line] | Non
 
 
 def choose_format(path: str, requested: str | None, formats: Mapping[str, str], by_extension: Mapping[str, str]) -> str:
-    """Return the requested format, or else that of the file's extension.
+    """Return the requested format, or the format of the file's extension if none is requested.
 
     Raises:
         InvalidInput: The format is unknown or not accepted.
@@ -166,7 +166,10 @@ def _batches(
 def _hash_alongside(
     batches: Iterator[pa.RecordBatch], raw: Raw, bytes_total: int | None, rows: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches, and hash the raw bytes at the same pace as the rows are read."""
+    """Yield the batches, and hash the raw bytes of the file at the same pace.
+
+    PyArrow reads the file by itself, so its bytes do not pass through `raw`.
+    """
     for batch in batches:
         yield batch
         if bytes_total is not None:

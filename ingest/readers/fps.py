@@ -9,19 +9,24 @@ from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
 _VERSION = "#FPS1"
-_LONGEST = 1000  # characters kept of a type
+_MAX_TYPE_LENGTH = 1000  # types are cut to so many characters
 
 
 @dataclass(frozen=True)
 class Header:
-    """Header of an FPS file: the number of bits, if stated, and the fingerprint type, or ""."""
+    """Header of an FPS file.
+
+    Attributes:
+        bits: Number of bits, or None if the header does not state it.
+        type: Type of the fingerprints, or "".
+    """
 
     bits: int | None = None
     type: str = ""
 
 
 def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Line]]:
-    """Return the header and the lines after it. The format does not require a header.
+    """Return the header and the lines after it. A file without a header has an empty one.
 
     Raises:
         InvalidInput: The file has another version, or its number of bits is not a number.
@@ -40,14 +45,14 @@ def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Li
     bits = fields.get("num_bits")
     if bits is not None and not (bits.isdecimal() and 0 < len(bits) < 10):
         raise InvalidInput(f"{source} does not say how many bits it has", given=bits[:40], expected="#num_bits=N")
-    return Header(None if bits is None else int(bits), fields.get("type", "")[:_LONGEST]), rest
+    return Header(None if bits is None else int(bits), fields.get("type", "")[:_MAX_TYPE_LENGTH]), rest
 
 
 def read_fps(source: str, lines: Iterable[Line]) -> Iterator[Record]:
     """Read an FPS file. The header is read immediately.
 
-    Every line after the header is a record: bits in hexadecimal, a tab, and an identifier. Text after another tab is
-    discarded.
+    Each line after the header is a record: the fingerprint in hexadecimal, a tab, and an identifier, which is its name.
+    Text after another tab is discarded.
 
     Raises:
         InvalidInput: As `read_header` raises it.

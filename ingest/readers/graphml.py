@@ -19,10 +19,10 @@ _MALFORMED = (ParseError, NetworkXError, ValueError, LookupError, TypeError, Att
 
 
 def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
-    """Yield every <graph> as a record. Directed edges count as undirected.
+    """Yield each <graph> as a record. Directed edges count as undirected.
 
-    The name is the graph's data item `name`, else its id. Its other data are properties. Node labels are the nodes'
-    data `label`, if all nodes have one.
+    The name is the data item `name` of the graph, or its id. Other data items of the graph are properties. Node labels
+    are the data items `label` of the nodes, if all nodes have one.
 
     Raises:
         InvalidInput: The file is not XML.
@@ -35,7 +35,7 @@ def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
 
 
 def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
-    """Yield the line of every <graph>, and the NetworkX graph.
+    """Yield the line of each <graph>, and the NetworkX graph.
 
     Raises:
         InvalidInput: The file is not XML, or a graph is malformed.
@@ -47,7 +47,10 @@ def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
 
 
 def _graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield line, element and graph, or the exception that NetworkX raised instead of making the graph."""
+    """Yield the line, the XML element and the NetworkX graph of each <graph>.
+
+    If NetworkX raised an exception, it takes the place of the graph.
+    """
     data = stream.read()
     starts = [match.start() for match in _GRAPH.finditer(data)]
     lines = [1 + passed for passed in accumulate(data.count(b"\n", *part) for part in pairwise([0, *starts]))]
@@ -84,7 +87,7 @@ class _Reader(GraphMLReader):  # type: ignore[misc]
 
 
 def _record(line: int, graph: Any, id: str | None) -> Record:
-    number = {node: place for place, node in enumerate(graph)}
+    number = {node: index for index, node in enumerate(graph)}
     content: dict[str, Any] = {"num_nodes": len(number), "edges": [[number[u], number[v]] for u, v in graph.edges()]}
     labels = [data[_LABEL] for _, data in graph.nodes(data=True) if _LABEL in data]
     if labels and len(labels) == len(number):

@@ -1,4 +1,4 @@
-"""Graphs as JSON Lines: one named object per line, in the form of `similarity.graphs.structure.Structure.read`."""
+"""Graphs as JSON Lines: on each line an object that `similarity.graphs.structure.Structure.read` reads, with a name."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -11,9 +11,10 @@ _STRUCTURE = {"name", "edges", "num_nodes", "labels"}
 
 
 def read_jsonl(lines: Iterable[Line]) -> Iterator[Record]:
-    """Yield every line as a record.
+    """Yield each line as a record.
 
-    `name` is a text or an integer. Keys that are not part of the structure are properties.
+    The value of the key `name`, a text or an integer, is the name. Keys that the structure does not have are
+    properties.
     """
     for number, line, fault in lines:
         text = line.rstrip("\r\n")
@@ -35,7 +36,7 @@ def read_jsonl(lines: Iterable[Line]) -> Iterator[Record]:
 
 
 def _content(text: str) -> dict[str, Any]:
-    """Return the object, empty if the text is not a JSON object. Reading the structure reports the error later."""
+    """Return the object, or an empty one if the text is not a JSON object. The describer reports such an error."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Node labels of a big graph, from a separate file."""
+"""Node labels of a network, from a file of their own."""
 
 from collections.abc import Iterator
 from typing import IO
@@ -14,10 +14,19 @@ _CHOSEN_BY = ("--labels", "--label-column")
 
 
 class Labels:
-    """Labels by node name, read from a table with a header (csv, tsv), or from lines `node label`.
+    """The labels of nodes, by the name of the node.
 
-    Lines are separated by spaces or tabs. The columns of a table are `node` and `label`, or `column`. The first of
-    several labels of a node counts.
+    The file is a table with the columns `node` and `label`, or it has lines `node label` whose parts are separated by
+    spaces or tabs. If a node has several labels, the first one counts.
+
+    Args:
+        path: Path of the file, for errors.
+        stream: The content of the file.
+        format: "csv" or "tsv" if the file is a table.
+        column: Title of the column of labels if it is not `label`.
+
+    Raises:
+        InvalidInput: The file has no label.
     """
 
     def __init__(self, path: str, stream: IO[bytes], format: str | None, column: str | None) -> None:
@@ -32,19 +41,20 @@ class Labels:
             raise InvalidInput(f"{path} holds no label", expected="a node and its label on each line")
 
     def label_of(self, name: str) -> str | None:
+        """Return the label of a node, or None."""
         entry = self._labels.get(name)
         return None if entry is None else entry[1]
 
     def unused_records(self, network: Network) -> Iterator[Record]:
-        """Yield rejected records for labels of unknown nodes and for lines that cannot be read."""
+        """Yield faulty records for labels of nodes that the network lacks, and for lines that cannot be read."""
         node_names = set(network.names.to_pylist())
-        strange = (
+        unknown = (
             (line, name, "labels a node that no edge names")
             for name, (line, _) in self._labels.items()
             if name not in node_names
         )
-        for line, text, why in sorted([*self._faults, *strange]):
-            yield faulty_record(line, text, f"{why} (in {self._path})")
+        for line, text, reason in sorted([*self._faults, *unknown]):
+            yield faulty_record(line, text, f"{reason} (in {self._path})")
 
 
 def _label_rows(
@@ -61,7 +71,8 @@ def _label_rows(
         return
     for block in read_edgelist(path, stream):
         faults += [
-            (line, text, "is not `node label`" if why.startswith(NO_EDGE) else why) for line, text, why in block.faults
+            (line, text, "is not `node label`" if reason.startswith(NO_EDGE) else reason)
+            for line, text, reason in block.faults
         ]
         for line, node, label in zip(
             block.line.tolist(), block.source.to_pylist(), block.target.to_pylist(), strict=True

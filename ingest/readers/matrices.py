@@ -17,30 +17,30 @@ from graphkin.store.records import Int64
 MAX_NODES = 10_000_000
 """Maximum number of matrix rows, regardless of the content."""
 
-_LONGEST = 1024  # bytes of a header line
+_MAX_HEADER_LINE = 1024  # bytes of a header line
 _ROW = r"^[0-9]{1,18}$"
 _ARRAYS = ("indptr", "indices", "labels")
 _SPARSE = {"indptr", "indices"}
 
 
 def read_matrix_market(path: str, stream: IO[bytes]) -> tuple[int, Iterator[NamedEdges]]:
-    """Return the number of nodes, which are named 1 to N, and the edges. Values are discarded.
+    """Return the number N of nodes, which are named 1 to N, and the edges. Values are discarded.
 
     Raises:
-        InvalidInput: The matrix has another type or, at the end of the iteration, another number of entries than
-            stated.
+        InvalidInput: The file is not a sparse square matrix. At the end of the iteration, the number of entries differs
+            from the one that the header states.
     """
-    banner = stream.readline(_LONGEST)
+    banner = stream.readline(_MAX_HEADER_LINE)
     if banner.lower().split()[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
         raise InvalidInput(
             f"{path} is no sparse matrix of Matrix Market",
             given=banner[:60].decode(errors="backslashreplace").strip(),
             expected="%%MatrixMarket matrix coordinate ...",
         )
-    number, line, blank = 2, stream.readline(_LONGEST), 0
+    number, line, blank = 2, stream.readline(_MAX_HEADER_LINE), 0
     while line.startswith(b"%") or line.isspace():
         blank = count_blank(path, number, line, blank)
-        number, line = number + 1, stream.readline(_LONGEST)
+        number, line = number + 1, stream.readline(_MAX_HEADER_LINE)
     sizes = line.split()
     if len(sizes) != 3 or not all(size.isdigit() for size in sizes):
         raise InvalidInput(
@@ -57,38 +57,42 @@ def _entries(path: str, stream: IO[bytes], line: int, nodes: int, entries: int) 
     count = 0
     for edges in read_edgelist(path, stream, line, comment=b"%"):
         count += len(edges.line) + len(edges.faults)
-        yield _inside(edges, nodes)
+        yield _move_outside_to_faults(edges, nodes)
     if count != entries:
         raise InvalidInput(f"{path} is cut off or damaged", given=f"{count:,} entries", expected=f"{entries:,} entries")
 
 
-def _inside(edges: NamedEdges, nodes: int) -> NamedEdges:
-    """Return the edges with entries outside the matrix moved to the faults."""
-    ends = [_row(names) for names in (edges.source, edges.target)]
+def _move_outside_to_faults(edges: NamedEdges, nodes: int) -> NamedEdges:
+    """Return the edges. Entries outside the matrix become faults."""
+    ends = [_row_numbers(names) for names in (edges.source, edges.target)]
     inside = np.logical_and.reduce([(end >= 1) & (end <= nodes) for end in ends])
     outside = np.flatnonzero(~inside).tolist()
     faults = [
-        (int(edges.line[at]), f"{edges.source[at]} {edges.target[at]}", f"is outside a matrix of {nodes:,} rows")
-        for at in outside
+        (
+            int(edges.line[index]),
+            f"{edges.source[index]} {edges.target[index]}",
+            f"is outside a matrix of {nodes:,} rows",
+        )
+        for index in outside
     ]
     source, target = (pa.array(end[inside]).cast(pa.string()) for end in ends)
     return NamedEdges(edges.line[inside], source, target, sorted([*edges.faults, *faults]))
 
 
-def _row(names: pa.StringArray) -> Int64:
-    """Return the row numbers, 0 for texts that are not row numbers."""
+def _row_numbers(names: pa.StringArray) -> Int64:
+    """Return the numbers of rows that the texts name, 0 for texts that are not numbers."""
     is_number = pc.match_substring_regex(names, _ROW)
     return np.asarray(pc.if_else(is_number, names, "0").cast(pa.int64()))
 
 
 def read_npz(path: str, stream: IO[bytes]) -> tuple[int, NamedEdges, pa.StringArray | None]:
-    """Return the number of nodes, which are named 0 to N - 1, the edges, and the node labels if there are any.
+    """Return the number N of nodes, which are named 0 to N - 1, the edges, and the node labels if there are any.
 
-    The arrays `indptr` (N + 1,) and `indices` have the layout of `scipy.sparse.save_npz`. The array `labels` is
-    optional.
+    The file has the arrays `indptr`, (N + 1,), and `indices` in the layout of `scipy.sparse.save_npz`. It may have the
+    array `labels`, (N,).
 
     Raises:
-        InvalidInput: The file holds no such arrays.
+        InvalidInput: The file does not have these arrays.
     """
     try:
         arrays = _arrays(path, stream)

@@ -1,4 +1,4 @@
-"""Big graphs, and a record for each of their nodes (docs/method.md)."""
+"""Readers of networks, which yield a record for each node (docs/method.md)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -37,17 +37,21 @@ NETWORKS = {
     ".mtx": "mtx",
     ".npz": "npz",
 }
-"""Format by file extension, as for other files."""
+"""Format by file extension in lower case, without the extension of a compressed file."""
 
-_ROWS = 65_536  # rows of a table that are read at a time
+_ROWS_PER_BLOCK = 65_536  # rows of a table that are read at a time
 _CHOSEN_BY = ("--source-column", "--target-column")
-_ALONE = "is isolated: no edge joins it to another node"
+_ISOLATED = "is isolated: no edge joins it to another node"
 
 
 def open_network(path: str, recipe: NodeRecipe, options: ReadOptions, labels: str | None) -> Source:
-    """Open a file of big graphs, or standard input. The records are the nodes, with subgraphs that the recipe defines.
+    """Open a file of networks as a source whose records are the nodes.
 
-    `labels` is a second file with node labels.
+    Args:
+        path: Path of the file, or "-" for standard input.
+        recipe: Recipe of the nodes, which decides the subgraphs around them.
+        options: Options for reading the file.
+        labels: Path of a second file with node labels, or None.
 
     Raises:
         InvalidInput: As `open_source` raises it.
@@ -77,13 +81,22 @@ def _labels(path: str, column: str | None, resources: ExitStack) -> tuple[Raw, L
 
 @dataclass
 class _Nodes:
-    """Node numbers in order of first appearance, and the line of that appearance."""
+    """Nodes, numbered in the order of their first appearance.
+
+    Attributes:
+        numbers: Number of each node by name.
+        line: Line on which each node first appears.
+    """
 
     numbers: dict[str, int] = field(default_factory=dict)
     line: list[int] = field(default_factory=list)
 
     def number(self, names: pa.StringArray, lines: Int64) -> Int32:
-        """Return (n,) the numbers of these nodes, numbering new ones.
+        """Return the numbers of nodes, (n,) int32. New nodes get the next numbers.
+
+        Args:
+            names: (n,) names of the nodes.
+            lines: (n,) lines on which they appear.
 
         Raises:
             InvalidInput: There are too many nodes.
@@ -91,10 +104,10 @@ class _Nodes:
         encoded = names.dictionary_encode()
         codes = np.asarray(encoded.indices)
         _, first = np.unique(codes, return_index=True)
-        for name, at in zip(encoded.dictionary.to_pylist(), first.tolist(), strict=True):
+        for name, index in zip(encoded.dictionary.to_pylist(), first.tolist(), strict=True):
             if name not in self.numbers:
                 self.numbers[name] = len(self.line)
-                self.line.append(int(lines[at]))
+                self.line.append(int(lines[index]))
         if len(self.line) > MAX_NODES:
             raise InvalidInput(
                 "this graph has too many nodes", given=f"{len(self.line):,}", expected=f"at most {MAX_NODES:,}"
@@ -103,16 +116,17 @@ class _Nodes:
         return np.fromiter(numbers, np.int32, len(encoded.dictionary))[codes]
 
     def names(self) -> pa.StringArray:
+        """Return the names of the nodes in the order of their numbers."""
         return pa.array(self.numbers, pa.string())
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A big graph that was read.
+    """A network as it was read from a file.
 
     Attributes:
-        network: The graph.
-        line: The line on which each node first appears.
+        network: The network.
+        line: Line on which each node first appears.
         faults: Lines that are not edges.
     """
 
@@ -122,7 +136,12 @@ class Reading:
 
     @classmethod
     def from_blocks(cls, path: str, blocks: Iterable[NamedEdges], nodes: _Nodes | None = None) -> "Reading":
-        """Build the graph from blocks of edges.
+        """Build the network from blocks of edges.
+
+        Args:
+            path: Path of the file, for errors.
+            blocks: The edges.
+            nodes: Nodes that are known before the edges are read, or None.
 
         Raises:
             InvalidInput: There is no edge at all.
@@ -144,10 +163,10 @@ class Reading:
         return cls(Network.from_edges(nodes.names(), source, target), nodes.line, faults)
 
     def records(self, recipe: NodeRecipe, labels: Labels | None) -> Iterator[Record]:
-        """Yield a record for every node in order of their numbers, then faulty lines, then unused labels."""
+        """Yield a record for each node, in the order of their numbers, then faulty lines, and then unused labels."""
         yield from _node_records(self, recipe, labels)
-        for line, text, why in self.faults:
-            yield faulty_record(line, text, why)
+        for line, text, reason in self.faults:
+            yield faulty_record(line, text, reason)
         if labels is not None:
             yield from labels.unused_records(self.network)
 
@@ -163,15 +182,19 @@ def _node_records(reading: Reading, recipe: NodeRecipe, labels: Labels | None) -
         if degree:
             yield line, text, name, keys, [network.digest, *([] if node_label is None else [node_label])], None
         else:
-            yield faulty_record(line, name, _ALONE)
+            yield faulty_record(line, name, _ISOLATED)
 
 
 def read_network(
     path: str, stream: IO[bytes], format: str, columns: tuple[str | None, str | None]
 ) -> Iterator[Reading]:
-    """Yield the big graphs of a file.
+    """Yield the networks of a file.
 
-    A table has the ends of its edges in the columns `source` and `target`, unless `columns` names others.
+    Args:
+        path: Path of the file, for errors.
+        stream: The content of the file.
+        format: Format of the file.
+        columns: Titles of the columns of a table that name the two nodes of an edge; None for `source` and `target`.
     """
     match format:
         case "edgelist":
@@ -198,7 +221,7 @@ def _table(
 ) -> Iterator[NamedEdges]:
     source, target = (column or default for column, default in zip(columns, ("source", "target"), strict=True))
     records = read_delimited(path, read_lines(path, stream), delimiter, source, target, _CHOSEN_BY)
-    while rows := [*islice(records, _ROWS)]:
+    while rows := [*islice(records, _ROWS_PER_BLOCK)]:
         edges = [(line, text, name) for line, text, name, *_, fault in rows if not fault and text and name]
         faults = [
             (line, text, fault or "has no source, or no target")
@@ -216,7 +239,7 @@ def _graphml(path: str, stream: IO[bytes]) -> Iterator[Reading]:
 
     for line, graph in read_graphs(path, stream):
         names = [str(node) for node in graph]
-        number = {node: at for at, node in enumerate(graph)}
+        number = {node: index for index, node in enumerate(graph)}
         ends = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int32).reshape(-1, 2).T
         node_labels = [data.get("label") for _, data in graph.nodes(data=True)]
         labels = pa.array([None if label is None else str(label) for label in node_labels], pa.string())

@@ -12,57 +12,73 @@ from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
-_BLOCK = 1 << 20  # bytes read at a time
+_BYTES_PER_READ = 1 << 20
 
 
-class _Rows(NamedTuple):
-    """Array layout of one kind of record: accepted dtypes, texts for error messages, and the text of a row."""
+class _Layout(NamedTuple):
+    """Layout of an array whose rows are records in one notation.
 
-    kinds: str  # NumPy's character codes of the accepted dtypes
+    Attributes:
+        kinds: NumPy's character codes of the accepted data types.
+        expected: Description of the layout, for errors.
+        hint: Advice for errors, or None.
+        text: Returns the text of a row.
+    """
+
+    kinds: str
     expected: str
     hint: str | None
     text: Callable[[NDArray[Any]], str]
 
 
-_ROWS = {
-    "fingerprint": _Rows(
+_LAYOUTS = {
+    "fingerprint": _Layout(
         "B",
         "uint8 (N, bytes), a row for each fingerprint",
         'numpy.packbits(bits, axis=1, bitorder="little") gives such an array',
         lambda row: row.tobytes().hex(),
     ),
-    "vector": _Rows("efd", "float32 (N, numbers), a row for each vector", None, lambda row: json.dumps(row.tolist())),
+    "vector": _Layout("efd", "float32 (N, numbers), a row for each vector", None, lambda row: json.dumps(row.tolist())),
 }
-"""Array layout by the writing of a record's text."""
+"""Layout by the notation of the records."""
 
 
 def read_array(path: str, stream: IO[bytes], notation: str, names: Iterator[Line] | None) -> Iterator[Record]:
-    """Yield every row of an (N, D) array as a record: packed uint8 bits as hexadecimal, or numbers as JSON.
+    """Yield each row of an (N, D) array as a record. The header is read immediately.
 
-    The header is read immediately. `names` has a line for each row.
+    Args:
+        path: Path of the file, for errors.
+        stream: The content of the file.
+        notation: "fingerprint" for packed uint8 bits, or "vector" for floating-point numbers.
+        names: A line with the name of each row, or None.
 
     Raises:
-        InvalidInput: The array has another layout or, at the end of the iteration, is truncated or has another number
-            of rows than names.
+        InvalidInput: The array has another layout. During the iteration, the array turns out to be truncated, or the
+            numbers of rows and of names differ.
     """
-    layout = _ROWS[notation]
+    layout = _LAYOUTS[notation]
     shape, dtype = _header(path, stream, layout)
     return _records(path, stream, shape, dtype, layout.text, names)
 
 
-def _header(path: str, stream: IO[bytes], rows: _Rows) -> tuple[tuple[int, int], np.dtype[Any]]:
+def _header(path: str, stream: IO[bytes], layout: _Layout) -> tuple[tuple[int, int], np.dtype[Any]]:
     try:
         version = np.lib.format.read_magic(stream)
         read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, by_column, dtype = read_header(stream)
     except ValueError as error:
         raise InvalidInput(f"{path} is no array of NumPy", given=str(error)[:200], expected="a .npy file") from error
-    if dtype.char not in rows.kinds or len(shape) != 2 or by_column or not 0 < shape[1] * dtype.itemsize <= MAX_RECORD:
+    if (
+        dtype.char not in layout.kinds
+        or len(shape) != 2
+        or by_column
+        or not 0 < shape[1] * dtype.itemsize <= MAX_RECORD
+    ):
         raise InvalidInput(
             f"{path} holds no such rows",
             given=f"{dtype} {shape}{', by columns' if by_column else ''}",
-            expected=rows.expected,
-            hint=rows.hint,
+            expected=layout.expected,
+            hint=layout.hint,
         )
     return (shape[0], shape[1]), dtype
 
@@ -76,10 +92,10 @@ def _records(
     names: Iterator[Line] | None,
 ) -> Iterator[Record]:
     rows, width = shape[0], shape[1] * dtype.itemsize
-    at_once = max(_BLOCK // width, 1)
+    rows_per_read = max(_BYTES_PER_READ // width, 1)
     name_lines = repeat(None) if names is None else chain(names, repeat(None))
-    for start in range(0, rows, at_once):
-        expected = min(at_once, rows - start) * width
+    for start in range(0, rows, rows_per_read):
+        expected = min(rows_per_read, rows - start) * width
         content = stream.read(expected)
         if len(content) != expected:
             rows_read = f"{start + len(content) // width:,} rows"

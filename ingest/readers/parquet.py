@@ -1,4 +1,4 @@
-"""Parquet files: one record per row, columns by name."""
+"""Parquet files, whose rows are records."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -12,19 +12,31 @@ from graphkin.ingest.readers.columns import OPTIONS, Columns, Options
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decode, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
-_READ_ROWS = 1000
-_READ_BYTES = 4_000_000
+_MAX_ROWS_PER_READ = 1000
+_BYTES_PER_READ = 4_000_000
 _BUFFER = 1 << 18
 
 
 class ParquetRecords:
-    """Records of a Parquet file with `rows` rows. Pages, not row groups, bound the memory use.
+    """The records of a Parquet file.
 
-    A text that the file stores once for many rows is held once. Numbers and dates become their shortest text, and
-    nested values become JSON. Nulls and NaN are left out. Invalid UTF-8 in binary columns is shown as `\\xff`.
+    Memory is bounded by the size of pages, not of row groups. A text that the file stores once for many rows is held
+    only once. Numbers and dates become their shortest text, and nested values become JSON. Nulls and NaN are left out.
+    Invalid UTF-8 in binary columns is replaced by escapes such as `\\xff`.
 
-    The writing of the structures decides the accepted type of their column. Fingerprints may be binary and are then
-    converted to hexadecimal, as are those of the column `fingerprint`. Vectors are lists.
+    The notation decides which types the structure column may have. Binary fingerprints become hexadecimal.
+
+    Attributes:
+        rows: Number of rows.
+
+    Args:
+        source: Name of the file, for errors.
+        file: The file.
+        structure: Title of the structure column.
+        name: Title of the name column; None to look for a usual title.
+        options: Command-line options that choose other columns, for errors.
+        fingerprint: Title of the fingerprint column, or None.
+        notation: Notation of the structures.
 
     Raises:
         InvalidInput: The file is not Parquet, the structures have another type, or as `Columns.resolve` raises it.
@@ -53,31 +65,33 @@ class ParquetRecords:
         self._columns = Columns.resolve(source, schema.names, structure, name, options, fingerprint=fingerprint)
         self.rows: int = self._file.metadata.num_rows
         structure_field = schema.field(self._columns.structure)
-        content, expected, may_hold = _HOLD.get(notation, _HOLD["smiles"])
-        if not may_hold(structure_field.type):
+        content, expected, is_accepted = _STRUCTURE_TYPES.get(notation, _STRUCTURE_TYPES["smiles"])
+        if not is_accepted(structure_field.type):
             raise InvalidInput(
                 f"column {structure_field.name!r} of {source} does not hold {content}",
                 given=str(structure_field.type),
                 expected=expected,
             )
         fingerprints = (self._columns.structure, self._columns.fingerprint)
-        self._binary = [at for at in fingerprints if at is not None and _is_binary(schema.field(at).type)]
+        self._binary = [
+            position for position in fingerprints if position is not None and _is_binary(schema.field(position).type)
+        ]
 
     def __iter__(self) -> Iterator[Record]:
         with self._file:
             number = 0
-            for batch in self._file.iter_batches(batch_size=self._rows_at_once()):
+            for batch in self._file.iter_batches(batch_size=self._rows_per_read()):
                 cells = [*map(_encode_column, batch.columns)]
-                for at in self._binary:
-                    cells[at] = _hexadecimal(batch.column(at))
+                for position in self._binary:
+                    cells[position] = _hexadecimal(batch.column(position))
                 for row in zip(*cells, strict=True):
                     number += 1
                     yield self._record(number, row)
 
-    def _rows_at_once(self) -> int:
+    def _rows_per_read(self) -> int:
         metadata = self._file.metadata
         size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-        return max(1, min(_READ_ROWS, _READ_BYTES * self.rows // max(size, 1)))
+        return max(1, min(_MAX_ROWS_PER_READ, _BYTES_PER_READ * self.rows // max(size, 1)))
 
     def _record(self, number: int, row: tuple[bytes | None, ...]) -> Record:
         cells = [(None, None) if value is None else decode(value) for value in row]
@@ -107,16 +121,16 @@ def _may_be_long(kind: pa.DataType) -> bool:
     return _is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
-_HOLD: Mapping[str, tuple[str, str, Callable[[pa.DataType], bool]]] = {
+_STRUCTURE_TYPES: Mapping[str, tuple[str, str, Callable[[pa.DataType], bool]]] = {
     "smiles": ("SMILES", "text", _is_text),
     "fingerprint": ("fingerprints", "text or binary", lambda kind: _is_text(kind) or _is_binary(kind)),
     "vector": ("vectors", "lists of numbers", _is_list),
 }
-"""Content of a structure column by writing: its name and accepted types for error messages, and a test of a type."""
+"""Accepted types of the structure column by notation: content and types in words, for errors, and a test of a type."""
 
 
 def _encode_column(column: pa.Array) -> list[bytes | None]:
-    """Return the values of a column as UTF-8 text."""
+    """Return the values of a column as UTF-8 texts."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -139,7 +153,7 @@ def _hexadecimal(column: pa.Array) -> list[bytes | None]:
 
 
 def _encode_dictionary(column: pa.DictionaryArray) -> list[bytes | None]:
-    """Return the values of a dictionary column as UTF-8 text, with each distinct value encoded once and shared."""
+    """Return the values of a dictionary column as UTF-8 texts. Each distinct value is encoded only once."""
     used = column.indices.drop_null().unique()
     values = dict(zip(used.to_pylist(), _encode_column(column.dictionary.take(used)), strict=True))
-    return [values.get(place) for place in column.indices.to_pylist()]
+    return [values.get(index) for index in column.indices.to_pylist()]

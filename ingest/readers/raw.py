@@ -1,4 +1,4 @@
-"""Streams of a source's stored bytes: count, hash and decompress them while they are read."""
+"""Streams of the stored bytes of a source, which are counted, hashed and decompressed while they are read."""
 
 import gzip
 import hashlib
@@ -32,7 +32,11 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class Raw(io.RawIOBase):
-    """Stream that counts and hashes the bytes that pass through it. Closing it leaves the underlying file open."""
+    """Stream that counts and hashes the bytes read from a file. Closing it leaves the file open.
+
+    Attributes:
+        count: Number of bytes read so far.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -64,7 +68,7 @@ class _FunctionStream(io.RawIOBase):
     """Stream whose bytes come from a function.
 
     Args:
-        read: Returns at most as many bytes as its argument says, and none only at the end.
+        read: Returns at most as many bytes as its argument says. It returns no bytes only at the end.
         progress: Called after each read with the number of bytes read so far.
     """
 
@@ -97,9 +101,9 @@ class _Decompressor(Protocol):
 
 
 class _MultiMemberDecompressor:
-    """Decompresses several concatenated compressed files (members), each optionally followed by zeros.
+    """Decompresses a file that consists of several compressed members, each of which zeros may follow.
 
-    It replaces `bz2.BZ2File` and `lzma.LZMAFile`, which silently ignore other bytes after a member and cannot limit the
+    The standard library's `bz2.BZ2File` and `lzma.LZMAFile` ignore other bytes after a member, and cannot limit the
     memory of the decompressor.
 
     Args:
@@ -112,7 +116,7 @@ class _MultiMemberDecompressor:
         self._decompressor = new_decompressor()
 
     def read(self, size: int) -> bytes:
-        """Return at most `size` decompressed bytes, and none only at the end.
+        """Return at most `size` decompressed bytes. No bytes are returned only at the end.
 
         Raises:
             EOFError: The stream is truncated.
@@ -131,9 +135,10 @@ class _MultiMemberDecompressor:
         return data
 
     def _next_member(self, unread: bytes) -> bytes:
-        """Skip zeros and return the first bytes of the next member, or none at the end.
+        """Skip zeros, and return the first bytes of the next member, or b"" at the end.
 
-        `unread` are the bytes that the last member left over.
+        Args:
+            unread: Bytes that were read after the last member.
         """
         while not (first_bytes := unread.lstrip(b"\0")) and (unread := self._stream.read(_BUFFER)):
             pass
@@ -141,14 +146,17 @@ class _MultiMemberDecompressor:
 
 
 def require_proportion(name: str, unpacked: int, packed: int) -> None:
-    """Raise `InvalidInput` if content that must be held in memory is far larger than its compressed size.
+    """Check that content that must be held in memory is not far larger than its compressed size.
 
-    A decompression bomb could otherwise fill the memory.
+    Otherwise a small file that was made to unpack to a huge one could fill the memory.
 
     Args:
         name: Name of the file, for the message.
-        unpacked: Decompressed size in bytes, or as much of it as has been read.
+        unpacked: Decompressed size in bytes, or the number of bytes decompressed so far.
         packed: Compressed size in bytes.
+
+    Raises:
+        InvalidInput: The content is too large.
     """
     if unpacked > max(_ALWAYS_ALLOWED, _MAX_RATIO * packed):
         raise InvalidInput(
@@ -162,13 +170,13 @@ def require_proportion(name: str, unpacked: int, packed: int) -> None:
 def open_decompressed(name: str, raw: Raw, expected: str, *, whole: bool = False) -> tuple[IO[bytes], bool]:
     """Return a stream of the decompressed content of a file, and whether the file is compressed.
 
-    The first bytes decide whether it is gzip, bzip2, xz or Zstandard. A byte order mark is skipped.
+    gzip, bzip2, xz and Zstandard are recognized by their first bytes. A byte order mark is skipped.
 
     Args:
         name: Name of the file, for errors.
         raw: The stored bytes of the file.
         expected: Phrase that names the content, such as "at least one record", for errors.
-        whole: Whether the caller will hold all content in memory. Reading then raises as `require_proportion` does.
+        whole: Whether the caller will hold all content in memory. The stream then checks it as `require_proportion`.
 
     Raises:
         InvalidInput: The file is empty.

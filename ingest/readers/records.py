@@ -25,7 +25,10 @@ NOT_UNICODE = "is not Unicode text"
 HAS_NUL = "contains a NUL byte"
 
 Record: TypeAlias = tuple[int, str, str | None, Sequence[str], Sequence[str], str | None]
-"""Line, text, name, property names, property values, and fault."""
+"""A record: its line, text, name, names of properties, values of properties, and fault.
+
+Name and fault can be None. The fault is the reason why the reader rejects the record.
+"""
 
 _EXCERPT_LENGTH = 4096  # characters
 _BATCH_RECORDS = 1000
@@ -46,9 +49,9 @@ def faulty_record(line: int, text: str, fault: str) -> Record:
 
 
 def decode(data: bytes) -> tuple[str, str | None]:
-    """Return the decoded text, and its fault, or None. NUL bytes and bytes that are not UTF-8 are faults.
+    """Decode UTF-8, and return the text and its fault, or None.
 
-    Invalid bytes are replaced by their escapes, such as `\\xff`.
+    NUL bytes and invalid bytes are faults. Invalid bytes are replaced by escapes such as `\\xff`.
     """
     try:
         text = data.decode()
@@ -58,9 +61,9 @@ def decode(data: bytes) -> tuple[str, str | None]:
 
 
 def text_fault(text: str) -> str | None:
-    """Return the fault of a text that cannot be stored, else None.
+    """Return the fault of a text that cannot be stored, or None.
 
-    JSON escapes can produce lone surrogates, which have no UTF-8 encoding, and NUL.
+    Texts from JSON can contain lone surrogates, which UTF-8 cannot encode, and NUL characters.
     """
     try:
         text.encode()

@@ -9,12 +9,15 @@ from graphkin.protocol.errors import InvalidInput
 
 
 def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[Record]:
-    """Yield every record up to a $$$$ line, and a last one without it. Blank lines at the end of the file are ignored.
+    """Yield each record of an SD file. The last one need not end with a $$$$ line. Blank lines at the end are ignored.
 
-    The name is the title line, or the data item `name_item`, matched exactly or else regardless of case.
+    Args:
+        source: Name of the file, for errors.
+        stream: The content of the file.
+        name_item: Label of the data item that is the name, if need be regardless of case; None for the title line.
 
     Raises:
-        InvalidInput: No record had that item (raised at the end), or as `read_lines` raises it for blank lines.
+        InvalidInput: At the end, no record had the data item. Or there are too many blank lines (`count_blank`).
     """
     missing: dict[str, str] | None = None
     has_name = False
@@ -42,7 +45,7 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
 
 
 def _split(source: str, stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield (line number, bytes up to the $$$$ line, whether an overlong record was cut)."""
+    """Yield the first line of each record, its bytes before the $$$$ line, and whether they were cut for being long."""
     start = number = 1
     blank = 0
     lines: list[bytes] = []
@@ -65,11 +68,11 @@ def _split(source: str, stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
 
 
 def data_items(record: str) -> dict[str, str]:
-    """Return the data items after the molblock by label, without empty ones. Lines of a value are joined by line feeds.
+    """Return the data items of a record by label, without empty items. Lines of a value are joined by line feeds.
 
     A data header is a line that starts with > after a blank line or after the molblock. Its label is the text between
-    its first < and its last >, or all of its text without these. Of two items with the same label the last counts, as
-    in RDKit.
+    the first < and the last >, or the whole text after the first > if there is no such text. If two items have the same
+    label, the last one counts, as in RDKit.
     """
     _, _, tail = record.partition("\nM  END")
     items: dict[str, list[str]] = {}
@@ -91,7 +94,7 @@ def _label(header: str) -> str:
 
 
 def _take(items: dict[str, str], label: str) -> str | None:
-    """Remove and return one item."""
+    """Remove and return the item with this label, if need be regardless of case; None if there is none."""
     if label in items:
         return items.pop(label)
     for name in items:

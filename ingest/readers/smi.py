@@ -10,13 +10,13 @@ _BARE_RETURN = "contains a carriage return that does not end the line"
 
 
 def read_smi(lines: Iterable[Line]) -> Iterator[Record]:
-    """Yield one record per line, including blank lines.
+    """Yield one record per line, also for blank lines.
 
     The parts of a line are separated by white space. A pipe after the SMILES starts the CXSMILES extension, which ends
-    at the next pipe, or at the end of the line if there is none. The name is the rest of the line. A line that starts
-    with white space has an empty SMILES, and the whole line is the name.
+    at the next pipe, or at the end of the line. The remaining text is the name. If a line starts with white space, its
+    SMILES is empty, and the whole line is the name.
 
-    The first line is skipped if its first word is "smiles" in any case, because it is then a header.
+    If the first word of the first line is "smiles", in any case, the line is a header and is skipped.
     """
     for number, line, fault in lines:
         text = line.rstrip("\r\n")
@@ -28,5 +28,4 @@ def read_smi(lines: Iterable[Line]) -> Iterator[Record]:
         smiles, extension, name = split_smiles(text) if text and not text[0].isspace() else ("", "", text.strip())
         if number == 1 and smiles.lower() == "smiles":
             continue
-        # no properties and no fault
         yield number, f"{smiles} {extension}".strip(), name or None, (), (), None
