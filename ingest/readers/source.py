@@ -1,4 +1,4 @@
-"""Sources: a file, a folder or standard input as a stream of record batches."""
+"""Sources: files, folders or standard input, which are read as streams of record batches."""
 
 import io
 import os
@@ -22,18 +22,18 @@ STDIN = "-"
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options for reading sources. The columns apply to the formats that have them.
+    """Options for reading sources. Options for columns apply only to formats with columns.
 
     Attributes:
-        format: None selects the format by extension.
-        structure_column: None selects the column named after the structure's writing, such as "smiles".
-        name_column: None selects "id", or the name that other programs use, if there is one. In SD files it selects the
-            title line.
-        fingerprint_column: Column of tables of molecules that holds a fingerprint of each.
-        source_column: Column of a big graph's table, "source" by default.
-        target_column: Column of a big graph's table, "target" by default.
-        label_column: Column of the label table, "label" by default.
-        delimiter: Delimiter of text tables, by name. None lets the format or the header decide.
+        format: Format of the files; None for the format of their extensions.
+        structure_column: Column of the structures; None for the one with the name of their notation, such as "smiles".
+        name_column: Column, or data item of an SD file, with the names; None to look for a usual title of a column, or
+            for the title line of an SD file.
+        fingerprint_column: Column of a table of molecules with their precomputed fingerprints, or None.
+        source_column: Column of a table of edges with the first nodes; None for "source".
+        target_column: Column of a table of edges with the second nodes; None for "target".
+        label_column: Column of a table of node labels; None for "label".
+        delimiter: Delimiter of text tables; None for the one of the format, or to detect it in the header.
     """
 
     format: str | None = None
@@ -47,15 +47,15 @@ class ReadOptions:
 
 
 class Source:
-    """One source being read. It can be iterated once, yields batches of `RECORD_SCHEMA`, and closes itself at the end.
+    """An open source.
+
+    It can be iterated once, yields batches of records (`RECORD_SCHEMA`), and closes itself at the end. The iteration
+    raises `InvalidInput` if the content is damaged.
 
     Attributes:
         name: The path as the caller passed it.
-        writing: How the batches' `text` is written.
-        bytes_total: Size of the file, None for standard input and pipes.
-
-    Raises:
-        InvalidInput: Iteration reaches damaged content.
+        notation: Notation of the records.
+        bytes_total: Size of the file in bytes; None for standard input and pipes.
     """
 
     def __init__(
@@ -87,22 +87,25 @@ class Source:
             self._raw.read_to(None)
 
     def digest(self) -> Input:
-        """Return the size and SHA-256 of the stored bytes. They are complete only after the iteration."""
+        """Return the size and the SHA-256 hash of the bytes read so far. Call it after the iteration."""
         return self._raw.digest(self.name)
 
     def inputs(self) -> list[Input]:
-        """Return the digest of this file and those of its companion files."""
+        """Return the digests of this file and of its companion files, such as a file of names."""
         return [self.digest(), *(raw.digest(name) for name, raw in self._companions)]
 
     def close(self) -> None:
-        """Stop reading early. Harmless after the iteration."""
+        """Close the source before the end. After the iteration, this does nothing."""
         self._resources.close()
 
 
 def open_raw(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[Raw, int | None]:
-    """Return the raw stream of a file or of standard input, and its size, None if it is not a regular file.
+    """Return the raw stream of a file or of standard input, and its size in bytes, or None if the size is unknown.
 
-    `resources` will close the file.
+    Args:
+        path: Path of the file, or "-" for standard input.
+        stdin: Stream to read instead of the standard input of the process, or None.
+        resources: Closes the file.
 
     Raises:
         InvalidInput: The file cannot be opened.
@@ -118,16 +121,16 @@ def open_raw(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[R
 
 
 def open_raw_folder(path: str, resources: ExitStack) -> tuple[Raw, None]:
-    """Return the concatenated bytes of all files in a folder, in the order of their names."""
+    """Return the raw stream of all files in a folder, concatenated in the order of their names. Its size is unknown."""
     files = sorted(entry for entry in Path(path).rglob("*") if entry.is_file())
-    return Raw(resources.enter_context(io.BufferedReader(_Joined(files)))), None
+    return Raw(resources.enter_context(io.BufferedReader(_ConcatenatedFiles(files)))), None
 
 
-class _Joined(io.RawIOBase):
-    """Concatenation of several files as one stream."""
+class _ConcatenatedFiles(io.RawIOBase):
+    """Stream of the bytes of several files, one after the other."""
 
     def __init__(self, files: list[Path]) -> None:
-        self._rest = iter(files)
+        self._next_files = iter(files)
         self._file: io.BufferedIOBase = io.BytesIO()
 
     def readable(self) -> bool:
@@ -135,11 +138,11 @@ class _Joined(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not (count := self._file.readinto(buffer)):
-            following = next(self._rest, None)
-            if following is None:
+            next_file = next(self._next_files, None)
+            if next_file is None:
                 return 0
             self._file.close()
-            self._file = following.open("rb")
+            self._file = next_file.open("rb")
         return count
 
     def close(self) -> None:

@@ -26,15 +26,16 @@ _EDGES = "_A.txt"
 
 
 def read_tu(path: str) -> Iterator[Record]:
-    """Yield the graphs of a folder or a zip archive, named NAME/0, NAME/1 and so on.
+    """Yield the graphs of a folder or a zip archive.
 
-    The properties are `source` (NAME), `label` (the class) and the graphs' attributes. The layout lists an edge in both
-    directions, which count once.
+    A data set NAME consists of the files NAME_A.txt, NAME_graph_indicator.txt and so on. Its graphs have the names
+    NAME/0, NAME/1 and so on. Their properties are `source`, which is NAME, `label`, which is the class, and their
+    attributes. The files list each edge in both directions, which is one edge.
 
     Raises:
         InvalidInput: Files are missing, damaged or inconsistent, or as `require_proportion` raises it.
     """
-    collections = [_Collection(path, file.parent, file.name.removesuffix(_EDGES)) for file in _edge_files(path)]
+    collections = [_Dataset(path, file.parent, file.name.removesuffix(_EDGES)) for file in _edge_files(path)]
     if not collections:
         raise InvalidInput(
             f"{path} holds no graphs in the layout of TUDataset",
@@ -62,24 +63,35 @@ def _archive_files(path: str) -> list[zipfile.Path]:
 
 
 @dataclass(frozen=True)
-class _Collection:
+class _Dataset:
+    """The files of one data set. Nodes are numbered in the order of their graphs unless stated otherwise.
+
+    Attributes:
+        path: Path of the source, for errors.
+        folder: Folder of the files, a `Path` or a `zipfile.Path`.
+        name: Name of the data set.
+    """
+
     path: str
     folder: Any
     name: str
 
     def records(self) -> Iterator[Record]:
-        nodes_of = np.bincount(self._graph_of_node, minlength=self._graphs)
-        first_node = np.append(0, np.cumsum(nodes_of))
+        node_counts = np.bincount(self._graph_of_node, minlength=self._graphs)
+        first_node = np.append(0, np.cumsum(node_counts))
         edges = self._edges
         first_edge = np.searchsorted(edges[:, 0], first_node)
         for graph in range(self._graphs):
-            begin, line = int(first_node[graph]), int(self._line_of_node[first_node[graph]]) if nodes_of[graph] else 1
+            begin, line = (
+                int(first_node[graph]),
+                int(self._line_of_node[first_node[graph]]) if node_counts[graph] else 1,
+            )
             name = f"{self.name}/{graph}"
-            fault = self._faults.get(graph) or ("" if nodes_of[graph] else "has no nodes")
+            fault = self._faults.get(graph) or ("" if node_counts[graph] else "has no nodes")
             if fault:
                 yield faulty_record(line, name, fault)
                 continue
-            content: dict[str, Any] = {"num_nodes": int(nodes_of[graph])}
+            content: dict[str, Any] = {"num_nodes": int(node_counts[graph])}
             content["edges"] = (edges[first_edge[graph] : first_edge[graph + 1]] - begin).tolist()
             if self._labels is not None:
                 content["labels"] = self._labels[begin : first_node[graph + 1]].tolist()
@@ -88,7 +100,7 @@ class _Collection:
 
     @cached_property
     def _indicator(self) -> Int64:
-        """(V,) the graph of each node, in the order of the file, from 0."""
+        """(V,) graph of each node, from 0, with the nodes in the order of the file."""
         (graph,) = self._numbers("graph_indicator", columns=1).T
         if not len(graph) or graph.min() < 1:
             raise self._damage_error("graph_indicator", "it names no graph, or one below 1")
@@ -101,7 +113,7 @@ class _Collection:
 
     @cached_property
     def _line_of_node(self) -> Int64:
-        """(V,) the line in graph_indicator of each node, in the order of their graphs."""
+        """(V,) line of each node in graph_indicator."""
         return np.argsort(self._indicator, kind="stable") + 1
 
     @cached_property
@@ -121,36 +133,33 @@ class _Collection:
 
     @cached_property
     def _listed_edges(self) -> tuple[Int64, Bool]:
-        """(E, 2) the edges as listed, and (E,) whether both nodes exist.
-
-        Nodes are numbered in the order of their graphs. A node that does not exist is -1.
-        """
+        """The listed edges, (E, 2), with -1 for a node that does not exist, and whether both nodes exist, (E,)."""
         ends = self._numbers("A", columns=2) - 1
         is_known = (ends >= 0) & (ends < len(self._indicator))
         if (none := ~is_known.any(axis=1)).any():
             raise self._damage_error("A", f"line {np.argmax(none) + 1} joins nodes that graph_indicator does not have")
-        place = np.empty(len(self._indicator), np.int64)
-        place[self._line_of_node - 1] = np.arange(len(place))
-        return np.where(is_known, place[np.where(is_known, ends, 0)], -1), np.asarray(is_known.all(axis=1))
+        number_in_order = np.empty(len(self._indicator), np.int64)
+        number_in_order[self._line_of_node - 1] = np.arange(len(number_in_order))
+        return np.where(is_known, number_in_order[np.where(is_known, ends, 0)], -1), np.asarray(is_known.all(axis=1))
 
     @cached_property
     def _faults(self) -> dict[int, str]:
         """First fault of each faulty graph."""
-        ends, whole = self._listed_edges
+        ends, has_both_nodes = self._listed_edges
         graph = np.where(ends >= 0, self._graph_of_node[ends], -1)
-        wrong = np.flatnonzero(~whole | (graph[:, 0] != graph[:, 1]))
+        wrong = np.flatnonzero(~has_both_nodes | (graph[:, 0] != graph[:, 1]))
         faults: dict[int, str] = {}
         for line in wrong.tolist():
-            for number_of_graph in {int(number) for number in graph[line] if number >= 0}:
-                faults.setdefault(number_of_graph, f"{self.name}{_EDGES} line {line + 1}: an edge leaves its graph")
+            for faulty_graph in {int(number) for number in graph[line] if number >= 0}:
+                faults.setdefault(faulty_graph, f"{self.name}{_EDGES} line {line + 1}: an edge leaves its graph")
         return faults
 
     @cached_property
     def _edges(self) -> Int64:
-        """(E, 2) lower and higher end of every edge, sorted by lower end, with its two directions merged."""
-        listed_ends, whole = self._listed_edges
+        """(E, 2) lower and higher end of each edge, sorted by lower end. The two directions are merged."""
+        listed_ends, has_both_nodes = self._listed_edges
         graph = self._graph_of_node[listed_ends]
-        ends = listed_ends[whole & (graph[:, 0] == graph[:, 1])]
+        ends = listed_ends[has_both_nodes & (graph[:, 0] == graph[:, 1])]
         nodes = len(self._indicator)
         code, edge_of_end = np.unique(
             ends.min(axis=1, initial=nodes) * nodes + ends.max(axis=1, initial=0), return_inverse=True
@@ -161,7 +170,7 @@ class _Collection:
 
     @cached_property
     def _labels(self) -> np.ndarray | None:
-        """(V,) node labels, or the joined text of several label columns."""
+        """(V,) node labels; with several columns of labels, the labels of a node joined by spaces."""
         if not self._file("node_labels").exists():
             return None
         labels = self._numbers("node_labels")
@@ -189,7 +198,12 @@ class _Collection:
         return [line.strip() for line in text.rstrip().split("\n")]
 
     def _numbers(self, ending: str, columns: int | None = None) -> Int64:
-        """Return (lines, columns) integers."""
+        """Return the integers of a file, by line and column.
+
+        Args:
+            ending: End of the name of the file, such as "graph_indicator".
+            columns: Required number of columns, or None.
+        """
         data = self._data(ending)
         if not data.strip():
             return np.empty((0, columns or 1), np.int64)
@@ -213,5 +227,5 @@ class _Collection:
             raise self._damage_error(ending, str(error)) from error
         return data
 
-    def _damage_error(self, ending: str, why: str) -> InvalidInput:
-        return InvalidInput(f"{self.path}: {self.name}_{ending}.txt is damaged: {why}")
+    def _damage_error(self, ending: str, reason: str) -> InvalidInput:
+        return InvalidInput(f"{self.path}: {self.name}_{ending}.txt is damaged: {reason}")

@@ -1,4 +1,4 @@
-"""Lengths of the fingerprints or vectors of files, determined before the files are read."""
+"""The length of the fingerprints or vectors in files, which the recipe needs before the files are read."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,18 +12,19 @@ from graphkin.ingest.readers.source import STDIN, ReadOptions, open_raw
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import FingerprintType
 
-_SAY = "say it: add --bits, or of vectors --dimension"
+_HINT = "say it: add --bits, or of vectors --dimension"
 
 
 def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> FingerprintType:
-    """Return the number of bits and the type of the fingerprints of all these files.
+    """Return the number of bits and the type of the fingerprints in some files.
 
-    The header of an FPS file states them. Otherwise the first record shows the number of bits. An unstated type is "".
+    The header of an FPS file states them. In other files, the first record shows the number of bits, and the type is
+    "".
 
     Raises:
-        InvalidInput: The files differ, a file does not show its number of bits, or as `open_source` raises it.
+        InvalidInput: The files differ, a file does not show its number of bits, or `open_source` raises it.
     """
-    headers = {file: _header_or_width(file, notations, options) for file in files}
+    headers = {file: _header_or_first_record(file, notations, options) for file in files}
     types = {header.type for header in headers.values() if header.type}
     widths = {header.bits for header in headers.values()}
     if len(widths) > 1 or len(types) > 1:
@@ -34,17 +35,17 @@ def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options
         )
     (bits,) = widths
     if bits is None:
-        raise InvalidInput("the first record does not show how many bits there are", given=files[0], hint=_SAY)
+        raise InvalidInput("the first record does not show how many bits there are", given=files[0], hint=_HINT)
     return FingerprintType(bits, next(iter(types), ""))
 
 
 def vector_dimension(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> int:
-    """Return the number of components of the vectors of all these files, as the first record of each shows.
+    """Return the number of components of the vectors in some files, which the first record of each file shows.
 
     Raises:
         InvalidInput: As `fingerprint_type` raises it.
     """
-    lengths = {file: _numbers(_first(file, notations, options)) for file in files}
+    lengths = {file: _component_count(_first_text(file, notations, options)) for file in files}
     (length, *others) = sorted(set(lengths.values()))
     if others or not length:
         raise InvalidInput(
@@ -55,7 +56,7 @@ def vector_dimension(files: Sequence[str], notations: Mapping[str, str], options
     return length
 
 
-def _numbers(text: str) -> int:
+def _component_count(text: str) -> int:
     try:
         content = json.loads(text)
     except ValueError:
@@ -63,16 +64,26 @@ def _numbers(text: str) -> int:
     return len(content) if isinstance(content, list) else 0
 
 
-def _first(path: str, notations: Mapping[str, str], options: ReadOptions) -> str:
-    """Return the text of the first record, "" if there is none."""
+def _first_text(path: str, notations: Mapping[str, str], options: ReadOptions) -> str:
+    """Return the text of the first record, or "" if there is no record."""
     if path == STDIN:
-        raise InvalidInput("standard input does not tell how long they are before it is read", hint=_SAY)
+        raise InvalidInput("standard input does not tell how long they are before it is read", hint=_HINT)
     with closing(open_source(path, notations, options)) as source:
         return next((text for batch in source for text in batch["text"].to_pylist()), "")
 
 
 def require_type(files: Sequence[str], type: str, notations: Mapping[str, str], options: ReadOptions) -> None:
-    """Raise `InvalidInput` for a file whose header states another fingerprint type."""
+    """Check that no header of a file states another fingerprint type.
+
+    Args:
+        files: Paths of the files.
+        type: The required type; "" accepts all types.
+        notations: Accepted formats, each with the notation of its records.
+        options: Options for reading the files.
+
+    Raises:
+        InvalidInput: A header states another type.
+    """
     for file in files:
         header = _header(file, notations, options)
         if type and header.type and header.type != type:
@@ -89,8 +100,8 @@ def _header(path: str, notations: Mapping[str, str], options: ReadOptions) -> He
             return read_header(path, read_lines(path, open_decompressed(path, raw, "at least one record")[0]))[0]
 
 
-def _header_or_width(path: str, notations: Mapping[str, str], options: ReadOptions) -> Header:
+def _header_or_first_record(path: str, notations: Mapping[str, str], options: ReadOptions) -> Header:
     header = _header(path, notations, options)
     if header.bits is not None:
         return header
-    return Header(4 * len(_first(path, notations, options)) or None, header.type)
+    return Header(4 * len(_first_text(path, notations, options)) or None, header.type)
