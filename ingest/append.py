@@ -89,7 +89,6 @@ def append(
         workspace.prepare()
         pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
         with clock.stage("compile"), report_compilation(clock.progress):
-            warmup_descriptors = kind.warmup_descriptors(recipe)
             with ThreadPoolExecutor(1) as executor:
                 if base.is_local:
                     executor.submit(base.graph)  # so that the graph is read and checked while kernels compile

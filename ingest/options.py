@@ -20,6 +20,7 @@ class IngestOptions:
         labels: Files with node labels, one for each network.
         names: Files with row names, one for each array.
         workers: Number of processes that parse, and number of threads that join.
+        device: Device on which pairs are compared. The edges are the same on every device.
         rejections_file: File to which a run with too many rejections writes them.
     """
 

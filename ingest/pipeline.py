@@ -51,7 +51,7 @@ def ingest(
 
     Raises:
         InvalidInput: A file cannot be read, there is no item at all, or the share of rejected records exceeds
-            `max_rejected`.
+            `max_rejected`, or this machine cannot compare such items on `options.device`.
         StoreError, StoreBusy: As `Store.draft` and `Draft.publish` raise them.
     """
     options = options or IngestOptions()
@@ -65,7 +65,7 @@ def ingest(
         workspace.prepare()
         pool = stack.enter_context(parser_pool(kind, recipe, options, workspace))
         with clock.stage("compile"), report_compilation(clock.progress):
-            compile_kernels(kind.warmup_descriptors(recipe), recipe.top_k)
+            compile_kernels(warmup_descriptors, recipe.top_k)
         pool.start(chunks(sources))
         table = parse_sources(kind, sources, recipe, options, draft, pool, clock, OldItems.empty(kind.computed_columns))
         with clock.stage("items"):
@@ -99,8 +99,8 @@ def _collect(
     workspace: Workspace,
     advance: Callable[[int], object],
 ) -> Collector:
-    """Collect all similar pairs. If an earlier run left a checkpoint in the workspace, continue from it."""
-    key_parts = (recipe.model_dump_json().encode(), *descriptors.content)
+    """Collect all similar pairs. If an earlier run on the same device left a checkpoint, continue from it."""
+    key_parts = (recipe.model_dump_json().encode(), options.device.encode(), *descriptors.content)
     collected = open_collector(descriptors.tie, recipe.top_k, workspace, *key_parts)
     for pairs in descriptors.pairs(collected.first_task, options.workers, advance):
         collected.add(pairs)

@@ -69,7 +69,7 @@ def ingest(
     """
     options = options or IngestOptions()
     kind = kind_of_recipe(recipe)
-    _require_independent_items(kind, recipe)
+    _require_possible(kind, recipe, options)
     require_collection_name(collection)
     job = _job(url, files, recipe, options, sizes or Sizes())
     release = job.place.claim()
@@ -143,7 +143,11 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
     return manifest
 
 
-def _require_independent_items(kind: Kind[Recipe], recipe: Recipe) -> None:
+def _require_possible(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> None:
+    if options.device != "cpu":
+        raise InvalidInput(
+            "tasks compare items on the CPU", given=f"--device {options.device}", expected="--engine local"
+        )
     consistent_column = kind.consistent_column(recipe)
     if isinstance(recipe, NodeRecipe):
         refused = "nodes of big graphs"

@@ -51,7 +51,7 @@ def append(
     """
     from graphkin.ingest import forking
 
-    forking.start_fork_server(forking.MOLECULES)  # the fork server imports modules in the meantime
+    forking.start_fork_server(forking.MOLECULES)  # it imports modules while this process imports others
     from graphkin.cli.output import count_records, summarize, summary_json
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions

@@ -208,12 +208,12 @@ def neo4j_admin(
         folder = stack.enter_context(atomic_folder(output))
         run_tasks = serial_runner(reader, stage)
         if engine != "local":
-            from graphkin.cli.runners import runner
+            from graphkin.cli.runners import open_runner
             from graphkin.ingest.stages.bulk import task_runner
 
-            executor = stack.enter_context(runner(engine, workers, master, task_runner.__module__))
-            run_tasks = task_runner(executor, store_location, opened, stage)
-        command = write_import(opened, folder, run_tasks)
+            executor = stack.enter_context(open_runner(engine, workers, master, task_runner.__module__))
+            run_tasks = task_runner(executor, store_location, reader, stage)
+        command = write_import(reader, folder, run_tasks)
     click.echo(f"cd {shlex.quote(str(output.resolve()))}")
     click.echo(re.sub(r" ('?--)", r" \\\n  \1", shlex.join(command)))
 

@@ -392,7 +392,7 @@ def _ingest_by_tasks(
     options: "IngestOptions",
     progress: "Progress",
 ) -> "Manifest":
-    from graphkin.cli.runners import runner
+    from graphkin.cli.runners import open_runner
     from graphkin.ingest.progress import report_compilation
     from graphkin.ingest.stages.pipeline import ingest as run
     from graphkin.ingest.warmup import compile_kernels
