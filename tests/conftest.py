@@ -1,4 +1,7 @@
-"""What tests share: a reproducible hypothesis, real molecules, the hierarchies of the contract, real Neo4j servers."""
+"""Fixtures that all tests share: real molecules, the hierarchies of the store contract, API servers, Neo4j servers.
+
+The module also sets the hypothesis profiles and the order in which xdist distributes tests.
+"""
 
 import atexit
 import gc
@@ -35,56 +38,67 @@ from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, NODES, Hierar
 _JAVA = Path(__file__).with_name("neo4j")
 JARS = _JAVA / "target" / "lib"
 PROCEDURES = [
-    f"proc-{room}-2.13.9.jar" for room in ("catalog", "common", "community", "path-finding", "sysinfo")
-]  # those that are called
+    f"proc-{module}-2.13.9.jar" for module in ("catalog", "common", "community", "path-finding", "sysinfo")
+]  # the modules of GDS whose procedures graphkin calls
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and torch's threads would wait for each other
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # tests run in parallel processes, whose torch threads would compete for the cores
 settings.register_profile("graphkin", deadline=None, derandomize=True, database=None)
-settings.register_profile("quick", settings.get_profile("graphkin"), max_examples=20)  # of `make unit`
+settings.register_profile("quick", settings.get_profile("graphkin"), max_examples=20)  # for `make unit`
 settings.load_profile("graphkin")
 
 
-class ByFolder(LoadScopeScheduling):
-    """Tests of one folder share a worker, and so what they have made for all of them; those of Neo4j share a server,
-    but for the faults, which are mostly waited for."""
+class FolderScheduling(LoadScopeScheduling):
+    """Run the tests of a folder on one worker, so that they share session fixtures.
+
+    The tests with Neo4j of all folders run on one worker too, and share its server. The Neo4j tests in `tests/faults`
+    stay with their folder, because they spend most of their time waiting.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         folder = nodeid.partition("::")[0].rpartition("/")[0]
         return "neo4j" if "neo4j" in nodeid and not folder.startswith("tests/faults") else folder
 
 
-gc.disable()  # until all is collected
+gc.disable()  # until pytest has collected all tests
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected is no garbage: to look for some in it took a sixth of the tests' time."""
+    """Exclude the imported modules and collected tests from garbage collection.
+
+    Searching them for garbage took a sixth of the time of the tests.
+    """
     gc.freeze()
     gc.enable()
     atexit.register(gc.unfreeze)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFolder | None:
-    return ByFolder(config, log) if config.option.dist == "loadscope" else None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FolderScheduling | None:
+    return FolderScheduling(config, log) if config.option.dist == "loadscope" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What graphkin keeps in the user's cache is this session's own."""
+def _private_user_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the session an empty folder as the cache of the user."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("user-cache")))
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _workers_of_either_kind(_own_cache: None) -> None:
-    """The process that workers of ingests are forked from imports what the first ingest needs: here that of both."""
+def _start_ingest_fork_server(_private_user_cache: None) -> None:
+    """Start the process that forks the workers of ingests, with the modules for molecules and for graphs imported.
+
+    It imports only what the first ingest needs otherwise.
+    """
     describers = MoleculeDescriber, GraphDescriber
     forking.start_fork_server(*(module for each in describers for module in (each.__module__, *each.preload)))
 
 
 @pytest.fixture(scope="session")
 def require_tools() -> Callable[..., None]:
-    """`require_tools("java", "mvn")` skips a test where one of these is missing, and says so loudly; in CI it fails."""
+    """Return a function that skips the test when one of the named tools is missing. In CI the test fails instead."""
 
     def require(*tools: str) -> None:
         if missing := [tool for tool in tools if shutil.which(tool) is None]:
@@ -96,14 +110,17 @@ def require_tools() -> Callable[..., None]:
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    """For every server over a folder in a test's own process: to start one takes a second."""
+    """Return the fork server of all API servers in this process whose store is a folder.
+
+    It is shared, because it takes a second to start.
+    """
     with closing(new_fork_server()) as fork_server:
         yield fork_server
 
 
 @pytest.fixture(scope="session")
 def neo4j_fork_server(start_neo4j: Callable[..., Any]) -> Iterator[ForkServer]:
-    """For every server over Neo4j: it has the password."""
+    """Return the fork server of all API servers over Neo4j. The password of Neo4j is in its environment."""
     with closing(new_fork_server()) as fork_server:
         yield fork_server
 
@@ -113,24 +130,27 @@ Serve = Callable[..., AbstractContextManager[str]]
 
 @pytest.fixture(scope="session")
 def serve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Serve:
-    """`serve(store, sampler="gds")`: the real API over a store, with these settings and a cache of its own; its URL."""
+    """Return a context manager that serves a store by the real API and gives its URL: `serve(store, sampler="gds")`.
+
+    Keyword arguments are settings. Each server has a cache folder of its own unless `cache_dir` is set.
+    """
 
     @contextmanager
-    def serving(store: str | Path, **given: Any) -> Iterator[str]:
-        own = {"port": 0, "cache_dir": tmp_path_factory.mktemp("cache")}
-        settings = Settings(store=store, **{**own, **given})
+    def run_server(store: str | Path, **options: Any) -> Iterator[str]:
+        defaults = {"port": 0, "cache_dir": tmp_path_factory.mktemp("cache")}
+        settings = Settings(store=store, **{**defaults, **options})
         fork_server = request.getfixturevalue("neo4j_fork_server" if str(store).startswith("bolt") else "fork_server")
-        with ThreadPoolExecutor(1) as elsewhere:  # in the tests of the page, Playwright's loop runs in this thread
-            server = elsewhere.submit(Server, settings, fork_server).result()
+        with ThreadPoolExecutor(1) as executor:  # the event loop of Playwright runs in this thread in tests of the page
+            server = executor.submit(Server, settings, fork_server).result()
         with server.running() as url:
             yield url
 
-    return serving
+    return run_server
 
 
 @pytest.fixture(scope="session")
 def nci_file() -> Path:
-    """The 4,999 real molecules that ship inside the RDKit wheel: SMILES, white space, name."""
+    """Return the file of 4,999 real molecules in the RDKit wheel: a SMILES, white space and a name per line."""
     return Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
 
 
@@ -141,7 +161,7 @@ def nci_smiles(nci_file: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def hierarchy() -> type[Hierarchy]:
-    """The class, for tests that make their own."""
+    """Return the class, for tests that make hierarchies of their own."""
     return Hierarchy
 
 
@@ -161,9 +181,9 @@ def nodes() -> Hierarchy:
 
 
 class Neo4jServer:
-    """A real Neo4j 5.26 with GDS in a Java process of its own, reached over Bolt with authentication on.
+    """A real Neo4j 5.26 with GDS in a separate Java process, which is reached over Bolt with a password.
 
-    `java`: options of the Java machine.
+    `java`: options of the Java virtual machine.
     """
 
     user, password = "neo4j", "only-for-these-tests"
@@ -184,21 +204,24 @@ class Neo4jServer:
 
     @staticmethod
     def build() -> None:
-        """Download the jars, unless they are there, and compile the one class of our own; one process at a time."""
+        """Download missing jars and compile the class `Server` of this repository, in one process at a time."""
         command = ["mvn", "-q", "-B", "-f", str(_JAVA / "pom.xml"), "compile"]
         target = _JAVA / "target"
         target.mkdir(exist_ok=True)
         with FileLock(target / ".lock"):
-            built = subprocess.run(command, capture_output=True, text=True)
-        if built.returncode:
-            raise RuntimeError(f"Maven failed: {built.stdout}{built.stderr}")
+            process = subprocess.run(command, capture_output=True, text=True)
+        if process.returncode:
+            raise RuntimeError(f"Maven failed: {process.stdout}{process.stderr}")
 
     @property
     def url(self) -> str:
         return f"bolt://127.0.0.1:{self.port}"
 
     def start(self, *read_only: str) -> None:
-        """Start, or start again with the same data, and wait until it answers. `read_only`: at most one database."""
+        """Start the server, or restart it with the same data, and wait until it answers.
+
+        `read_only`: the name of a database that accepts no writes; at most one.
+        """
         classes = [str(_JAVA / "target" / "classes"), str(JARS / "*")]
         self._log = (self._home / "output.txt").open("ab")
         self._process = subprocess.Popen(
@@ -213,12 +236,12 @@ class Neo4jServer:
         self._driver = neo4j.GraphDatabase.driver(self.url, auth=(self.user, self.password))
 
     def kill(self) -> None:
-        """As a power cut would."""
+        """Kill the process, as a power cut would."""
         self._process.kill()
         self._wait()
 
     def stop(self) -> None:
-        """In good order: the server ends with its standard input."""
+        """Shut the server down cleanly: it ends when its standard input is closed."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._wait()
@@ -232,9 +255,9 @@ class Neo4jServer:
 
     @contextmanager
     def without_gds(self) -> Iterator[None]:
-        """A server that is down runs without GDS meanwhile, and with it afterwards."""
-        plugins, elsewhere = self._home / "plugins", self._home / "elsewhere"
-        plugins.rename(elsewhere)
+        """Run the server, which must be down, without GDS in the block, and with GDS afterwards."""
+        plugins, moved_plugins = self._home / "plugins", self._home / "elsewhere"
+        plugins.rename(moved_plugins)
         plugins.mkdir()
         try:
             self.start()
@@ -242,12 +265,12 @@ class Neo4jServer:
             self.kill()
         finally:
             plugins.rmdir()
-            elsewhere.rename(plugins)
+            moved_plugins.rename(plugins)
             self.start()
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
-        """The server lets nobody write meanwhile."""
+        """Refuse all writes in the block."""
         self.stop()
         try:
             self.start("neo4j")
@@ -257,11 +280,11 @@ class Neo4jServer:
             self.start()
 
     def ask(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        """The rows of a statement, through connections that nobody else has."""
+        """Return the rows of a statement, over connections that only this object uses."""
         return [row.data() for row in self._driver.execute_query(statement, parameters).records]
 
     def clear(self) -> None:
-        """Delete everything but the schema, projections too."""
+        """Delete all nodes and relationships except the schema, and all projections."""
         self.ask("MATCH (n) WHERE NOT n:Graphkin DETACH DELETE n")
         self.ask("CALL gds.graph.list() YIELD graphName AS made CALL gds.graph.drop(made) YIELD graphName RETURN made")
 
@@ -270,22 +293,22 @@ class Neo4jServer:
 def start_neo4j(
     tmp_path_factory: pytest.TempPathFactory, require_tools: Callable[..., None]
 ) -> Iterator[Callable[..., Neo4jServer]]:
-    """Starts another server, on a new home or on the given one; all of them end with the session.
+    """Return a function that starts another server, in a new folder or in the given one.
 
-    The credentials are in the environment meanwhile.
+    All servers end with the session. Until then their user and password are in the environment.
     """
     require_tools("java", "mvn")
     Neo4jServer.build()
     servers: list[Neo4jServer] = []
 
     def start(home: Path | None = None) -> Neo4jServer:
-        quick_to_start = (
+        fast_start_options = (
             "-XX:TieredStopAtLevel=1",
             "-XX:+UnlockDiagnosticVMOptions",
             "-XX:-BytecodeVerificationRemote",
             "-XX:+UseSerialGC",
         )
-        servers.append(Neo4jServer(home or tmp_path_factory.mktemp("neo4j"), *quick_to_start))
+        servers.append(Neo4jServer(home or tmp_path_factory.mktemp("neo4j"), *fast_start_options))
         return servers[-1]
 
     with pytest.MonkeyPatch.context() as environment:
@@ -293,18 +316,18 @@ def start_neo4j(
         environment.setenv("GRAPHKIN_NEO4J_PASSWORD", Neo4jServer.password)
         yield start
     for server in servers:
-        server.kill()  # quicker than to stop it
+        server.kill()  # faster than stopping it
 
 
 @pytest.fixture(scope="session")
 def spare_neo4j(start_neo4j: Callable[..., Neo4jServer]) -> Neo4jServer:
-    """A server for one test after the other: each clears it first, and leaves it running."""
+    """Return a server that tests use in turn. Each test clears it first, and leaves it running."""
     return start_neo4j()
 
 
 @pytest.fixture
 def chunk() -> Callable[..., Chunk]:
-    """chunk(texts, names=None, properties=None, faults=None): records of one source, lines from 1."""
+    """Return a function that makes a chunk of records of one source, whose line numbers start at 1."""
 
     def chunk(
         texts: Sequence[str],
@@ -314,7 +337,7 @@ def chunk() -> Callable[..., Chunk]:
         writing: Any = "smiles",
     ) -> Chunk:
         nothing = [None] * len(texts)
-        pairs = [list(own.items()) for own in properties or [{} for _ in texts]]
+        pairs = [list(row.items()) for row in properties or [{} for _ in texts]]
         columns = [range(1, len(texts) + 1), texts, names or nothing, pairs, faults or nothing]
         arrays = [pa.array(list(column), field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)]
         return Chunk("made-up.smi", writing, pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA))
@@ -324,7 +347,10 @@ def chunk() -> Callable[..., Chunk]:
 
 @pytest.fixture(scope="session")
 def write_tu() -> Callable[[Path, Sequence[nx.Graph], Sequence[int]], Path]:
-    """`write_tu(folder / "NAME", graphs, classes)`: in the TU layout, nodes 0 to n - 1 in order; gives the folder."""
+    """Return a function that writes graphs in the TU layout and returns the folder.
+
+    It is called as `write_tu(folder / "NAME", graphs, classes)`. The nodes of each graph must be 0 to n - 1, in order.
+    """
 
     def write(folder: Path, graphs: Sequence[nx.Graph], classes: Sequence[int]) -> Path:
         folder.mkdir()
@@ -346,7 +372,7 @@ def write_tu() -> Callable[[Path, Sequence[nx.Graph], Sequence[int]], Path]:
 
 @pytest.fixture(scope="session")
 def shapes(write_tu: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """SHAPES.zip: 60 stars, class 3, and 60 rings, class 7, of 4 to 15 nodes, rings and stars mixed."""
+    """Return SHAPES.zip, with 60 stars of class 3 and 60 rings of class 7, of 4 to 15 nodes, in mixed order."""
     folder = tmp_path_factory.mktemp("tu") / "SHAPES"
     makers = [(3, nx.star_graph), (7, nx.cycle_graph), (7, nx.cycle_graph), (3, nx.star_graph)]
     classes, graphs = [], []

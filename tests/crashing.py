@@ -1,4 +1,7 @@
-"""Stand-ins for a join whose process crashes. Needs the standard library alone, so that a process starts quickly."""
+"""Stand-ins for a join whose process crashes.
+
+The module imports only the standard library, so that a process with it starts quickly.
+"""
 
 import os
 import signal
@@ -6,9 +9,9 @@ from pathlib import Path
 
 
 class CrashAtFirst:
-    """A join that ends its process by a segmentation fault so many times, then needs 0.5 s and gives 7 pairs.
+    """A join that ends its process by a segmentation fault `crashes` times, and then reports 0.5 s and 7 pairs.
 
-    It notes each try by a file in its folder.
+    It records each try by a file in its folder.
     """
 
     def __init__(self, folder: Path, crashes: int) -> None:
@@ -24,5 +27,5 @@ class CrashAtFirst:
 
 
 def fail(*_: object) -> tuple[float, int]:
-    """A join with an error of its own."""
+    """Fail as a join that raises an exception."""
     raise ValueError("no join")

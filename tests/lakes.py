@@ -1,4 +1,4 @@
-"""Names of the parts of a lake, each of which ends with the run that wrote it."""
+"""Names of the part files of a lake. Each name ends with the identifier of the run that wrote the file."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,12 @@ _RUN = re.compile(r"-[0-9a-f]{16}(?=\.)")
 
 
 def plain(name: str) -> str:
-    """The name of a part without its run."""
+    """Return the name of a part file without the identifier of its run."""
     return _RUN.sub("", name)
 
 
 def part(lake: Path, name: str) -> Path:
-    """The only part with this plain name."""
+    """Return the only part file with this name, which is given without the identifier of a run."""
     stem, _, suffix = name.rpartition(".")
-    (found,) = lake.glob(f"{stem}-*.{suffix}")
-    return found
+    (path,) = lake.glob(f"{stem}-*.{suffix}")
+    return path

@@ -1,4 +1,4 @@
-"""What stands between clients and a server in tests: it passes everything on, and can vanish."""
+"""A relay between clients and a server, which forwards all bytes and can become unreachable."""
 
 import socket
 import socketserver
@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 
 class Relay(socketserver.ThreadingTCPServer):
-    """Passes everything between clients and the server at the URL `beyond`.
+    """Forwards all bytes between clients and the server at `server_url`.
 
-    knocks    how many connections were tried while it had vanished.
+    `refused_connections` counts the connections that clients tried while the relay was unreachable.
     """
 
     allow_reuse_address = True
@@ -20,8 +20,8 @@ class Relay(socketserver.ThreadingTCPServer):
 
     def __init__(self, url: str, link: type["Link"]) -> None:
         super().__init__(("127.0.0.1", 0), link)
-        self.beyond = url
-        self.knocks = 0
+        self.server_url = url
+        self.refused_connections = 0
         self._links: set[Link] = set()
         self._reachable = True
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="relay")
@@ -32,18 +32,19 @@ class Relay(socketserver.ThreadingTCPServer):
         return self.server_address[1]
 
     def vanish(self) -> None:
-        """From now on it is as if the server were down."""
+        """Cut all connections and refuse new ones, as if the server were down."""
         self._reachable = False
         for link in list(self._links):
             link.cut()
 
     def come_back(self) -> None:
+        """Accept connections again."""
         self._reachable = True
 
     def enter(self, link: "Link") -> None:
         self._links.add(link)
         if not self._reachable:
-            self.knocks += 1
+            self.refused_connections += 1
             link.cut()
 
     def leave(self, link: "Link") -> None:
@@ -57,17 +58,17 @@ class Relay(socketserver.ThreadingTCPServer):
 
 
 class Link(socketserver.BaseRequestHandler, ABC):
-    """One client's connection."""
+    """The connection of one client, and the connection to the server that belongs to it."""
 
     server: Relay
 
     def handle(self) -> None:
-        beyond = urlsplit(self.server.beyond)
-        with suppress(OSError), socket.create_connection((beyond.hostname, beyond.port)) as self._beyond:
+        address = urlsplit(self.server.server_url)
+        with suppress(OSError), socket.create_connection((address.hostname, address.port)) as self._upstream:
             self.server.enter(self)
-            replies = threading.Thread(target=self._pass, args=(self._beyond, self.request, self.passes_reply))
+            replies = threading.Thread(target=self._pass, args=(self._upstream, self.request, self.passes_reply))
             replies.start()
-            self._pass(self.request, self._beyond, self.passes_request)
+            self._pass(self.request, self._upstream, self.passes_request)
             replies.join()
         self.server.leave(self)
 
@@ -79,13 +80,13 @@ class Link(socketserver.BaseRequestHandler, ABC):
 
     @abstractmethod
     def passes_request(self, piece: bytes, server: socket.socket) -> bool:
-        """Send a piece of a request on; whether the connection stays."""
+        """Forward a piece of a request, and return whether the connection stays open."""
 
     @abstractmethod
     def passes_reply(self, piece: bytes, client: socket.socket) -> bool:
-        """Send a piece of a reply on; whether the connection stays."""
+        """Forward a piece of a reply, and return whether the connection stays open."""
 
     def cut(self) -> None:
-        for end in (self.request, self._beyond):
+        for end in (self.request, self._upstream):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

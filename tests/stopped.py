@@ -1,4 +1,4 @@
-"""A process that has to wait, as where others use the processors."""
+"""A process that is suspended for some time, as if other processes used all cores."""
 
 import asyncio
 import os
@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def held_up(pid: int, asking: Coroutine[Any, Any, T], seconds: float) -> T:
-    """What comes of asking a process that stands still for so long, which nobody answers meanwhile."""
+async def request_while_suspended(pid: int, request: Coroutine[Any, Any, T], seconds: float) -> T:
+    """Suspend the process for `seconds` while a request to it waits, and return the result of the request."""
     os.kill(pid, signal.SIGSTOP)
-    task = asyncio.create_task(asking)
+    task = asyncio.create_task(request)
     await asyncio.wait([task], timeout=seconds)
     assert not task.done()
     os.kill(pid, signal.SIGCONT)

@@ -1,4 +1,4 @@
-"""Waiting for others, which leaves them the processor. The test's own time limit ends it."""
+"""Functions that poll until a condition holds. Only the time limit of the test ends them otherwise."""
 
 import time
 from collections.abc import Callable
@@ -8,18 +8,18 @@ import httpx
 
 T = TypeVar("T")
 
-_BETWEEN = 0.02  # seconds between two looks
+_POLL_SECONDS = 0.02
 
 
 def until(look: Callable[[], T]) -> T:
-    """What `look` gives, once that is true."""
-    while not (found := look()):
-        time.sleep(_BETWEEN)
-    return found
+    """Call `look` until its result is true, and return the result."""
+    while not (result := look()):
+        time.sleep(_POLL_SECONDS)
+    return result
 
 
-def once_ready(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """The reply, once it is no longer that one should come again."""
-    while (reply := ask()).status_code == httpx.codes.SERVICE_UNAVAILABLE:
-        time.sleep(_BETWEEN)
+def until_available(send: Callable[[], httpx.Response]) -> httpx.Response:
+    """Send a request until the status of its reply is not 503, and return the reply."""
+    while (reply := send()).status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        time.sleep(_POLL_SECONDS)
     return reply

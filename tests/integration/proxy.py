@@ -12,7 +12,7 @@ _CODINGS = re.compile(rb"accept-encoding: [^\r]*", re.IGNORECASE)
 
 
 class Proxy(Relay):
-    """Forwards everything between clients and the server at `beyond`, with planned interruptions.
+    """Forwards everything between clients and the server at `server_url`, with planned interruptions.
 
     Replies are uncompressed, so that their bytes can be counted and rewritten.
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from rdkit import Chem
 
-from tests.until import once_ready
+from tests.until import until_available
 
 URL = "/v1/collections/nci"
 
@@ -31,7 +31,7 @@ def edges(client: httpx.Client) -> pd.DataFrame:
 
 
 def fetch_cliffs(client: httpx.Client, property: str, **query: Any) -> dict[str, Any]:
-    reply = once_ready(lambda: client.get(f"{URL}/cliffs", params={"property": property, **query}))
+    reply = until_available(lambda: client.get(f"{URL}/cliffs", params={"property": property, **query}))
     assert reply.status_code == 200, reply.text
     body: dict[str, Any] = reply.json()
     return body

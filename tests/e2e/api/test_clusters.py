@@ -13,7 +13,7 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator, rdFMCS
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from tests.until import once_ready
+from tests.until import until_available
 
 URL = "/v1/collections/nci"
 
@@ -198,7 +198,7 @@ def fetch_svg(client: httpx.Client, path: str, **query: Any) -> str:
 
 def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> None:
     social = "/v1/collections/social/clusters"
-    reply = once_ready(lambda: client.get(social, params={"threshold": 0.9}))
+    reply = until_available(lambda: client.get(social, params={"threshold": 0.9}))
     assert sum(cluster["size"] for cluster in reply.json()["clusters"]) == 80
     assert client.get(social, params={"method": "scaffold"}).status_code == 409
     assert client.get(f"{social}/1/mcs", params={"threshold": 0.9}).status_code == 409

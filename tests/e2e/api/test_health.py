@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.until import once_ready
+from tests.until import until_available
 
 URL = "/v1/collections/nci"
 
@@ -19,7 +19,7 @@ def test_server_is_alive_and_becomes_ready(client: httpx.Client) -> None:
 
 def test_missing_store_makes_the_server_unready_but_alive(own_folder: Path, serve: Callable) -> None:
     with serve(own_folder) as client:
-        once_ready(lambda: client.get("/readyz"))
+        until_available(lambda: client.get("/readyz"))
         own_folder.rename(own_folder.with_name("elsewhere"))
         reply = client.get("/readyz")
         assert (reply.status_code, reply.headers["content-type"]) == (503, "application/problem+json")

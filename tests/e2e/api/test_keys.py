@@ -23,7 +23,7 @@ from graphkin.protocol.errors import StoreDamaged, TooManyRequests
 from graphkin.protocol.keys import Quota, create_key
 from graphkin.protocol.values import Access
 from graphkin.store import open_store
-from tests.until import once_ready, until
+from tests.until import until, until_available
 
 C = "/v1/collections/{c}"
 REQUIRED_ACCESS: dict[str, Access] = {
@@ -336,7 +336,7 @@ def test_two_servers_share_quotas(own_folder: Path, serve: Callable, tmp_path: P
         whole = send("rows", f"{nci}/export?what=items&format=csv")
         assert whole.text.count("\n") == 401
         for url in ("/items?limit=300", "/positives/epochs/0?policy=first_order"):
-            assert once_ready(partial(send, "rows", f"{nci}{url}", other)).status_code == 200
+            assert until_available(partial(send, "rows", f"{nci}{url}", other)).status_code == 200
         refused = send("rows", nci)
         assert refused.status_code == 429
         assert "1000 rows a minute" in refused.json()["expected"]

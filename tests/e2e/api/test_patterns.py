@@ -21,7 +21,7 @@ from graphkin.protocol.errors import StoreBusy
 from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.store import open_store
 from graphkin.store.base import Generation
-from tests.until import once_ready
+from tests.until import until_available
 
 URL = "/v1/collections/nci"
 
@@ -50,7 +50,7 @@ def test_progress_is_reported_until_the_search_is_done(client: httpx.Client, mon
         problem = reply.json()
         assert problem["type"] == "urn:graphkin:problem:not-available-now"
         assert problem["detail"] == f"computing matches of this substructure: {progress}"
-        assert once_ready(ask).status_code == 200
+        assert until_available(ask).status_code == 200
     expected = matching_ids(pattern, stored)
     assert 0 < len(expected) < 400
     assert [item["id"] for item in ask().json()["items"]] == expected

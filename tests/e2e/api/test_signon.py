@@ -16,7 +16,7 @@ from graphkin.api.http.access import Caller
 from graphkin.api.http.quotas import Quotas
 from graphkin.protocol.keys import Key, Quota, create_key
 from graphkin.store import open_store
-from tests.signon import proxied
+from tests.signon import run_proxy
 from tests.until import until
 
 NCI = "/v1/collections/nci"
@@ -81,7 +81,7 @@ def lab(store_folder: Path, tmp_path_factory: pytest.TempPathFactory, serve: Cal
     cache, log = folder / "cache", folder / "access.jsonl"
     with (
         serve(folder / "store", cache_dir=cache, access_log=log) as direct,
-        proxied(str(direct.base_url), secret) as proxy,
+        run_proxy(str(direct.base_url), secret) as proxy,
     ):
         yield Lab(direct, proxy, cache, log, key, secret, other)
 

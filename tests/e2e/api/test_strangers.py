@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.fused import fused
-from tests.until import once_ready
+from tests.until import until_available
 
 URL = "/v1/collections/nci"
 TRIES = 3  # The test is about the server, but other processes on this machine may delay a try.
@@ -86,7 +86,7 @@ def longest_wait(client: httpx.Client, attempt: int) -> float:
 
     def ask(number: int) -> None:
         body = {"substructure": HOSTILE[number % 2], "filters": [{"property": "molwt", "min": attempt + number / 10}]}
-        replies.append(once_ready(lambda: client.post(f"{URL}/items/query", json=body)))
+        replies.append(until_available(lambda: client.post(f"{URL}/items/query", json=body)))
 
     asking = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
     for each in asking:
@@ -111,7 +111,7 @@ def longest_wait(client: httpx.Client, attempt: int) -> float:
 
 def test_pattern_that_matches_every_item(client: httpx.Client) -> None:
     body = {"substructure": f"[{','.join('*' * 4_999)}]", "limit": 1}
-    assert once_ready(lambda: client.post(f"{URL}/items/query", json=body)).json()["total"] == 400
+    assert until_available(lambda: client.post(f"{URL}/items/query", json=body)).json()["total"] == 400
 
 
 def test_large_graph_does_not_block_the_server(client: httpx.Client) -> None:

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from rdkit import Chem
 
-from tests.until import once_ready
+from tests.until import until_available
 
 URL = "/v1/collections/nci"
 SMARTS = [
@@ -49,7 +49,7 @@ def matching_ids(molecules_by_id: dict[int, Chem.Mol], pattern: Chem.Mol) -> lis
 
 
 def fetch(client: httpx.Client, path: str = "items/query", **body: Any) -> dict[str, Any]:
-    reply = once_ready(lambda: client.post(f"{URL}/{path}", json=body))
+    reply = until_available(lambda: client.post(f"{URL}/{path}", json=body))
     assert reply.status_code == 200, reply.text
     fetched: dict[str, Any] = reply.json()
     return fetched
@@ -137,15 +137,15 @@ def test_neighbors_are_filtered_by_substructure(client: httpx.Client, molecules_
     ):
         matches = set(matching_ids(molecules_by_id, pattern))
         expected = [each for each in everything if each["item"]["id"] in matches]
-        fetched = once_ready(partial(client.get, url, params={**params, "limit": 2})).json()
+        fetched = until_available(partial(client.get, url, params={**params, "limit": 2})).json()
         assert fetched["neighbors"] == expected[:2]
         assert 0 < fetched["total"] == len(expected) < len(everything)
 
 
 def test_unescaped_charges_are_kept(client: httpx.Client) -> None:
     url = f"{URL}/items/0/neighbors?substructure="
-    plain = once_ready(lambda: client.get(f"{url}[N+](=O)[O-]"))
-    assert plain.json() == once_ready(lambda: client.get(f"{url}[N%2B](=O)[O-]")).json()
+    plain = until_available(lambda: client.get(f"{url}[N+](=O)[O-]"))
+    assert plain.json() == until_available(lambda: client.get(f"{url}[N%2B](=O)[O-]")).json()
 
 
 @pytest.mark.parametrize(
@@ -190,5 +190,5 @@ def test_picks_and_exports_accept_a_substructure_query(
     ids = [item["id"] for item in fetch(client, **query, limit=1000)["items"]]
     assert set(fetch(client, "pick", count=5, **{"from": query})["ids"]) < set(ids)
     body = {"what": "items", "format": "csv", "query": query}
-    exported = once_ready(lambda: client.post(f"{URL}/export", json=body)).text
+    exported = until_available(lambda: client.post(f"{URL}/export", json=body)).text
     assert [int(line.partition(",")[0]) for line in exported.splitlines()[1:]] == ids

@@ -21,7 +21,7 @@ from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
 from tests.karate import publish_karate
-from tests.until import once_ready
+from tests.until import until_available
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
@@ -129,7 +129,7 @@ def publish(tmp_path: Path) -> Callable[[Path, str, list[str]], None]:
 def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
     """Yield a client of the page's server, once the server has compiled its kernels."""
     with serve(store_folder) as client:
-        once_ready(lambda: client.get("/readyz"))
+        until_available(lambda: client.get("/readyz"))
         yield client
 
 

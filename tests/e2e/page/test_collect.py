@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from rdkit import Chem
 
-from tests.until import once_ready
+from tests.until import until_available
 
 Look = Callable[[Page, str], None]
 
@@ -203,7 +203,7 @@ def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look
 
 def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Look) -> None:
     query = {"method": "scaffold", "property": "molwt"}
-    scaffolds = once_ready(lambda: api.get(f"{URL}/clusters", params=query)).json()
+    scaffolds = until_available(lambda: api.get(f"{URL}/clusters", params=query)).json()
     largest = scaffolds["clusters"][0]
     smiles = {item["id"]: item["smiles"] for item in scaffolds["items"]}
     page.goto("/?collection=chembl")
@@ -227,7 +227,7 @@ def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Lo
     look(page, "cluster")
     shared.get_by_role("link", name="All items with it").click()
     having = {"substructure": mcs["smarts"], "limit": 1}
-    counted = once_ready(lambda: api.post(f"{URL}/items/query", json=having)).json()["total"]
+    counted = until_available(lambda: api.post(f"{URL}/items/query", json=having)).json()["total"]
     page.get_by_text(f"{counted:,} of 2,000 items").first.wait_for()
     page.go_back()
     page.reload()

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from graphkin.protocol.keys import create_key
 from graphkin.store import open_store
 from studies.report import main as make_report
-from tests.signon import proxied
+from tests.signon import run_proxy
 
 Look = Callable[..., None]
 
@@ -59,7 +59,7 @@ def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
         page.get_by_role("button", name="Forget the key").click()
         expect(field).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0
-        with proxied(str(client.base_url), proxy_secret) as proxy:  # The proxy has authenticated the user.
+        with run_proxy(str(client.base_url), proxy_secret) as proxy:  # The proxy has authenticated the user.
             page.goto(f"{proxy}/login?user=ann")
             expect(page.get_by_label("Collection")).to_have_value("chembl")
             expect(field).to_have_count(0)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from scipy.spatial import KDTree
 
-from tests.until import once_ready
+from tests.until import until_available
 
 Look = Callable[[Page, str], None]
 
@@ -20,7 +20,7 @@ BORDER = 16
 
 @pytest.fixture(scope="module")
 def rows(api: httpx.Client) -> list[dict[str, Any]]:
-    reply = once_ready(lambda: api.get(f"{URL}/map", params={"property": "molwt"}))
+    reply = until_available(lambda: api.get(f"{URL}/map", params={"property": "molwt"}))
     return [json.loads(line) for line in reply.text.splitlines()]
 
 

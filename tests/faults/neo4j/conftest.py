@@ -18,7 +18,7 @@ import pytest
 
 from graphkin.store import open_store
 from tests.relay import Link, Relay
-from tests.until import once_ready
+from tests.until import until_available
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"  # A whole message of the Bolt protocol.
 
@@ -210,7 +210,7 @@ def serve(serve: Callable[..., AbstractContextManager[str]]) -> Serve:
     @contextmanager
     def serving(url: str, **options: Any) -> Iterator[httpx.Client]:
         with serve(url, **options) as address, httpx.Client(base_url=address, timeout=120) as client:
-            once_ready(lambda: client.get("/readyz"))
+            until_available(lambda: client.get("/readyz"))
             yield client
 
     return serving

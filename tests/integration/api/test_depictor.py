@@ -14,7 +14,7 @@ from graphkin.api.work.pool import Pool, new_fork_server
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Mark
 from graphkin.runtime.workers.fork_server import ForkServer
-from tests.stopped import held_up
+from tests.stopped import request_while_suspended
 
 PEPTIDE = Chem.MolToSmiles(Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 5))  # This peptide takes seconds to draw.
 
@@ -45,7 +45,7 @@ def test_waiting_for_a_processor_does_not_count_as_drawing(fork_server: ForkServ
                 pid = drawer.pid
             assert pid is not None
             drawing = Depictor(drawers, comparers, seconds=0.3).draw("molecule", "CCO", "", 250, 250)
-            return await held_up(pid, drawing, 0.9)
+            return await request_while_suspended(pid, drawing, 0.9)
 
     assert "</svg>" in asyncio.run(session())
 

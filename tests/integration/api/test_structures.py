@@ -19,7 +19,7 @@ from graphkin.store import open_store
 from graphkin.store.base import Generation
 from graphkin.store.contract.hierarchies import MOLECULES
 from tests.fused import fused
-from tests.stopped import held_up
+from tests.stopped import request_while_suspended
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ def test_waiting_for_a_processor_does_not_count_as_reading(
     """The time limit applies to the reading, not to the wait for a processor."""
 
     async def session(reader: StructureReader, pid: int) -> Any:
-        return await held_up(pid, read_text(reader, "OCC"), PAUSE)
+        return await request_while_suspended(pid, read_text(reader, "OCC"), PAUSE)
 
     assert run_session(fork_server, session) == "CCO"
 

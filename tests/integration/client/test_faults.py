@@ -96,7 +96,7 @@ def test_restarted_server_loses_no_data(proxy: Any, server: Graphkin, expected_e
         proxy.held.wait()
         proxy.vanish()
         proxy.release()
-        until(lambda: proxy.knocks)
+        until(lambda: proxy.refused_connections)
         proxy.come_back()
         assert answer.result().equals(expected_epoch, check_metadata=True)
 
@@ -130,7 +130,7 @@ def test_exhausted_patience_raises_unavailable(connect: Any, proxy: Any) -> None
             nci.item(0)
         assert unavailable.value.given == proxy.url
         assert "2 seconds" in str(unavailable.value.hint)
-        assert proxy.knocks > 1
+        assert proxy.refused_connections > 1
         proxy.come_back()
         assert nci.item(0).id == 0
 
@@ -256,7 +256,7 @@ def test_another_store_at_the_same_url_is_refused(
         connect(proxy.url) as server,
     ):
         nci = server.collection("nci")
-        proxy.beyond = second_url
+        proxy.server_url = second_url
         proxy.cut_after(1)
         with pytest.raises(NotFound, match="no such generation"):
             nci.epoch(0, "first_order")
@@ -306,7 +306,7 @@ def test_close_ends_requests_that_wait_for_a_retry(connect: Any, proxy: Any) -> 
     proxy.vanish()
     with ThreadPoolExecutor(1) as background:
         answer = background.submit(nci.item, 0)
-        until(lambda: proxy.knocks >= 6)  # The client now waits for seconds.
+        until(lambda: proxy.refused_connections >= 6)  # The client now waits for seconds.
         server.close()
         with pytest.raises(Closed):
             answer.result()

@@ -159,7 +159,7 @@ def test_server_killed_during_a_stream_changes_no_epoch(
                 proxy.vanish()
                 proxy.release()
                 with serve_apart(store_folder, tmp_path / "b") as (second, process):
-                    proxy.beyond = second
+                    proxy.server_url = second
                     proxy.hold_in("/epochs/1", 2_500_000)
                     proxy.come_back()
                     assert is_same(pending_epoch.result(), expected[0])
@@ -169,7 +169,7 @@ def test_server_killed_during_a_stream_changes_no_epoch(
                     proxy.vanish()
                     proxy.release()
                 with serve_apart(store_folder, tmp_path / "c") as (third, _):
-                    proxy.beyond = third
+                    proxy.server_url = third
                     proxy.come_back()
                     assert is_same(source.epoch(1), expected[1])
                     assert is_same(source.epoch(2), expected[2])

@@ -48,7 +48,7 @@ def test_killed_servers_do_not_change_the_weights(
     @contextmanager
     def server_killed_during(path: str, proxy: Any) -> Iterator[None]:
         """Run a server that is killed when half of the reply to a request for this path has passed."""
-        with serve_apart(store_folder, tmp_path / path.replace("/", "-")) as (proxy.beyond, process):
+        with serve_apart(store_folder, tmp_path / path.replace("/", "-")) as (proxy.server_url, process):
             proxy.hold_in(path, HALF_A_STREAM)
             proxy.come_back()
             yield
@@ -67,7 +67,7 @@ def test_killed_servers_do_not_change_the_weights(
             answer = training.submit(train, proxy.url, disturbed)
         with server_killed_during("/epochs/1", proxy):
             pass
-        with serve_apart(store_folder, tmp_path / "last") as (proxy.beyond, _):
+        with serve_apart(store_folder, tmp_path / "last") as (proxy.server_url, _):
             proxy.come_back()
             answer.result()
     assert len(losses(undisturbed)) == 3 * 5
