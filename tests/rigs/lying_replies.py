@@ -56,16 +56,16 @@ def graphkin(*arguments: object) -> Outcome:
 
 
 class _Liar(ThreadingHTTPServer):
-    """A proxy of the server at `beyond` that alters the responses selected by `lie`.
+    """A proxy of the server at `server_url` that alters the responses selected by `lie`.
 
     `alterations` counts altered responses.
     """
 
     daemon_threads = True
 
-    def __init__(self, beyond: str) -> None:
+    def __init__(self, server_url: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.beyond = beyond
+        self.server_url = server_url
         self.lie: ReplyLie | None = None
         self.alterations = 0
 
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        request = urllib.request.Request(self.server.beyond + self.path, headers={"Accept": self.headers["Accept"]})
+        request = urllib.request.Request(self.server.server_url + self.path, headers={"Accept": self.headers["Accept"]})
         try:
             reply = urllib.request.urlopen(request)
         except urllib.error.HTTPError as error:  # for example 503 while positives are sampled

@@ -50,7 +50,7 @@ def test_an_epoch_has_enough_batches_of_negatives_for_all_items() -> None:
         assert Sampling.from_strategy("hgc-fo", batch_size=batch_size).batches(size) == 0
 
 
-def test_draws_survive_json() -> None:
+def test_draws_round_trip_through_json() -> None:
     for strategy in STRATEGIES:
         for preset in PRESETS:
             for encoder in ENCODERS:

@@ -44,7 +44,7 @@ def test_molecules_and_labels_stay_in_step(file: Path) -> None:
         np.testing.assert_array_equal(column, expected.columns[name])
 
 
-def test_what_is_no_molecule_is_kept_with_its_line_and_reason(file: Path) -> None:
+def test_rejected_rows_keep_their_line_and_reason(file: Path) -> None:
     assert [(line, smiles) for line, smiles, _ in read_csv(file).rejected] == [(3, "not a molecule"), (5, ""), (7, "")]
     assert "3 fields where the header has 6" in read_csv(file).rejected[2].reason
 
@@ -96,14 +96,14 @@ def test_molecules_without_any_label_stay(tmp_path: Path) -> None:
         ("", {}, "no column smiles"),
     ],
 )
-def test_what_cannot_be_used(tmp_path: Path, text: str, options: dict[str, object], said: str) -> None:
+def test_unusable_file_is_refused(tmp_path: Path, text: str, options: dict[str, object], said: str) -> None:
     path = tmp_path / "set.csv"
     path.write_text(text)
     with pytest.raises(InvalidInput, match=said):
         read_csv(path, **options)  # type: ignore[arg-type]
 
 
-def test_what_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_csv(tmp_path / "nothing.csv")
     path = tmp_path / "set.csv"

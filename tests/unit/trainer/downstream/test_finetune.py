@@ -24,7 +24,7 @@ SMALL = Model(layers=2, width=16)
 QUICK = FinetuneOptions(epochs=8, learning_rate=1e-2, dropout=0.0)
 
 
-def test_the_loss_by_hand() -> None:
+def test_loss_equals_that_computed_by_hand() -> None:
     """-log σ(x) where the label is 1, -log(1 - σ(x)) where it is 0, over three labels of four."""
     logits = torch.tensor([[0.5, -2.0], [3.0, 0.0]], dtype=torch.float64)
     labels = torch.tensor([[1, -1], [0, 1]], dtype=torch.int8)
@@ -55,7 +55,7 @@ def test_a_batch_without_labels_changes_nothing() -> None:
     assert not logits.grad.any()
 
 
-def test_the_first_of_the_best_epochs_counts() -> None:
+def test_score_is_taken_from_the_first_of_the_best_epochs() -> None:
     curve = Curve([0.6, 0.8, 0.7, 0.8], [0.1, 0.2, 0.3, 0.4])
     assert (curve.best_epoch, curve.best_valid, curve.score) == (2, 0.8, 0.2)
 
@@ -85,7 +85,7 @@ def test_dropout_is_the_encoders(dataset: Dataset) -> None:
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_it_learns_what_can_be_learnt(dataset: Dataset, split: Split, encoder: Encoder) -> None:
+def test_finetuning_learns_the_elements_of_unseen_scaffolds(dataset: Dataset, split: Split, encoder: Encoder) -> None:
     """Nitrogen or not, oxygen or not with every third label missing, on scaffolds never seen."""
     run = finetune(InitialEncoder(replace(SMALL, encoder=encoder)), dataset, split, QUICK, seed=0)
     assert run.loss[-1] < 0.5 * run.loss[0]
@@ -94,7 +94,7 @@ def test_it_learns_what_can_be_learnt(dataset: Dataset, split: Split, encoder: E
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_it_tells_graphs_apart_by_their_shape(shapes: Path, encoder: Encoder) -> None:
+def test_finetuning_separates_stars_from_rings(shapes: Path, encoder: Encoder) -> None:
     """Stars and rings without attributes: of small variance at first, which running statistics must come down to."""
     data = read_tu(shapes)
     run = finetune(

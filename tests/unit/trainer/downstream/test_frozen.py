@@ -22,7 +22,7 @@ FEATURES = RANDOM.normal(size=(300, 6)) * [1, 10, 0.1, 1, 1, 1] + np.eye(3)[LABE
 SPLIT = stratified_folds(LABELS, "rows")[0]
 
 
-def test_it_predicts_as_a_regression_of_one_of_the_strengths() -> None:
+def test_scores_equal_those_of_a_regression_with_one_of_the_strengths() -> None:
     found = class_scores(FEATURES, LABELS, SPLIT.train, SPLIT.test, seed=0)
     mean, std = FEATURES[SPLIT.train].mean(0), FEATURES[SPLIT.train].std(0)
     scaled = (FEATURES - mean) / std
@@ -35,7 +35,7 @@ def test_it_predicts_as_a_regression_of_one_of_the_strengths() -> None:
     assert (found.argmax(1) == LABELS[SPLIT.test]).mean() > 0.5
 
 
-def test_the_test_part_is_not_looked_at() -> None:
+def test_test_part_does_not_influence_other_predictions() -> None:
     """Whatever the test rows hold, predictions of the others stay."""
     changed = FEATURES.copy()
     changed[SPLIT.test[1:]] = 1e6
@@ -61,7 +61,7 @@ def test_an_encoder_stays_as_it_is(shapes: Path) -> None:
     assert run.main.score == 1
 
 
-def test_what_cannot_be_frozen(shapes: Path, dataset: Dataset, split: Split) -> None:
+def test_new_encoder_cannot_be_frozen(shapes: Path, dataset: Dataset, split: Split) -> None:
     data = read_tu(shapes)
     with pytest.raises(InvalidInput, match="a new encoder"):
         evaluate_frozen(InitialEncoder(Model()), data, data.split(), FinetuneOptions(), seed=0)

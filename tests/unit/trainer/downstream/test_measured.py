@@ -59,7 +59,7 @@ def test_columns_of_numbers_are_read(read: Read) -> None:
     ("targets", "said"),
     [(["note"], "'a' in line 2"), (["none"], "no column none"), (["empty"], "does not hold numbers")],
 )
-def test_what_is_no_number_is_told(read: Read, targets: list[str], said: str) -> None:
+def test_error_names_the_value_that_is_not_a_number(read: Read, targets: list[str], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         read("smiles,note,empty\nCCO,a,\nCCC,3,nan\n", targets)
 
@@ -82,14 +82,14 @@ def test_errors_are_those_of_scikit_learn_in_the_units_of_the_file(weighed: Meas
     assert weighed.scores(logits, rows) == pytest.approx((np.mean(squared), np.mean(absolute)), rel=1e-12)
 
 
-def test_the_scale_is_of_the_training_part_alone(weighed: Measurements) -> None:
+def test_scale_is_computed_from_the_training_part_alone(weighed: Measurements) -> None:
     train = weighed.values[weighed.split().train]
     for task in range(2):
         known = train[~np.isnan(train[:, task]), task]
         assert (weighed.scale[0][task], weighed.scale[1][task]) == pytest.approx((known.mean(), known.std()))
 
 
-def test_the_loss_is_torchs_over_the_values_that_there_are(weighed: Measurements) -> None:
+def test_loss_equals_that_of_torch_over_the_known_values(weighed: Measurements) -> None:
     rows = np.arange(12)
     logits = torch.randn(12, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
     mean, deviation = weighed.scale
@@ -103,7 +103,7 @@ def test_the_loss_is_torchs_over_the_values_that_there_are(weighed: Measurements
     assert torch.equal(logits.grad == 0, ~known)
 
 
-def test_the_epoch_with_the_least_error_on_validation_counts() -> None:
+def test_score_is_taken_from_the_epoch_with_the_least_validation_error() -> None:
     curve = Curve([0.9, 0.5, 0.7, 0.5], [4.0, 3.0, 2.0, 1.0], lower_is_better=True)
     assert (curve.best_epoch, curve.best_valid, curve.score) == (2, 0.5, 3.0)
 
@@ -123,7 +123,7 @@ def test_weights_of_molecules_are_learned(weighed: Measurements) -> None:
     assert rmse.best_valid == min(rmse.valid)
 
 
-def test_what_cannot_be_learned_or_scored_is_told(weighed: Measurements) -> None:
+def test_targets_that_cannot_be_learned_or_scored_are_refused(weighed: Measurements) -> None:
     split = weighed.split()
     with pytest.raises(InvalidInput, match="other cannot be scored"):
         weighed.require_scorable(Split(split.train, split.valid, np.array([0])))

@@ -19,7 +19,7 @@ labels_and_scores = st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(
 
 
 @given(labels_and_scores)
-def test_the_share_of_pairs_ranked_right_averaged_over_tasks(
+def test_roc_auc_is_the_mean_share_of_correctly_ranked_pairs(
     labels_and_scores: tuple[np.ndarray, np.ndarray],
 ) -> None:
     areas = []

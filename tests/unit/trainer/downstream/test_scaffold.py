@@ -60,7 +60,7 @@ def by_the_book(smiles: list[str]) -> tuple[list[int], list[int], list[int]]:
 
 
 @pytest.mark.parametrize("size", [37, 400, 1000])
-def test_the_split_is_the_published_one(nci_smiles: list[str], size: int) -> None:
+def test_scaffold_split_equals_the_published_one(nci_smiles: list[str], size: int) -> None:
     smiles = [each for each in nci_smiles[: size + 20] if Chem.MolFromSmiles(each)][:size]
     split = scaffold_split(scaffolds(smiles))
     assert tuple(part.tolist() for part in split) == by_the_book(smiles)
@@ -97,7 +97,7 @@ def test_every_molecule_is_in_one_part_and_every_scaffold_too(scaffolds: list[st
 
 
 @given(names, st.randoms(use_true_random=False))
-def test_the_order_decides_only_between_groups_of_one_size(scaffolds: list[str], random: object) -> None:
+def test_order_decides_only_between_groups_of_the_same_size(scaffolds: list[str], random: object) -> None:
     shuffled = scaffolds.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     sizes = [sorted(part.values()) for part in parts_of(scaffold_split(scaffolds), scaffolds)]

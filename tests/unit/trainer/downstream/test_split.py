@@ -20,14 +20,14 @@ def test_a_tenth_and_a_ninth_of_the_rest_of_every_class(fold: int) -> None:
     np.testing.assert_allclose(counts, np.outer([250, 650, 100], [0.8, 0.1, 0.1]), atol=1)
 
 
-def test_the_folds_cover_everything_once_and_do_not_change() -> None:
+def test_folds_cover_every_row_once_and_are_reproducible() -> None:
     tests = [stratified_split(LABELS, fold).test for fold in range(10)]
     assert sorted(np.concatenate(tests).tolist()) == list(range(1000))
     again = stratified_split(LABELS.copy(), 3)
     assert all(np.array_equal(one, other) for one, other in zip(again, stratified_split(LABELS, 3), strict=True))
 
 
-def test_the_published_split_is_the_first_fold_with_seed_42() -> None:
+def test_published_split_is_the_first_fold_with_seed_42() -> None:
     first = StratifiedKFold(10, shuffle=True, random_state=42)
     rest, test = next(first.split(LABELS, LABELS))
     train, valid = next(StratifiedKFold(9, shuffle=True, random_state=42).split(rest, LABELS[rest]))

@@ -85,7 +85,7 @@ def test_accuracy_is_scikit_learns_and_micro_f1(folder: Path) -> None:
     assert accuracy == pytest.approx(f1_score(*labels, average="micro"))
 
 
-def test_the_published_measure_by_its_formula() -> None:
+def test_rc_f1_equals_its_published_formula() -> None:
     """Batches of 32, 32 and 6 graphs: micro-F1 of each, weighted by its nodes."""
     random = np.random.default_rng(1)
     truth, predicted, nodes = random.integers(3, size=70), random.integers(3, size=70), random.integers(1, 99, size=70)
@@ -96,13 +96,13 @@ def test_the_published_measure_by_its_formula() -> None:
     assert rc_f1(truth == predicted, nodes) != pytest.approx(accuracy_score(truth, predicted), abs=1e-3)
 
 
-def test_the_published_measure_weighs_classes_by_their_nodes() -> None:
+def test_rc_f1_weighs_classes_by_their_nodes() -> None:
     """A file ordered by class: whoever says class 1 everywhere is right on half of the graphs, and on most nodes."""
     truth, nodes = np.repeat([0, 1], 32), np.repeat([10, 90], 32)
     assert rc_f1(truth == 1, nodes) == pytest.approx(0.9)
 
 
-def test_the_loss_is_cross_entropy(folder: Path) -> None:
+def test_loss_is_cross_entropy(folder: Path) -> None:
     dataset = read_tu(folder)
     logits, rows = torch.randn(4, 3, dtype=torch.float64), np.array([9, 2, 4, 20])
     expected = -logits.log_softmax(1)[range(4), dataset.labels[rows].tolist()].mean()
@@ -138,14 +138,14 @@ def replaced(folder: Path, target: Path, ending: str, text: str | None) -> Path:
         ("graph_indicator", "", InvalidInput, "nodes of 0 graphs"),
     ],
 )
-def test_what_is_wrong_with_a_set(
+def test_invalid_file_of_a_data_set_is_refused(
     folder: Path, tmp_path: Path, ending: str, text: str | None, error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
         read_tu(replaced(folder, tmp_path / "set", ending, text))
 
 
-def test_what_is_no_set_at_all(folder: Path, tmp_path: Path) -> None:
+def test_path_that_is_not_a_data_set_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no such file"):
         read_tu(tmp_path / "nothing.zip")
     (tmp_path / "text.zip").write_text("no zip")

@@ -30,7 +30,7 @@ def tried(trials: int, seed: int = 0) -> tuple[Trial, list[Trial]]:
     return tune(objective, START, trials, seed), asked
 
 
-def test_it_begins_at_the_start_and_keeps_to_space_and_budget() -> None:
+def test_tuning_begins_at_the_start_and_keeps_to_space_and_budget() -> None:
     best, asked = tried(73)
     assert len(asked) == 73
     assert asked[0].values == START
@@ -38,7 +38,7 @@ def test_it_begins_at_the_start_and_keeps_to_space_and_budget() -> None:
     assert best.score == max(trial.score for trial in asked)
 
 
-def test_the_same_seed_tries_the_same_values() -> None:
+def test_same_seed_tries_the_same_values() -> None:
     assert tried(40, seed=5) == tried(40, seed=5)
     assert tried(40, seed=5)[1][1:] != tried(40, seed=6)[1][1:]
     assert tried(40, seed=5)[1][:15] == tried(15, seed=5)[1]
@@ -84,18 +84,18 @@ def test_a_crowd_shares_its_score() -> None:
     assert shared((0.5, "a"), (0.6, "a")) == pytest.approx([0.6, 0.6])
 
 
-def test_ends_of_the_space() -> None:
+def test_perturbed_values_stay_inside_the_space() -> None:
     random = np.random.default_rng(0)
     spread, choices = Range(0.0, 1.0), Choices((1, 2, 3))
     assert {spread.perturb(1.0, random) for _ in range(20)} == {1.0, 1.0 - 1e-4}
     assert {choices.perturb(3, random) for _ in range(20)} == {2, 1}
 
 
-def test_of_equal_scores_the_first_wins() -> None:
+def test_first_of_equal_scores_wins() -> None:
     assert tune(lambda _: 0.5, START, 12, 0).values == START
 
 
-def test_what_cannot_be_tuned() -> None:
+def test_tuning_refuses_an_empty_budget_and_values_outside_the_space() -> None:
     with pytest.raises(InvalidInput, match="nothing to choose from"):
         tune(closeness, START, 0, 0)
     for wrong in ({"dropout": 0.55}, {"learning_rate": 0.1}):

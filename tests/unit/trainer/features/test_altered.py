@@ -45,7 +45,7 @@ def kept(copies: AugmentedGraphs, item: int, of: int) -> list[int]:
 
 
 @pytest.mark.parametrize("operation", NODES)
-def test_a_copy_is_what_the_nodes_left_induce(corpus: Corpus, operation: Operation) -> None:
+def test_copy_is_the_subgraph_induced_by_the_remaining_nodes(corpus: Corpus, operation: Operation) -> None:
     ids, turns = np.tile(np.arange(len(SMILES)), 20), np.repeat(np.arange(20), len(SMILES))
     counts = np.array([4, 3, 1, 1, 2])[ids]
     copies = augment(corpus, ids, turns, operation, counts, (7,))
@@ -58,7 +58,7 @@ def test_a_copy_is_what_the_nodes_left_induce(corpus: Corpus, operation: Operati
 
 
 @pytest.mark.parametrize("operation", ["drop-nodes", "drop-edges"])
-def test_so_much_is_left_out(corpus: Corpus, operation: Operation) -> None:
+def test_each_operation_removes_the_requested_number(corpus: Corpus, operation: Operation) -> None:
     ids, counts = np.arange(len(SMILES)), np.array([5, 9, 2, 0, 1])
     copies = augment(corpus, ids, ids, operation, counts, (1, 2))
     bonds = np.array([graph(corpus, item).number_of_edges() for item in range(len(SMILES))])
@@ -79,7 +79,7 @@ def test_nothing_left_out_is_the_graph(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("operation", [*NODES, "drop-edges"])
-def test_a_copy_follows_from_key_graph_and_turn_alone(corpus: Corpus, operation: Operation) -> None:
+def test_copy_depends_only_on_key_graph_and_turn(corpus: Corpus, operation: Operation) -> None:
     def copy(ids: list[int], turns: list[int], key: tuple[int, ...] = (3, 4)) -> AugmentedGraphs:
         return augment(corpus, np.array(ids), np.array(turns), operation, np.full(len(ids), 3), key)
 
@@ -145,12 +145,12 @@ def grown(of: nx.Graph, size: int) -> dict[tuple[int, ...], float]:
 
 
 @pytest.mark.parametrize(("of", "size"), [(4, 4), (4, 6), (2, 3)])
-def test_a_subgraph_grows_by_any_neighbour(corpus: Corpus, of: int, size: int) -> None:
+def test_subgraph_grows_by_each_neighbor_with_its_expected_probability(corpus: Corpus, of: int, size: int) -> None:
     expected = grown(graph(corpus, of), size)
     assert fits(drawn(corpus, "subgraph", int(corpus.atoms[of]) - size, of), expected)
 
 
-def test_the_published_subgraph_never_leaves_the_first_neighbours(corpus: Corpus) -> None:
+def test_published_subgraph_stays_among_the_first_neighbors(corpus: Corpus) -> None:
     """Its code, replayed in every possible way: as many attempts as nodes, each drawing with repetition."""
     of = graph(corpus, 4)
     size = 3
@@ -170,7 +170,7 @@ def test_the_published_subgraph_never_leaves_the_first_neighbours(corpus: Corpus
     assert fits(drawn(corpus, "subgraph-published", len(of) - size, 4), expected)
 
 
-def test_a_walk_goes_back_to_where_it_began(corpus: Corpus) -> None:
+def test_walk_restarts_at_its_first_node(corpus: Corpus) -> None:
     """The sets that walks of 3 steps visit, every walk enumerated."""
     of, restart = graph(corpus, 4), 0.3
     expected: dict[tuple[int, ...], float] = defaultdict(float)

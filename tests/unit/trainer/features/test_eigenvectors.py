@@ -70,7 +70,7 @@ def test_small_graphs_are_padded_with_zeros(graphs: list[nx.Graph]) -> None:
         assert not found[:, len(graph) :].any()
 
 
-def test_the_first_of_the_largest_entries_is_positive(graphs: list[nx.Graph]) -> None:
+def test_first_of_the_largest_entries_is_positive(graphs: list[nx.Graph]) -> None:
     for graph, found in zip(graphs, eigenvectors(graphs), strict=True):
         for column in found.T[: len(graph)]:
             largest = np.flatnonzero(np.abs(column) > np.abs(column).max() - 9e-7)
@@ -89,7 +89,7 @@ def test_renumbered_nodes_keep_their_rows() -> None:
         np.testing.assert_allclose(again[moved], found, atol=1e-5)
 
 
-def test_a_graph_is_alone_in_every_company(graphs: list[nx.Graph]) -> None:
+def test_eigenvectors_do_not_depend_on_the_other_graphs_of_a_batch(graphs: list[nx.Graph]) -> None:
     together = eigenvectors(graphs)
     for graph, found in zip(graphs, together, strict=True):
         np.testing.assert_array_equal(eigenvectors([graph])[0], found)

@@ -36,7 +36,7 @@ def test_atoms_and_bonds_are_those_of_rdkit(corpus: Corpus, smiles: tuple[str, .
         assert edges_of(corpus, item) == sorted(expected)
 
 
-def test_the_molecules_cover_chirality_and_direction(corpus: Corpus) -> None:
+def test_sample_molecules_cover_chirality_and_bond_direction(corpus: Corpus) -> None:
     assert set(corpus.chirality.tolist()) == {0, 1, 2}
     assert {0, 1, 2} <= {code % 3 for code in corpus.bond.tolist()}
     assert {0, 1, 2, 3} == {code // 3 for code in corpus.bond.tolist()}
@@ -49,7 +49,7 @@ def test_rare_tags_and_bonds_fall_into_the_tables() -> None:
     assert corpus.bond[8:].tolist() == [0, 0, 0, 0]  # dative and quadruple
 
 
-def test_what_is_no_molecule_is_named() -> None:
+def test_error_names_the_item_that_is_not_a_molecule() -> None:
     with pytest.raises(InvalidInput, match=r"item 1 is no molecule\n  given: c1ccc"):
         featurize(["C", "c1ccc", "CC"], "x")
     with pytest.raises(InvalidInput, match="item 0"):

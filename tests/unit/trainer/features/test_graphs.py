@@ -37,7 +37,7 @@ def test_every_node_and_every_edge_is_the_same(graphs: Sequence[nx.Graph]) -> No
     assert corpus.degree.tolist() == degrees
 
 
-def test_a_batch_is_that_of_pyg(graphs: Sequence[nx.Graph]) -> None:
+def test_batch_equals_that_of_pytorch_geometric(graphs: Sequence[nx.Graph]) -> None:
     from torch_geometric.data import Batch
     from torch_geometric.utils import from_networkx
 
@@ -84,7 +84,7 @@ def test_no_graphs() -> None:
         '{"num_nodes":3,"edges":[[1,2],[0,1]]}',
     ],
 )
-def test_what_is_no_simple_graph_is_named(wrong: str) -> None:
+def test_error_names_the_item_that_is_not_a_simple_graph(wrong: str) -> None:
     right = '{"num_nodes":3,"edges":[[0,1],[1,2]]}'
     with pytest.raises(InvalidInput, match="item 1 is no simple graph") as error:
         featurize_graphs([right, wrong, right], "x")
@@ -106,6 +106,6 @@ def test_what_is_no_simple_graph_is_named(wrong: str) -> None:
         '{"num_nodes":2.5,"edges":[]}',
     ],
 )
-def test_what_is_no_graph_at_all_is_refused(wrong: str) -> None:
+def test_text_that_is_not_a_graph_is_refused(wrong: str) -> None:
     with pytest.raises(InvalidInput, match="num_nodes"):
         featurize_graphs([wrong, '{"num_nodes":1,"edges":[]}'], "x")

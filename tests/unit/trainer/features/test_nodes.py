@@ -51,7 +51,7 @@ def test_half_of_the_columns_are_damage() -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 4])
-def test_a_centre_outside_of_its_graph_is_named(wrong: int) -> None:
+def test_error_names_the_item_whose_centre_is_outside_its_graph(wrong: int) -> None:
     with pytest.raises(InvalidInput, match="item 1 surrounds a node that it has not"):
         featurize_nodes([structure(0), structure(wrong)], "x")
 

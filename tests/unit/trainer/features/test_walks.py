@@ -36,7 +36,7 @@ def edges_of(corpus: Corpus, item: int) -> set[tuple[int, int]]:
     return {(one, other) for one, other in zip(corpus.source[edges].tolist(), target, strict=True) if one < other}
 
 
-def test_a_network_is_the_graph(graph: nx.Graph, network: Network) -> None:
+def test_network_holds_the_neighbors_of_every_node(graph: nx.Graph, network: Network) -> None:
     assert network.size == SIZE
     for node in range(SIZE):
         own = network.indices[network.indptr[node] : network.indptr[node + 1]]
@@ -122,6 +122,6 @@ def test_only_the_first_nodes_are_kept(network: Network) -> None:
     assert split(visit_nodes(network, nodes, turns, Walks(max_nodes=10), (0,))) == [each[:10] for each in whole]
 
 
-def test_no_nodes(network: Network) -> None:
+def test_no_nodes_give_no_surroundings(network: Network) -> None:
     none = np.empty(0, np.int64)
     assert sample_surroundings(network, none, none, Walks(), (0,)).size == 0

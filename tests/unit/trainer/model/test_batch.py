@@ -46,7 +46,7 @@ def test_a_batch_is_its_graphs_one_after_the_other(corpus: Corpus, assembler: As
     assert_is(assembler.batch(np.array(ids, np.int32)), corpus, ids)
 
 
-def test_many_graphs(random_corpus: Callable[..., Corpus]) -> None:
+def test_batch_of_many_graphs_holds_each_of_them(random_corpus: Callable[..., Corpus]) -> None:
     sizes = np.random.default_rng(1).integers(1, 40, size=200).tolist()
     corpus = random_corpus(sizes)
     ids = np.random.default_rng(2).integers(200, size=300)

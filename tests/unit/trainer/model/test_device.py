@@ -20,12 +20,12 @@ SKYLAKE = "flags\t\t: fpu vme de pse tsc avx2 avx512f avx512dq avx512cd avx512bw
         ("Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp", False),
     ],
 )
-def test_a_processor_says_so(tmp_path: Path, described: str, arithmetic: bool) -> None:
+def test_bf16_support_is_read_from_cpuinfo(tmp_path: Path, described: str, arithmetic: bool) -> None:
     (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nmodel name\t: bf16less\n{described}\n\n")
     assert computes_bf16(torch.device("cpu"), tmp_path / "cpuinfo") == arithmetic
 
 
-def test_what_cannot_be_told_is_no_reason_to_warn(tmp_path: Path) -> None:
+def test_missing_cpuinfo_counts_as_bf16_support(tmp_path: Path) -> None:
     assert computes_bf16(torch.device("cpu"), tmp_path / "none")
 
 

@@ -84,7 +84,7 @@ def test_vectors_and_gradients_are_those_of_the_dense_reference(kind: Kind, batc
 
 
 @pytest.mark.parametrize(("kind", "parameters"), [("gin", 1_857_900), ("gcn", 504_900), ("sage", 504_900)])
-def test_parameter_counts(kind: Kind, parameters: int) -> None:
+def test_each_encoder_has_its_number_of_parameters(kind: Kind, parameters: int) -> None:
     assert sum(parameter.numel() for parameter in Encoder(kind).parameters()) == parameters
 
 

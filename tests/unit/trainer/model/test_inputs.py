@@ -41,7 +41,7 @@ def test_a_batch_has_eigenvectors_and_centres(around: Corpus, batch: Batch) -> N
 
 
 @pytest.mark.parametrize("centred", [True, False])
-def test_both_parts_of_a_batch_are_batches(around: Corpus, centred: bool) -> None:
+def test_parts_of_a_batch_equal_batches_of_their_own(around: Corpus, centred: bool) -> None:
     columns = {
         name: column for name, column in around.columns.items() if centred or name not in ("centre", "eigenvectors")
     }
@@ -81,7 +81,7 @@ def test_inputs_of_nodes_by_hand(batch: Batch) -> None:
     torch.testing.assert_close(inputs(batch), torch.stack(expected), rtol=0, atol=1e-12)
 
 
-def test_the_published_encoder_of_nodes() -> None:
+def test_published_node_encoder_has_its_number_of_parameters() -> None:
     """Five layers of width 64 on 32 eigenvectors, 16 numbers for one of 513 degrees, and a flag."""
     made = Encoder("gin", 5, 64, inputs=NodeInputs(64, 32, 16, 512))
     layer = (6 + 3) * 64 + (64 * 128 + 128) + (128 * 64 + 64) + 2 * 64
@@ -89,7 +89,7 @@ def test_the_published_encoder_of_nodes() -> None:
     assert made.width == 64
 
 
-def test_the_centre_matters(batch: Batch, around: Corpus) -> None:
+def test_moving_the_centre_changes_the_output(batch: Batch, around: Corpus) -> None:
     torch.manual_seed(0)
     made = Encoder("gin", 2, 8, inputs=NodeInputs(8, 32, 4, 16)).eval()
     assert around.eigenvectors is not None

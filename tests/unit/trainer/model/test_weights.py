@@ -25,7 +25,7 @@ def assert_same(found: dict[str, torch.Tensor]) -> None:
         assert torch.equal(found[name], tensor)
 
 
-def test_the_library_reads_what_we_write(tmp_path: Path) -> None:
+def test_safetensors_library_reads_written_tensors(tmp_path: Path) -> None:
     save_tensors(tmp_path / "a", TENSORS)
     assert_same(load_file(tmp_path / "a"))
     assert_same(load_tensors(tmp_path / "a"))

@@ -33,7 +33,7 @@ def test_the_newest_checkpoint_is_found_and_older_ones_are_gone(run: Run, tmp_pa
     assert [*run.folder.glob("step-*")] == [newest_checkpoint(run.folder)]
 
 
-def test_what_a_killed_process_left_half_written_is_not_a_checkpoint(run: Run) -> None:
+def test_half_written_folder_of_a_killed_process_is_not_a_checkpoint(run: Run) -> None:
     run.save(checkpoint(5))
     (run.folder / "step-000000009.partial").mkdir()
     found = run.newest()
@@ -43,7 +43,7 @@ def test_what_a_killed_process_left_half_written_is_not_a_checkpoint(run: Run) -
     assert [each.name for each in run.folder.glob("step-*")] == ["step-000000009"]
 
 
-def test_a_run_is_not_overwritten_and_not_continued_with_other_options(tmp_path: Path) -> None:
+def test_run_is_neither_overwritten_nor_continued_with_other_options(tmp_path: Path) -> None:
     Run(tmp_path, OPTIONS, resume=False)
     with pytest.raises(InvalidInput, match="--resume"):
         Run(tmp_path, OPTIONS, resume=False)
@@ -55,7 +55,7 @@ def test_a_run_is_not_overwritten_and_not_continued_with_other_options(tmp_path:
     Run(tmp_path, OPTIONS, resume=True)
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     for resume in (False, True):
         with pytest.raises(InvalidInput, match=r"thesis\.tex"):
@@ -63,7 +63,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_run_that_was_killed_before_it_began_is_begun(tmp_path: Path) -> None:
+def test_run_killed_while_it_was_created_is_created_again(tmp_path: Path) -> None:
     (tmp_path / "run.partial").write_bytes(b'{"form')
     assert Run(tmp_path, OPTIONS, resume=True).newest() is None
     assert read_run(tmp_path)["generation"] == OPTIONS["generation"]
@@ -77,7 +77,7 @@ def test_two_do_not_write_one_run(run: Run) -> None:
         assert run.newest() is None
 
 
-def test_what_cannot_be_written_is_said_and_the_older_checkpoint_stays(run: Run) -> None:
+def test_failed_write_is_reported_and_the_older_checkpoint_remains(run: Run) -> None:
     with pytest.raises(InvalidInput, match="cannot write the run"):
         Run(run.folder / "run.json", OPTIONS, resume=False)
     run.save(checkpoint(5))

@@ -30,7 +30,7 @@ def rates(optimization: Optimization, steps: int, epoch_steps: int = EPOCH_STEPS
 
 
 @pytest.mark.parametrize(("epochs", "steps"), [(20, 156_260), (100, 781_300)])
-def test_warm_up_and_decay(epochs: int, steps: int) -> None:
+def test_learning_rate_warms_up_and_decays(epochs: int, steps: int) -> None:
     """T6: 156,260 steps with warm-up 15,626; 781,300 with 78,130."""
     assert epochs * EPOCH_STEPS == steps
     found = rates(Optimization(), steps)
@@ -57,7 +57,7 @@ def test_short_runs_have_a_schedule_too(steps: int) -> None:
     assert all(0 <= rate <= 1e-3 for rate in found)
 
 
-def test_a_constant_rate() -> None:
+def test_rc_preset_keeps_the_learning_rate_constant() -> None:
     assert set(rates(PretrainConfig.from_strategy("adam", "rc").optimization, 10)) == {1e-3}
 
 
@@ -107,7 +107,7 @@ def test_graphs_and_nodes_have_nothing_to_mask(strategy: str, kind: str) -> None
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_masking_presets(preset: str) -> None:
+def test_presets_set_the_published_masking(preset: str) -> None:
     """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (docs/training.md)."""
     masking = PretrainConfig.from_strategy("adam", preset).masking  # type: ignore[arg-type]
     expected = {
@@ -122,7 +122,7 @@ def test_masking_presets(preset: str) -> None:
     assert rdm.optimization == Optimization()
 
 
-def test_what_the_authors_code_does_else() -> None:
+def test_rc_preset_follows_the_code_of_the_authors() -> None:
     joint = PretrainConfig.from_strategy("hgc-adam-fo", "rc")
     assert (joint.epochs, joint.shuffle, joint.optimization.free_head) == (100, False, True)
     assert PretrainConfig.from_strategy("hgc-adam-fo", "rc", epochs=20).epochs == 20
@@ -137,7 +137,7 @@ def test_what_the_authors_code_does_else() -> None:
 @pytest.mark.parametrize(
     ("kind", "strategy"), [(kind, strategy) for kind, learned in LEARNED_BY.items() for strategy in learned]
 )
-def test_a_config_survives_json(kind: str, strategy: str, preset: str) -> None:
+def test_config_round_trips_through_json(kind: str, strategy: str, preset: str) -> None:
     model = Model.from_kind(kind, "sage")
     config = PretrainConfig.from_strategy(strategy, preset, kind=kind, model=model, max_steps=7, seed=3)  # type: ignore[arg-type]
     assert PretrainConfig.from_json(json.loads(json.dumps(config.as_json()))) == config
@@ -229,7 +229,7 @@ def test_the_published_runs_on_nodes() -> None:
     ) == PretrainConfig.from_strategy("gcc", kind="node")
 
 
-def test_what_nodes_cannot_be_learned_from() -> None:
+def test_options_that_do_not_fit_the_kind_of_items_are_refused() -> None:
     for kind in ("molecule", "graph"):
         with pytest.raises(Conflict, match="no big graph to walk on"):
             PretrainConfig.from_strategy("gcc", kind=kind)

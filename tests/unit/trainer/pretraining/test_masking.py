@@ -55,12 +55,12 @@ def test_budgets_are_exact_where_floats_are_not() -> None:
     ("atoms", "times", "expected"),
     [(117, 5, [3, 3, 3, 3, 3, 3]), (27, 5, [1, 1, 1, 1, 1]), (27, 7, [5]), (100, 3, [5, 5, 5, 1])],
 )
-def test_steps_of_a_batch(atoms: int, times: int, expected: list[int]) -> None:
+def test_steps_of_a_batch_divide_its_atoms_evenly(atoms: int, times: int, expected: list[int]) -> None:
     """⌊M / T⌋ each, the remainder in one step more; all at once if that is 0."""
     assert [int(count) for count in Masking(times=times).steps(torch.tensor([atoms]))] == expected
 
 
-def test_steps_of_every_graph() -> None:
+def test_steps_of_each_graph_divide_its_atoms_evenly() -> None:
     """α_t = ⌊M / T⌋ + [t ≤ M mod T]."""
     steps = list(Masking(times=3, unit="per_graph").steps(torch.tensor([1, 20, 33, 47])))
     assert torch.stack(steps).T.tolist() == [[1, 0, 0], [2, 1, 1], [2, 2, 1], [3, 3, 2]]

@@ -56,13 +56,13 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
     assert order(1, preset="rc") == [0, 1, 2, 3]
 
 
-def test_a_collection_of_isolated_items_is_refused() -> None:
+def test_collection_of_isolated_items_is_refused() -> None:
     with pytest.raises(InvalidInput, match="isolated"):
         Plan(PretrainConfig.from_strategy("hgc-fo"), 0, epoch(9, isolated=tuple(range(1, 9))))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_limited_epoch_is_the_first_part_of_a_whole_one(preset: Preset) -> None:
+def test_limited_epoch_is_the_first_part_of_a_whole_one(preset: Preset) -> None:
     def anchors(limit: int | None) -> list[int]:
         plan = Plan(
             PretrainConfig.from_strategy("hgc-fo", preset, batch_size=4, limit=limit), 2, epoch(40, isolated=(0, 7))

@@ -42,7 +42,7 @@ def test_other_options_than_the_weights(tmp_path: Path) -> None:
         load_encoder(tmp_path)
 
 
-def test_no_run(tmp_path: Path) -> None:
+def test_folder_without_a_run_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         load_encoder(tmp_path)
 
