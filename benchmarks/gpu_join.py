@@ -91,7 +91,7 @@ def _kernel_seconds(blocks: BlockPairs, share: Share, sizes: Sizes, device: torc
     loader, launcher = BlockLoader(blocks, device, 1), Launcher(share, sizes, device)
     for pair, tiles in enumerate(blocks.tile_counts.tolist()):
         loaded = loader.load(pair)
-        ends = [*range(0, tiles, sizes.task * sizes.tasks), tiles]
+        ends = [*range(0, tiles, sizes.tiles_per_task * sizes.tasks_per_launch), tiles]
         _synchronize(device)
         begin = time.perf_counter()
         for start, stop in pairwise(ends):

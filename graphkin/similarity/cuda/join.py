@@ -54,7 +54,7 @@ class DeviceJoin:
         largest_sum = sum(int(each.popcounts.max(initial=1)) for each in (self._rows, self._columns))
         self._share = Share.from_threshold(threshold, largest_sum)
         self._blocks = BlockPairs(rows, columns, self._share, self._sizes)
-        task_counts = -(-self._blocks.tile_counts // self._sizes.task)
+        task_counts = -(-self._blocks.tile_counts // self._sizes.tiles_per_task)
         self._first_tasks = np.append(0, np.cumsum(task_counts))
         self._first_tiles = np.append(0, np.cumsum(self._blocks.tile_counts))
 
@@ -66,7 +66,7 @@ class DeviceJoin:
     def progress(self, task: int) -> int:
         """Return the progress before `task` as a number of rows, weighted by the tiles of each task."""
         pair = int(np.searchsorted(self._first_tasks, task, side="right")) - 1
-        tiles = self._first_tiles[pair] + (task - self._first_tasks[pair]) * self._sizes.task
+        tiles = self._first_tiles[pair] + (task - self._first_tasks[pair]) * self._sizes.tiles_per_task
         return int(len(self._rows.words) * tiles // max(self._first_tiles[-1], 1))
 
     def pairs(
@@ -105,21 +105,21 @@ class DeviceJoin:
 
     def _launches(self, first_task: int) -> Iterator[_Launch]:
         """Yield the launches of the tasks from `first_task` on."""
-        size, tasks = self._sizes.task, self._sizes.tasks
+        size, tasks = self._sizes.tiles_per_task, self._sizes.tasks_per_launch
         for pair, tiles in enumerate(self._blocks.tile_counts.tolist()):
             skipped = max(first_task - int(self._first_tasks[pair]), 0)
             for task in range(skipped, -(-tiles // size), tasks):
                 yield _Launch(pair, task * size, min((task + tasks) * size, tiles))
 
     def _by_task(self, launch: _Launch, hits: TileHits) -> Iterator[Pairs]:
-        size = self._sizes.task
+        size = self._sizes.tiles_per_task
         for start in range(0, launch.stop - launch.start, size):
             yield self._pairs(launch.pair, hits.part(start, start + size))
 
     def _with_many_hits(self, launcher: Launcher, loader: BlockLoader, launch: _Launch) -> Iterator[Pairs]:
         """Run the tasks of a launch one by one, because the buffer cannot hold the hits of all of them."""
-        for start in range(launch.start, launch.stop, self._sizes.task):
-            part = launch._replace(start=start, stop=min(start + self._sizes.task, launch.stop))
+        for start in range(launch.start, launch.stop, self._sizes.tiles_per_task):
+            part = launch._replace(start=start, stop=min(start + self._sizes.tiles_per_task, launch.stop))
             yield Pairs.concatenate([self._pairs(launch.pair, hits) for hits in _halved(launcher, loader, part)])
 
     def _pairs(self, pair: int, hits: TileHits) -> Pairs:

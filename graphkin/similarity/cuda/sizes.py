@@ -11,8 +11,9 @@ class Sizes(NamedTuple):
         columns: Columns of a tile, a multiple of `rows`; rows · columns ≤ 65,536.
         depth: Fingerprint bits that the kernel multiplies at once.
         square: Tiles are ordered in squares of `square` by `square` tiles, so that their rows stay in the cache.
-        task: Tiles of a task. A task returns at most task · rows · columns pairs.
-        tasks: Tasks whose tiles are multiplied by one launch; tasks · task · rows · columns < 2^31.
+        tiles_per_task: Tiles of a task. A task returns at most rows · columns pairs for each of them.
+        tasks_per_launch: Tasks whose tiles one launch of the kernel multiplies. Fewer than 2^31 pairs of a launch may be
+            similar, because the kernel counts them in 32 bits.
         room: Pairs that the buffer on the device holds, at least rows · columns.
         block_bytes: Size of the unpacked fingerprints of a block. Two blocks are on the device at one time.
     """
@@ -21,8 +22,8 @@ class Sizes(NamedTuple):
     columns: int = 256
     depth: int = 128
     square: int = 16
-    task: int = 1 << 12
-    tasks: int = 15
+    tiles_per_task: int = 1 << 12
+    tasks_per_launch: int = 15
     room: int = 1 << 23
     block_bytes: int = 1 << 30
 

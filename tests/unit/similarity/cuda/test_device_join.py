@@ -15,10 +15,12 @@ from graphkin.similarity.join import AppendJoin, Pairs, SelfJoin
 
 pytest.importorskip("triton")
 
-SMALL = Sizes(rows=32, columns=64, depth=64, square=2, task=4, tasks=3, room=2048, block_bytes=128 * 512)
+SMALL = Sizes(
+    rows=32, columns=64, depth=64, square=2, tiles_per_task=4, tasks_per_launch=3, room=2048, block_bytes=128 * 512
+)
 """Small tiles, four blocks, many tasks, and a buffer that the hits of some tasks exceed."""
 
-WHOLE = Sizes(task=1, tasks=2)
+WHOLE = Sizes(tiles_per_task=1, tasks_per_launch=2)
 """The tiles of a GPU, of which an interpreter multiplies few in a second."""
 
 
@@ -94,7 +96,7 @@ def test_pairs_and_similarities_are_those_of_the_cpu(results: Mapping[str, Any],
 
 def test_cases_exceed_the_buffer_and_use_several_blocks(results: Mapping[str, Any]) -> None:
     assert results["odd at 0.05"]["counts"].max() > SMALL.room
-    assert len(results["long at 0.4"]["counts"]) > SMALL.tasks
+    assert len(results["long at 0.4"]["counts"]) > SMALL.tasks_per_launch
     assert SMALL.block(FINGERPRINTS["long"].shape[1]) < 450 / 3
 
 
