@@ -44,9 +44,21 @@ def measure(setting: Setting, piece: Piece) -> Parts:
     if piece.unit in _FILES:
         for part in piece.parts:
             if not setting.is_over:
-                yield part, _ingest(setting, piece.unit, part)
+                cell = _ingest(setting, piece.unit, part)
+                print(
+                    f"{piece.unit}, {cell['device']}: {cell['ingest_seconds']:.1f} s, {cell['generation']}", flush=True
+                )
+                yield part, cell
     else:
-        yield "join", _join(setting, float(piece.unit))
+        cell = _join(setting, float(piece.unit))
+        is_equal = cell["sha256"] == cell["processor_sha256"]
+        print(
+            f"τ {piece.unit}: {cell['picoseconds']:.2f} ps a pair, {cell['kernel_picoseconds']:.2f} of the kernel, "
+            f"{cell['processor_picoseconds']:.2f} on the processor; {cell['pairs']:,} pairs, "
+            f"{'equal' if is_equal else 'DIFFERENT'}",
+            flush=True,
+        )
+        yield "join", cell
 
 
 def _join(setting: Setting, threshold: float) -> Cell:

@@ -12,8 +12,8 @@ class Sizes(NamedTuple):
         depth: Fingerprint bits that the kernel multiplies at once.
         square: Tiles are ordered in squares of `square` by `square` tiles, so that their rows stay in the cache.
         tiles_per_task: Tiles of a task. A task returns at most rows · columns pairs for each of them.
-        tasks_per_launch: Tasks whose tiles one launch of the kernel multiplies. Fewer than 2^31 pairs of a launch may be
-            similar, because the kernel counts them in 32 bits.
+        tasks_per_launch: Tasks whose tiles one launch of the kernel multiplies. A launch has fewer than 2^31 pairs,
+            because the kernel counts similar pairs in 32 bits.
         room: Pairs that the buffer on the device holds, at least rows · columns.
         block_bytes: Size of the unpacked fingerprints of a block. Two blocks are on the device at one time.
     """
