@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from graphkin.trainer.feed.offline import OfflineSource, write_offline
 from graphkin.trainer.feed.source import Source
-from graphkin.trainer.strategy import Draws
+from graphkin.trainer.strategy import Sampling
 
 MOLECULES = 50_000
 """Number of molecules in the archive, the first of ZINC250k."""
@@ -18,7 +18,7 @@ EPOCHS = 7
 """Number of epochs of strategies with positives: 1,365 steps of batch 256 in the archive."""
 
 
-def write_inputs(folder: Path, molecules: Path, samples: Iterable[Draws], workers: int) -> None:
+def write_inputs(folder: Path, molecules: Path, samples: Iterable[Sampling], workers: int) -> None:
     """Ingest a file of molecules, and write a folder for each kind of samples."""
     from graphkin.cli.training import StoredSource
     from graphkin.ingest.options import IngestOptions
@@ -32,14 +32,14 @@ def write_inputs(folder: Path, molecules: Path, samples: Iterable[Draws], worker
         with open_store(store, create=True) as opened:
             ingest(opened, "step", [str(molecules)], recipe, IngestOptions(workers=workers))
         with open_generation(store, "step", None) as generation:
-            source = StoredSource(generation, Draws(None), workers)
-            for name, draws in {_name(draws): draws for draws in samples}.items():
-                source.draws = draws
+            source = StoredSource(generation, Sampling(None), workers)
+            for name, sampling in {_name(sampling): sampling for sampling in samples}.items():
+                source.draws = sampling
                 (folder / name).mkdir(parents=True)
-                write_offline(source, EPOCHS if draws.policy else 0, folder / name)
+                write_offline(source, EPOCHS if sampling.policy else 0, folder / name)
 
 
-def pack_inputs(archive: Path, smiles: Iterable[str], samples: Iterable[Draws], workers: int) -> None:
+def pack_inputs(archive: Path, smiles: Iterable[str], samples: Iterable[Sampling], workers: int) -> None:
     """Write the inputs of these molecules as an archive."""
     with TemporaryDirectory() as temporary:
         file, folder = Path(temporary, "molecules.smi"), Path(temporary, "inputs")
@@ -57,13 +57,13 @@ def unpack_inputs(archive: Path, parent: Path) -> None:
             tar.extractall(parent, filter="data")
 
 
-def open_inputs(folder: Path, draws: Draws) -> Source:
+def open_inputs(folder: Path, sampling: Sampling) -> Source:
     """Return the source with these samples from a folder of inputs."""
-    return OfflineSource(folder / _name(draws), draws)
+    return OfflineSource(folder / _name(sampling), sampling)
 
 
-def _name(draws: Draws) -> str:
+def _name(sampling: Sampling) -> str:
     """Return the name of the folder of these samples."""
-    if draws.policy is not None:
-        return draws.policy.name
-    return "none" if draws.views is None else "-".join(draws.views.operations)
+    if sampling.policy is not None:
+        return sampling.policy.name
+    return "none" if sampling.views is None else "-".join(sampling.views.operations)

@@ -30,7 +30,7 @@ from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Update
 from graphkin.trainer.pretraining.pretrain import make_trainer, updates
-from graphkin.trainer.strategy import LEARNED_BY, Draws, Strategy
+from graphkin.trainer.strategy import LEARNED_BY, Sampling, Strategy
 from studies.cells import Cell
 from studies.gpu.inputs import open_inputs, unpack_inputs, write_inputs
 from studies.gpu.payload import PAYLOAD
@@ -82,7 +82,7 @@ def pieces(setting: Setting) -> Sequence[Piece]:
     return [*steps, *checks, *parity]
 
 
-def samples(tiny: bool = False) -> list[Draws]:
+def samples(tiny: bool = False) -> list[Sampling]:
     """Return the samples that the strategies take."""
     return [_parity_config(strategy, tiny).draws for strategy in (TINY_STRATEGIES if tiny else STRATEGIES)]
 
