@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.cuda.blocks import BlockLoader, BlockPairs
 from graphkin.similarity.cuda.device import require_cuda
 from graphkin.similarity.cuda.fingerprints import SortedFingerprints
@@ -83,10 +84,21 @@ class DeviceJoin:
             first_task: First task to run.
             threads: Number of threads that read fingerprints for the device.
             advance: Called after each task with the number of rows that the task counts for.
+
+        Raises:
+            InvalidInput: The device has too little free memory.
         """
-        for task, pairs in enumerate(self._run(first_task, threads), first_task):
-            advance(self.progress(task + 1) - self.progress(task))
-            yield pairs
+        try:
+            for task, pairs in enumerate(self._run(first_task, threads), first_task):
+                advance(self.progress(task + 1) - self.progress(task))
+                yield pairs
+        except torch.OutOfMemoryError as error:
+            raise InvalidInput(
+                "the GPU has too little free memory",
+                given="--device cuda",
+                expected="about 3 GB",
+                hint="use --device cpu, which gives the same result",
+            ) from error
 
     def _run(self, first_task: int, threads: int) -> Iterator[Pairs]:
         loader = BlockLoader(self._blocks, self._device, threads)
