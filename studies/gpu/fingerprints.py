@@ -1,4 +1,4 @@
-"""Morgan fingerprints of many molecules, computed on all cores and saved to a file."""
+"""Morgan fingerprints of many molecules, computed on all cores and saved to a file, and the device that joins them."""
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -6,12 +6,23 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from benchmarks.join import fingerprint
+from graphkin.similarity.cuda.device import require_cuda
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from studies.gpu.setting import Setting
 
 _CHUNK = 2000
+
+
+def join_device(setting: Setting) -> torch.device:
+    """Return the GPU or, in a tiny run, the CPU, which interprets the kernel.
+
+    Raises:
+        InvalidInput: There is no GPU.
+    """
+    return torch.device("cpu") if setting.tiny else require_cuda()
 
 
 def fingerprint_file(setting: Setting, name: str) -> Path:

@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from benchmarks.gpu_join import measure as measure_join
@@ -21,7 +20,7 @@ from graphkin.similarity.join import Pairs, similar_pairs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from studies.cells import Cell
-from studies.gpu.fingerprints import fingerprint_file, write_fingerprints
+from studies.gpu.fingerprints import fingerprint_file, join_device, write_fingerprints
 from studies.gpu.molecules import molecules_file
 from studies.gpu.setting import Parts, Piece, Setting
 
@@ -63,7 +62,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
 
 def _join(setting: Setting, threshold: float) -> Cell:
     words = np.load(fingerprint_file(setting, "zinc"))
-    result = measure_join(words, threshold, torch.device(setting.device), setting.workers)
+    result = measure_join(words, threshold, join_device(setting), setting.workers)
     list(similar_pairs(words[:1000], threshold, 1))
     begin = perf_counter()
     pairs = Pairs.concatenate([*similar_pairs(words, threshold, setting.workers)])

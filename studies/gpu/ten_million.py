@@ -13,7 +13,7 @@ from benchmarks.molecules import generate
 from graphkin.similarity.cuda.fingerprints import SortedFingerprints
 from graphkin.similarity.cuda.join import DeviceJoin
 from studies.cells import Cell, load_or_make
-from studies.gpu.fingerprints import fingerprint_file, write_fingerprints
+from studies.gpu.fingerprints import fingerprint_file, join_device, write_fingerprints
 from studies.gpu.setting import MOLECULES, Parts, Piece, Setting
 
 THRESHOLDS = ("0.6", "0.5")
@@ -43,7 +43,7 @@ def prepare(setting: Setting, name: str) -> None:  # noqa: ARG001  (it has one i
 
 def measure(setting: Setting, piece: Piece) -> Parts:
     fingerprints = SortedFingerprints.from_words(_words(setting))
-    join = DeviceJoin(fingerprints, None, float(piece.unit), torch.device(setting.device))
+    join = DeviceJoin(fingerprints, None, float(piece.unit), join_device(setting))
     strips = len(next(each for each in pieces(setting) if each.unit == piece.unit).parts)
     next(join.pairs())  # compiles
     for part in piece.parts:
