@@ -54,7 +54,7 @@ def small_blocks() -> Iterator[int]:
     """Hash item tables in blocks of this many items, so that the tables of tests have several blocks."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (identity, growth, embedded_growth):
-            patch.setattr(module, "BLOCK", 3)
+            patch.setattr(module, "BLOCK_SIZE", 3)
         yield 3
 
 
