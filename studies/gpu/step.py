@@ -69,15 +69,18 @@ TINY_STRATEGIES: tuple[Strategy, ...] = ("hgc-fo", "adam", "context-pred", "grap
 SEEDS = 3
 _INPUTS = "inputs"
 _PARITY_BATCH = 64
-_MODES = ("eager", "captured")
+_MODES = ("eager", "captured", "narrow")
 _SLOWEST, _TRACE, _GRACE = 12, 2000, 20.0
 
 
 def pieces(setting: Setting) -> Sequence[Piece]:
     strategies = TINY_STRATEGIES if setting.tiny else STRATEGIES
     last = (strategies[-1], "losses")
-    steps = [Piece(name, (*_MODES, "losses"), inputs=(_INPUTS,)) for name in strategies]
-    checks = [Piece("hgc-fo", ("resumed", "range"), inputs=(_INPUTS,)), Piece("adam", ("resumed",), inputs=(_INPUTS,))]
+    steps = [Piece(name, ("eager", "captured", "losses"), inputs=(_INPUTS,)) for name in strategies]
+    checks = [
+        Piece("hgc-fo", ("narrow", "resumed", "range"), inputs=(_INPUTS,)),
+        Piece("adam", ("resumed",), inputs=(_INPUTS,)),
+    ]
     parity = [Piece(name, ("parity",), last, core=True, inputs=(_INPUTS,)) for name in strategies]
     return [*steps, *checks, *parity]
 
@@ -101,7 +104,7 @@ def measure(setting: Setting, piece: Piece) -> Parts:
     lengths = TINY if setting.tiny else FULL
     for part in piece.parts:
         if part in _MODES:
-            yield part, _time_steps(setting, _config(strategy, setting.tiny), lengths, part == "captured")
+            yield part, _time_steps(setting, _config(strategy, setting.tiny), lengths, part)
         elif part == "losses":
             config = replace(_parity_config(strategy, setting.tiny), max_steps=lengths.parity)
             yield part, {"losses": _losses(setting, config, setting.device)}
@@ -129,8 +132,10 @@ def _inputs(setting: Setting) -> Path:
     return setting.data / _INPUTS
 
 
-def _time_steps(setting: Setting, config: PretrainConfig, lengths: Lengths, capture: bool) -> Cell:
+def _time_steps(setting: Setting, config: PretrainConfig, lengths: Lengths, mode: str) -> Cell:
     """Return the median and the mean of milliseconds a step, peak memory, and the figures of `_profile`.
+
+    The mode `narrow` captures steps of a model that is not widened.
 
     `log` holds the reasons that the log gives if steps are not captured.
     """
@@ -139,7 +144,7 @@ def _time_steps(setting: Setting, config: PretrainConfig, lengths: Lengths, capt
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
     with _log_lines() as lines, _source(setting, config) as source:
-        trainer = make_trainer(config, source, setting.device, capture=capture)
+        trainer = make_trainer(config, source, setting.device, capture=mode != "eager", widen=mode != "narrow")
         steps = updates(trainer, config, source)
         first = _take(steps, lengths.warm)
         milliseconds, embeddings = _milliseconds(setting, steps, lengths.timed)

@@ -18,6 +18,8 @@ class Infomax(Objective):
     with that of the next graph of the batch; the first graph follows the last. W is initialized uniformly in ±1/√width.
     """
 
+    can_widen = False  # the sigmoid of 0 is not 0
+
     def __init__(self, model: Model, ranks: Ranks = ALONE) -> None:
         super().__init__()
         self._ranks = ranks

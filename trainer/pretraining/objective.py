@@ -148,10 +148,12 @@ class Objective(nn.Module, ABC):
     Attributes:
         encoder: The encoder to pre-train. Checkpoints refer to it by this name.
         parts: The batches of a step that `forward` uses.
+        can_widen: Whether columns of zeros stay zero in training, which `widening` relies on.
     """
 
     encoder: Encoder
     parts: Sequence[Part] = ("whole",)
+    can_widen = True
 
     @abstractmethod
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:

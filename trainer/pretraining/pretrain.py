@@ -126,8 +126,12 @@ def make_trainer(
     device: torch.device | str = "cpu",
     ranks: Ranks = ALONE,
     capture: bool = True,
+    widen: bool = True,
 ) -> Trainer:
-    """Return a trainer of the source's items. Its learning rate is on the device if its steps can be captured."""
+    """Return a trainer of the source's items.
+
+    If its steps can be captured, its learning rate is on the device and, with `widen`, its model is wide in bfloat16.
+    """
     graphs = _graphs(config, source, device)
     lowest, edges = None, None
     if config.contrast is not None and config.draws.policy is not None:
@@ -135,7 +139,8 @@ def make_trainer(
         if config.contrast.mask_neighbors:
             edges = EdgeSet(torch.from_numpy(source.edges()).to(device))
     is_captured = capture and _can_capture(config, graphs, ranks)
-    return Trainer(config, graphs, lowest, edges, ranks, is_rate_on_device=is_captured)
+    is_wide = is_captured and widen and config.bf16
+    return Trainer(config, graphs, lowest, edges, ranks, is_rate_on_device=is_captured, is_wide=is_wide)
 
 
 def _can_capture(config: PretrainConfig, graphs: Graphs, ranks: Ranks) -> bool:

@@ -19,6 +19,7 @@ from graphkin.trainer.pretraining.joint import JointObjective
 from graphkin.trainer.pretraining.metrics_log import not_finite
 from graphkin.trainer.pretraining.moco import MoCo
 from graphkin.trainer.pretraining.objective import Draw, Objective, Step
+from graphkin.trainer.pretraining.widening import narrow, widen, widened
 
 _MASKS, _DROPOUT = 1, 2  # streams of random numbers; every rank has its own stream for dropout
 _ADAM = ("step", "exp_avg", "exp_avg_sq")  # Adam's state of each parameter
@@ -51,6 +52,7 @@ class Trainer:
         ranks: Ranks = ALONE,
         *,
         is_rate_on_device: bool = False,
+        is_wide: bool = False,
     ) -> None:
         """Create the model, with weights from the seed of the options.
 
@@ -61,6 +63,8 @@ class Trainer:
             edges: Edges of the similarity graph, for `Contrast.mask_neighbors`.
             ranks: The processes that train together.
             is_rate_on_device: Whether the learning rate is a tensor, `rate`, so that `update` can be captured.
+            is_wide: Whether to compute with a widened model (`widening`), if the objective allows it. Checkpoints have
+                the narrow one.
         """
         self.config = config
         self.graphs = graphs
@@ -69,7 +73,13 @@ class Trainer:
         self.device = graphs.device
         self.generator = torch.Generator(self.device)
         torch.manual_seed(config.draws.seed)
-        self.objective = make_objective(config, edges, ranks).to(self.device)
+        self.objective = make_objective(config, edges, ranks)
+        self._shapes = {name: value.shape for name, value in self.objective.state_dict().items()}
+        if is_wide and self.objective.can_widen:
+            narrow_state = self.objective.state_dict()
+            self.objective = make_objective(widened(config), edges, ranks)
+            self._load(narrow_state)
+        self.objective.to(self.device)
         self._parameters = self.objective.trainable_parameters()
         free_parameters = self.objective.unscheduled_parameters()
         free_ids = {id(parameter) for parameter in free_parameters}
@@ -131,11 +141,11 @@ class Trainer:
             Diverged: A weight is not finite.
         """
         moments = {
-            f"{kind}.{name}": self._optimizer.state[parameter][kind]
+            f"{kind}.{name}": narrow(self._optimizer.state[parameter][kind], _moment_shape(kind, self._shapes[name]))
             for name, parameter in self._parameters.items()
             for kind in _ADAM
         }
-        model = self.objective.state_dict()
+        model = {name: narrow(value, self._shapes[name]) for name, value in self.objective.state_dict().items()}
         finite = torch.stack([tensor.isfinite().all() for tensor in (*model.values(), *moments.values())])
         if not finite.all():
             raise not_finite("update", f"step {steps}")
@@ -148,10 +158,23 @@ class Trainer:
             Damaged: The checkpoint is of another model.
         """
         try:
-            self.objective.load_state_dict(checkpoint.model)
+            self._load(checkpoint.model)
             for name, parameter in self._parameters.items():
+                moments = {kind: checkpoint.optimizer[f"{kind}.{name}"].to(self.device) for kind in _ADAM}
                 self._optimizer.state[parameter] = {
-                    kind: checkpoint.optimizer[f"{kind}.{name}"].to(self.device) for kind in _ADAM
+                    kind: widen(moment, _moment_shape(kind, parameter.shape)) for kind, moment in moments.items()
                 }
         except (RuntimeError, LookupError) as error:
             raise Damaged(f"the checkpoint is of another model: {error}") from error
+
+    def _load(self, model: Mapping[str, Tensor]) -> None:
+        """Load the state of a model of the options' width. Raises `RuntimeError` and `LookupError`."""
+        if {name: value.shape for name, value in model.items()} != self._shapes:
+            raise RuntimeError("its tensors have other names or shapes")
+        state = self.objective.state_dict()
+        self.objective.load_state_dict({name: widen(value, state[name].shape) for name, value in model.items()})
+
+
+def _moment_shape(kind: str, shape: torch.Size) -> torch.Size:
+    """Return the shape of a part of Adam's state of a parameter of this shape."""
+    return torch.Size() if kind == "step" else shape

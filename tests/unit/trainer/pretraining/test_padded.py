@@ -17,6 +17,7 @@ from graphkin.trainer.model.batch import Assembler, Batch, Graphs, Shape
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining import masking
 from graphkin.trainer.pretraining.captured import PaddedSteps, obstacle
+from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import Draw, Objective, Part, Step
@@ -24,6 +25,7 @@ from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer, make_objective
 from graphkin.trainer.pretraining.viewed import ViewedGraphs
+from graphkin.trainer.pretraining.widening import widen
 from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, Encoder, Strategy, Views
 
 SIZES = [5, 9, 12, 30, 7, 1, 22, 14, 14, 8, 3, 17, 25, 6, 11, 19]
@@ -169,6 +171,40 @@ def test_padded_run_has_the_losses_of_an_unpadded_one(assembler: Assembler, stra
         result = padded.step(step, steps, plan, place, measure=step % 2 == 0)
         assert result.keys() == expected.keys()
         assert float(result["loss"]) == pytest.approx(float(expected["loss"]), rel=1e-4)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("strategy", CAPTURED)
+def test_wide_model_trains_as_the_narrow_one(assembler: Assembler, strategy: Strategy, encoder: Encoder) -> None:
+    """Every weight that widening adds is still 0 after three steps."""
+    config = small(strategy, encoder)
+    plan, _ = epochs(config, 16)
+    trainer, wide_trainer = (
+        Trainer(config, assembler, np.arange(16), is_rate_on_device=True, is_wide=is_wide) for is_wide in (False, True)
+    )
+    width = 16 if wide_trainer.objective.can_widen else 12
+    assert (trainer.objective.encoder.width, wide_trainer.objective.encoder.width) == (12, width)
+    steps, wide_steps = PaddedSteps(trainer, capture=False), PaddedSteps(wide_trainer, capture=False)
+    for place in range(plan.steps):
+        expected, result = (each.step(place, plan.steps, plan, place) for each in (steps, wide_steps))
+        assert float(result["loss"]) == pytest.approx(float(expected["loss"]), rel=1e-4)
+    state = wide_trainer.checkpoint(3, 3, 0)
+    for name, parameter in wide_trainer.objective.named_parameters():
+        assert torch.equal(widen(state.model[name], parameter.shape), parameter), name
+
+
+def test_wide_model_continues_from_its_checkpoint(assembler: Assembler) -> None:
+    config = small("hgc-adam-fo")
+    plan, _ = epochs(config, 16)
+    trainer, other = (Trainer(config, assembler, np.arange(16), is_rate_on_device=True, is_wide=True) for _ in range(2))
+    steps = PaddedSteps(trainer, capture=False)
+    for place in range(2):
+        steps.step(place, 3, plan, place)
+    state = trainer.checkpoint(2, 3, 0)
+    copies = ({name: value.clone() for name, value in each.items()} for each in (state.model, state.optimizer))
+    other.restore(Checkpoint(2, 3, 0, *copies))
+    expected = steps.step(2, 3, plan, 2)["loss"]
+    assert torch.equal(PaddedSteps(other, capture=False).step(2, 3, plan, 2)["loss"], expected)
 
 
 class NothingRead(TorchDispatchMode):
