@@ -15,7 +15,7 @@ from studies.gpu.jobs import JOBS, Job
 from studies.gpu.payload import commit
 from studies.gpu.results import RESULTS, cells_of, read_results
 from studies.gpu.returned import export, restore
-from studies.gpu.setting import Piece, Setting
+from studies.gpu.setting import Piece, Setting, card
 
 _GRACE = 5.0  # seconds after the deadline until remaining pieces are terminated
 _EXPORT_EVERY, _TINY_EXPORT_EVERY = 20.0, 0.5  # seconds
@@ -29,8 +29,9 @@ class Runner:
         self._setting = setting
         self._output = output
         self._results = results
-        self._context = get_context("forkserver")
-        self._context.set_forkserver_preload([*(each.module for each in JOBS.values()), "torch.utils.tensorboard"])
+        self._forks = get_context("forkserver")
+        self._forks.set_forkserver_preload([*(each.module for each in JOBS.values()), "torch.utils.tensorboard"])
+        self._card = card(setting.device)
         self._running: dict[Piece, BaseProcess] = {}
         self._tried: set[Piece] = set()
         self._ready: set[str] = set()
@@ -90,8 +91,11 @@ class Runner:
         return len(busy) < (max(1, self._setting.workers - lanes) if piece.core else lanes)
 
     def _start(self, piece: Piece) -> None:
-        process = self._context.Process(
-            target=_measure, args=(self._job.name, self._setting, piece, self._threads(piece))
+        uses_gpu = self._setting.device == "cuda" and not piece.core and not _is_preparation(piece)
+        # A process that was forked after an import counted the GPUs cannot use them.
+        context = get_context("spawn") if uses_gpu else self._forks
+        process = context.Process(
+            target=_measure, args=(self._job.name, self._setting, piece, self._threads(piece), self._card)
         )
         process.start()
         self._running[piece] = process
@@ -129,7 +133,7 @@ def _is_preparation(piece: Piece) -> bool:
     return not piece.parts
 
 
-def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
+def _measure(job: str, setting: Setting, piece: Piece, threads: int, card: str) -> None:
     """Measure one piece, or make one input, in this process."""
     from threadpoolctl import threadpool_limits
 
@@ -146,7 +150,7 @@ def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
                 return
             for part, cell in program.measure(setting, piece):
                 seconds = time.perf_counter() - begin
-                stamped = {**_stamp(job, setting, seconds), **cell}
+                stamped = {**_stamp(job, setting, seconds, card), **cell}
                 load_or_make(setting.cell(job, piece.unit, part), lambda stamped=stamped: stamped)  # type: ignore[misc]
                 begin = time.perf_counter()
     except Exception:
@@ -154,12 +158,12 @@ def _measure(job: str, setting: Setting, piece: Piece, threads: int) -> None:
         raise SystemExit(1) from None
 
 
-def _stamp(job: str, setting: Setting, seconds: float) -> Cell:
+def _stamp(job: str, setting: Setting, seconds: float, card: str) -> Cell:
     """Return card, date, command and versions of a measurement."""
     import torch
 
     return {
-        "card": torch.cuda.get_device_name() if setting.device == "cuda" else "processor",
+        "card": card,
         "date": datetime.now(UTC).date().isoformat(),
         "command": f"python -m studies.gpu run {job}{' --tiny' if setting.tiny else ''}",
         "commit": commit(),

@@ -83,6 +83,15 @@ def device(tiny: bool) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
+def card(device: str) -> str:
+    """Return the name of the GPU, or "processor" for the CPU."""
+    if device == "cpu":
+        return "processor"
+    import torch
+
+    return torch.cuda.get_device_name()
+
+
 def workers() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))

@@ -35,7 +35,7 @@ from studies.cells import Cell
 from studies.gpu.inputs import open_inputs, unpack_inputs, write_inputs
 from studies.gpu.payload import PAYLOAD
 from studies.gpu.results import cells_of
-from studies.gpu.setting import Parts, Piece, Setting, workers
+from studies.gpu.setting import Parts, Piece, Setting, card, workers
 from studies.gpu.tiny import shrunk
 
 INPUTS = PAYLOAD / "inputs.tar.xz"
@@ -286,8 +286,8 @@ def _log_lines() -> Iterator[list[str]]:
 def _run_piece(setting: Setting, piece: Piece, output: Path) -> None:
     """Measure one piece in this process, and append its cells to a file."""
     for part, cell in measure(setting, piece):
-        card = torch.cuda.get_device_name() if setting.device == "cuda" else "processor"
-        record = {"job": "step", "unit": piece.unit, "part": part, "card": card, "torch": torch.__version__, **cell}
+        stamp = {"card": card(setting.device), "torch": torch.__version__}
+        record = {"job": "step", "unit": piece.unit, "part": part, **stamp, **cell}
         with output.open("a") as file:
             file.write(json.dumps(record) + "\n")
         shown = {name: value for name, value in cell.items() if isinstance(value, int | float | list)}
@@ -318,8 +318,7 @@ def main(
     setting = Setting(work, device, workers(), time.time() + 60 * minutes, tiny)
     output.mkdir(parents=True, exist_ok=True)
     prepare(setting, _INPUTS)
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["studies.gpu.step"])
+    context = get_context("spawn")
     for piece in pieces(setting):
         wanted = tuple(part for part in piece.parts if (part in parts if parts else not piece.core))
         if setting.is_over or not wanted or (strategies and piece.unit not in strategies):
