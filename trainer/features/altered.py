@@ -20,7 +20,8 @@ Mask = NDArray[np.bool_]
 LENGTH, RESTART = 64, 0.8
 """Steps of a walk, and the probability per step of returning to its start (method.md E5; docs/training.md)."""
 
-_START, _CHOICE, _RESTART, _OPERATION = range(4)  # the decision that a random number is for
+START_DECISION, CHOICE_DECISION, RESTART_DECISION, OPERATION_DECISION = range(4)
+"""The decision that a random number is for."""
 _WEYL, _MIX_1, _MIX_2 = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
@@ -113,7 +114,7 @@ def augment(
 
 def choose_operations(ids: NDArray[Any], turns: NDArray[Any], count: int, key: tuple[int, ...]) -> Rows:
     """Return a uniform choice for each view, (n,) in 0 to `count` - 1, which follows from key, graph and turn."""
-    return (_uniforms(_stream(ids, turns, key), _OPERATION) * count).astype(np.int64)
+    return (_uniforms(_stream(ids, turns, key), OPERATION_DECISION) * count).astype(np.int64)
 
 
 class _Graphs:
@@ -154,13 +155,13 @@ class _Graphs:
 
     def without_nodes(self, counts: Rows) -> Mask:
         place = np.arange(len(self.owner)) - self.first[self.owner]
-        rank = _ranks(self._uniforms(_CHOICE, self.owner, place), self.owner)
+        rank = _ranks(self._uniforms(CHOICE_DECISION, self.owner, place), self.owner)
         return rank >= counts[self.owner]
 
     def without_edges(self, counts: Rows) -> Mask:
         ends = np.stack([self.tail, self.head]) - self.first[self.edge_owner]
         bond = ends.min(0) * np.int64(2**31) + ends.max(0)  # both directions share one random number
-        rank = _ranks(self._uniforms(_CHOICE, self.edge_owner, bond), self.edge_owner)
+        rank = _ranks(self._uniforms(CHOICE_DECISION, self.edge_owner, bond), self.edge_owner)
         return rank >= 2 * counts[self.edge_owner]
 
     def grow(self, sizes: Rows) -> Mask:
@@ -175,7 +176,7 @@ class _Graphs:
             if not candidates.any():
                 break
             place = np.arange(len(self.owner)) - self.first[self.owner]
-            scores = np.where(candidates, self._uniforms(_CHOICE, self.owner, place, step), -1.0)
+            scores = np.where(candidates, self._uniforms(CHOICE_DECISION, self.owner, place, step), -1.0)
             best = np.maximum.reduceat(scores, self.first)
             nodes = np.flatnonzero(candidates & (scores == best[self.owner]))
         return mask
@@ -187,7 +188,7 @@ class _Graphs:
         counts = np.ones(len(start), np.int64)
         for attempt in range(int(self.sizes.max(initial=0))):
             active = np.flatnonzero((attempt < self.sizes) & (counts < sizes) & (self.degree[start] > 0))
-            nodes = self._neighbor(start[active], self._uniforms(_CHOICE, active, attempt))
+            nodes = self._neighbor(start[active], self._uniforms(CHOICE_DECISION, active, attempt))
             counts[active] += ~mask[nodes]
             mask[nodes] = True
         return mask
@@ -199,14 +200,16 @@ class _Graphs:
         active = np.flatnonzero(self.degree[start] > 0)
         position = start[active]
         for step in range(length):
-            returns = self._uniforms(_RESTART, active, step) < restart
-            position = np.where(returns, start[active], self._neighbor(position, self._uniforms(_CHOICE, active, step)))
+            returns = self._uniforms(RESTART_DECISION, active, step) < restart
+            position = np.where(
+                returns, start[active], self._neighbor(position, self._uniforms(CHOICE_DECISION, active, step))
+            )
             mask[position] = True
         return mask
 
     def _starts(self) -> Rows:
         copies = np.arange(len(self.sizes))
-        return self.first + (self._uniforms(_START, copies) * self.sizes).astype(np.int64)
+        return self.first + (self._uniforms(START_DECISION, copies) * self.sizes).astype(np.int64)
 
     def _neighbor(self, atoms: Rows, luck: NDArray[np.float64]) -> Rows:
         """Return a uniformly chosen neighbor of each atom, by `luck` in [0, 1). No atom is isolated."""
@@ -216,10 +219,14 @@ class _Graphs:
         return _uniforms(self._stream[copies], purpose, *decision)
 
 
+def random_state(key: tuple[int, ...]) -> np.uint64:
+    """Return the generator state that a key gives."""
+    return np.uint64(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
+
+
 def _stream(ids: NDArray[Any], turns: NDArray[Any], key: tuple[int, ...]) -> NDArray[np.uint64]:
     """Return the generator state of each view, (n,)."""
-    word = np.random.SeedSequence(key).generate_state(1, np.uint64)
-    return _mix(_mix(word ^ ids.astype(np.uint64)) ^ turns.astype(np.uint64))
+    return _mix(_mix(random_state(key) ^ ids.astype(np.uint64)) ^ turns.astype(np.uint64))
 
 
 def _uniforms(stream: NDArray[np.uint64], *decision: Rows | int) -> NDArray[np.float64]:

@@ -143,6 +143,8 @@ class Batch:
 
         Graphs without atoms keep their position.
         """
+        if self.padding is not None:
+            return self._compacted(atoms)
         is_kept = atoms[self.edge_index].all(0)
         new_index = _pointer(atoms)
         edge_index, graph = new_index[self.edge_index[:, is_kept]], self.graph[atoms]
@@ -161,6 +163,47 @@ class Batch:
             None if self.eigenvectors is None else self.eigenvectors[atoms],
             None if self.centre is None else self.centre[atoms],
         )
+
+    def _compacted(self, atoms: Tensor) -> "Batch":
+        """Return the subgraphs on `atoms`, padded to the same shape. `atoms` is False for padding."""
+        is_kept = atoms[self.edge_index].all(0)
+        atom_place, edge_place = compaction(atoms), compaction(is_kept)
+        count, edge_count = atoms.sum(), is_kept.sum()
+        old_atom, old_edge = _inverse(atom_place), _inverse(edge_place)
+        is_atom, is_edge = _range(atom_place) < count, _range(edge_place) < edge_count
+        kept_degree = torch.zeros_like(atom_place).index_add_(0, self.edge_index[1], is_kept.long())
+        padding_degree = _padding_degrees(Shape(len(atom_place), len(edge_place)), count, edge_count)
+        degree = torch.where(is_atom, kept_degree.index_select(0, old_atom), padding_degree)
+        target = torch.repeat_interleave(degree, output_size=len(edge_place))
+        source = atom_place.index_select(0, self.edge_index[0].index_select(0, old_edge))
+        first = torch.cat([_pointer(atoms).index_select(0, self.atom_ptr[:-1]), self.atom_ptr[-1:]])
+        return replace(
+            self,
+            atom_type=self.atom_type.index_select(0, old_atom),
+            chirality=self.chirality.index_select(0, old_atom),
+            graph=torch.where(is_atom, self.graph.index_select(0, old_atom), self.graphs),
+            atom_ptr=first,
+            edge_index=torch.stack([torch.where(is_edge, source, target), target]),
+            edge_ptr=_pointer(degree),
+            bond=self.bond.index_select(0, old_edge),
+            eigenvectors=None if self.eigenvectors is None else self.eigenvectors.index_select(0, old_atom),
+            centre=None if self.centre is None else self.centre.index_select(0, old_atom),
+            padding=Padding(is_atom, count),
+        )
+
+
+def compaction(mask: Tensor) -> Tensor:
+    """Return the places of rows, (N,), in an order that has the rows of `mask`, (N,) bool, before the others."""
+    before = mask.cumsum(0) - mask.long()
+    return torch.where(mask, before, mask.sum() + _range(mask) - before)
+
+
+def _inverse(permutation: Tensor) -> Tensor:
+    return torch.empty_like(permutation).scatter_(0, permutation, _range(permutation))
+
+
+def _range(rows: Tensor) -> Tensor:
+    return torch.arange(len(rows), device=rows.device)
 
 
 class Graphs(ABC):
@@ -181,12 +224,33 @@ class Graphs(ABC):
         """
 
 
-class Assembler(Graphs):
+class PaddedGraphs(Graphs):
+    """Graphs whose padded batches the device assembles alone.
+
+    Attributes:
+        sizes: (N, 2) int64. Atoms and directed edges of each item, on the host. A batch of items has no more.
+    """
+
+    sizes: NDArray[np.int64]
+
+    @abstractmethod
+    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor) -> Batch:
+        """Return the graphs `ids`, (B,) int64 on the device, padded to `shape`. Nothing is read back from the device.
+
+        Ids and shape are not checked. The shape holds more atoms than the graphs, and at least as many edges.
+
+        Args:
+            ids: (B,) Items.
+            shape: Shape of the batch.
+            key: () int64. State of the epoch's random numbers, from seed and epoch.
+        """
+
+
+class Assembler(PaddedGraphs):
     """Batches of a corpus, which is copied to `device` as a whole. On the CPU nothing is copied.
 
     Attributes:
         size: Number of graphs.
-        sizes: (N, 2) int64. Atoms and directed edges of each graph, on the host.
     """
 
     def __init__(self, corpus: Corpus, device: torch.device | str = "cpu") -> None:
@@ -213,11 +277,7 @@ class Assembler(Graphs):
         shape = Shape(int(atom_ends[-1]), int(edge_ends[-1]))
         return self._assemble(self._to_device(ids), shape, atom_ends, edge_ends)
 
-    def padded_batch(self, ids: Tensor, shape: Shape) -> Batch:
-        """Return the graphs `ids`, (B,) int64 on the device, padded to `shape`. Nothing is read back from the device.
-
-        Ids and shape are not checked. The shape holds more atoms than the graphs, and at least as many edges.
-        """
+    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor) -> Batch:  # noqa: ARG002  (nothing is random)
         none = np.empty(0, np.int64)
         return self._assemble(ids, shape, none, none)
 

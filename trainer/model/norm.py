@@ -37,7 +37,7 @@ class BatchNorm(nn.BatchNorm1d):
     def _over_valid_rows(self, input: Tensor, padding: Padding) -> Tensor:
         output, mean, variance = _PaddedNorm.apply(input, self.weight, self.bias, *padding, self.eps)
         if not self.frozen:
-            self._update_statistics(mean, variance * padding.atoms / (padding.atoms - 1))
+            self._update_statistics(mean, variance * padding.atoms / (padding.atoms - 1).clamp_min(1))
         return output
 
     def _over_ranks(self, input: Tensor) -> Tensor:
@@ -69,13 +69,19 @@ class _PaddedNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, values: Tensor, weight: Tensor, bias: Tensor, is_valid: Tensor, count: Tensor, eps: float
+        ctx: Any,
+        values: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        is_valid: Tensor,
+        count: Tensor,
+        eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        values = values * is_valid.unsqueeze(1)
-        moments = torch.batch_norm_update_stats(values, None, None, 0.0)
-        padded_mean, padded_variance = (moment.to(weight.dtype) for moment in moments)
+        is_valid = is_valid.unsqueeze(1)
+        values = values * is_valid
         # Because invalid rows are 0, both moments about 0 are those of all rows times N / count.
         ratio = len(values) / count.clamp_min(1).to(weight.dtype)
+        padded_mean, padded_variance = _moments(values)
         mean = ratio * padded_mean
         variance = (ratio * padded_variance - (ratio - 1) * mean * padded_mean).clamp_min(0)
         output = torch.native_batch_norm(values, weight, bias, mean, variance, False, 0.0, eps)[0]
@@ -101,7 +107,15 @@ class _PaddedNorm(torch.autograd.Function):
             weight_gradient, bias_gradient = (gradient * normal).sum(0), gradient.sum(0)
             mean_gradient = (bias_gradient + normal * weight_gradient) / count.clamp_min(1)
             input_gradient = ((gradient - mean_gradient) * (weight * inverse_deviation)).to(values.dtype)
-        return input_gradient.mul_(is_valid.unsqueeze(1)), weight_gradient, bias_gradient, None, None, None
+        return input_gradient.mul_(is_valid), weight_gradient, bias_gradient, None, None, None
+
+
+def _moments(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean and variance of all rows, (D,), in float32 or wider."""
+    if values.is_cuda:
+        return torch.batch_norm_update_stats(values, None, None, 0.0)
+    variance, mean = torch.var_mean(values.to(torch.promote_types(values.dtype, torch.float32)), 0, correction=0)
+    return mean, variance
 
 
 def share_statistics(module: nn.Module, ranks: Ranks) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphkin.trainer.model.batch import Assembler, Batch, Graphs, Shape
+from graphkin.trainer.model.batch import Batch, Graphs, PaddedGraphs, Shape
 from graphkin.trainer.model.ranks import Ranks
 from graphkin.trainer.pretraining.config import PretrainConfig, TaskName
 from graphkin.trainer.pretraining.epoch_tables import EpochTables, shapes
@@ -21,13 +21,13 @@ from graphkin.trainer.pretraining.objective import Part, Step
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer
+from graphkin.trainer.pretraining.viewed import ViewedGraphs
 
 _log = logging.getLogger(__name__)
 
 
 _TASK_OBSTACLES: Mapping[TaskName, str] = {
     "edge-pred": "the number of attempts that sampling unbonded pairs takes depends on the data",
-    "context-pred": "the number of graphs with a context depends on the data",
 }
 
 
@@ -35,8 +35,10 @@ def obstacle(config: PretrainConfig, graphs: Graphs, ranks: Ranks) -> str | None
     """Return why the steps of a run cannot be captured, or None if they can."""
     if ranks.size > 1:
         return "several processes train together"
-    if not isinstance(graphs, Assembler):
+    if not isinstance(graphs, PaddedGraphs):
         return "its graphs are sampled on the host"
+    if isinstance(graphs, ViewedGraphs) and graphs.obstacle is not None:
+        return graphs.obstacle
     return None if config.task is None else _TASK_OBSTACLES.get(config.task.name)
 
 
@@ -64,14 +66,14 @@ class PaddedSteps:
     captured, and replayed from then on. If a capture fails, all steps run uncaptured.
 
     Args:
-        trainer: A trainer with its learning rate on the device, whose graphs come from an `Assembler`.
+        trainer: A trainer with its learning rate on the device, whose graphs are `PaddedGraphs`.
         capture: Whether to capture steps, on a GPU. Otherwise every step runs uncaptured.
     """
 
     def __init__(self, trainer: Trainer, capture: bool = True) -> None:
-        assert isinstance(trainer.graphs, Assembler)
+        assert isinstance(trainer.graphs, PaddedGraphs)
         self._trainer = trainer
-        self._assembler = trainer.graphs
+        self._padded_graphs = trainer.graphs
         self._twins = None if trainer.twins is None else torch.from_numpy(trainer.twins).to(trainer.device)
         self._capture = capture
         self._stream: torch.cuda.Stream | None = None
@@ -111,8 +113,8 @@ class PaddedSteps:
             learning_rate(options, first + position, steps, plan.steps, plan.batch_size)
             for position in range(plan.steps)
         ]
-        self._tables.load(plan, rates, place)
-        self._shapes = shapes(plan, self._assembler.sizes, self._trainer.objective.parts)
+        self._tables.load(plan, rates, place, self._trainer.config.draws.seed)
+        self._shapes = shapes(plan, self._padded_graphs.sizes, self._trainer.objective.parts)
         self._plan = plan
 
     def _run(self, kind: _Kind, step: int) -> Tensor:
@@ -145,10 +147,10 @@ class PaddedSteps:
         """Take the next step, and return its losses, (L,). Nothing is read back from the device."""
         assert self._tables is not None
         assert self._trainer.rate is not None
-        part_shapes = dict(kind.shapes)
+        part_shapes, key = dict(kind.shapes), self._tables.key
 
         def batch_of(part: Part, ids: Tensor) -> Batch:
-            return self._assembler.padded_batch(ids, part_shapes[part])
+            return self._padded_graphs.padded_batch(ids, part_shapes[part], key)
 
         inputs = Step.from_tensors(*self._tables.samples(kind.anchors), batch_of, self._twins)
         self._trainer.rate.copy_(self._tables.rate())

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from graphkin.trainer.model.aggregation import graph_sum
-from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.batch import Batch, compaction
+from graphkin.trainer.model.encoders import per_atom
 from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Context, Model
@@ -44,6 +45,8 @@ class ContextPrediction(Objective):
         batch = step.first()
         uniform = torch.rand(step.anchors, dtype=torch.float64, device=batch.graph.device, generator=generator)
         rings = Rings.from_batch(batch, self._context, uniform[share])
+        if batch.padding is not None:
+            return self._padded_losses(batch, rings)
         has_context = ranks.rows(rings.has_context.double(), share.start, step.anchors)
         total, offset = int(has_context.sum()), int(has_context[: share.start].sum())
         if total < 2:
@@ -57,14 +60,28 @@ class ContextPrediction(Objective):
         positives, negatives = (products(centers, each[own_rows]) for each in (contexts, contexts.roll(-1, 0)))
         return discrimination(positives, negatives, ranks)
 
+    def _padded_losses(self, batch: Batch, rings: "Rings") -> dict[str, Tensor]:
+        """Return the losses of a padded batch of one rank, where centers without a context count nowhere."""
+        has_context = rings.has_context
+        centers, contexts = self._embed_centers(batch, rings), self._embed_contexts(batch, rings)
+        place = compaction(has_context)
+        following = torch.empty_like(place).scatter_(0, place, torch.arange(len(place), device=place.device))
+        following = following.index_select(0, (place + 1) % has_context.sum().clamp_min(1))
+        positives, negatives = (products(centers, each) for each in (contexts, contexts.index_select(0, following)))
+        return discrimination(positives, negatives, is_pair=has_context & (has_context.sum() > 1))
+
     def _embed_centers(self, batch: Batch, rings: "Rings") -> Tensor:
         """Return the vectors of the centers, each in its substructure, (K, D)."""
-        places = rings.substructure.cumsum(0) - 1
         vectors: Tensor = self.encoder(batch.induced(rings.substructure))
-        return vectors[places[rings.centers]]
+        return vectors[compaction(rings.substructure)[rings.centers]]
 
     def _embed_contexts(self, batch: Batch, rings: "Rings") -> Tensor:
         """Return the mean vectors of the overlaps, (K, D)."""
+        if batch.padding is not None:
+            places = compaction(rings.context)
+            overlap = self.context_encoder(batch.induced(rings.context))[places] * rings.overlap.unsqueeze(1)
+            sums = graph_sum(overlap, batch.graph, batch.atom_ptr)[: batch.graphs]
+            return sums / _counts(rings.overlap, batch).clamp_min(1).unsqueeze(1)
         vectors = self.context_encoder(batch.induced(rings.context))[rings.overlap[rings.context]]
         counts = torch.bincount(batch.graph[rings.overlap], minlength=batch.graphs)[rings.has_context]
         pointer = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
@@ -77,7 +94,7 @@ class Rings:
 
     Attributes:
         has_context: (B,) bool. Whether a graph's center has a context. All other attributes cover only these K graphs.
-        centers: (K,) Center atoms.
+        centers: (K,) Center atoms; (B,) of a padded batch, where those of other graphs have no meaning.
         substructure: (N,) bool. Atoms of the substructures.
         context: (N,) bool. Atoms of the contexts.
         overlap: (N,) bool. Atoms of both.
@@ -95,13 +112,16 @@ class Rings:
 
         The center of a graph of n atoms is its atom floor(n * uniform[g]), where uniform is (B,) float64 in [0, 1).
         """
-        centers = batch.atom_ptr[:-1] + (uniform * batch.atom_ptr.diff()).long()
+        first = batch.atom_ptr[: batch.graphs]
+        centers = first + (uniform * (batch.atom_ptr[1 : batch.graphs + 1] - first)).long()
         distance = distances(batch, centers, max(context.hops, context.outer))
         inside, around = distance <= context.hops, (distance > context.inner) & (distance <= context.outer)
         overlap = inside & around
-        has_context = torch.bincount(batch.graph[overlap], minlength=batch.graphs) > 0
-        atom_has_context = has_context[batch.graph]
-        return cls(has_context, centers[has_context], inside & atom_has_context, around & atom_has_context, overlap)
+        has_context = _counts(overlap, batch) > 0
+        atom_has_context = per_atom(has_context, batch)
+        if batch.padding is None:
+            centers = centers[has_context]
+        return cls(has_context, centers, inside & atom_has_context, around & atom_has_context, overlap)
 
 
 def distances(batch: Batch, centers: Tensor, max_distance: int) -> Tensor:
@@ -111,8 +131,13 @@ def distances(batch: Batch, centers: Tensor, max_distance: int) -> Tensor:
     """
     source, target = batch.edge_index
     distance = torch.full_like(batch.graph, max_distance + 1)
-    distance[centers] = 0
-    for hop in range(1, max_distance + 1):
-        atoms = target[distance[source] == hop - 1]
-        distance[atoms] = distance[atoms].clamp_max(hop)
+    distance.index_fill_(0, centers, 0)
+    for _ in range(max_distance):
+        distance = distance.scatter_reduce(0, target, distance[source] + 1, "amin")
     return distance
+
+
+def _counts(atoms: Tensor, batch: Batch) -> Tensor:
+    """Return the number of `atoms`, (N,) bool, in each graph: (B,)."""
+    counts = batch.graph.new_zeros(len(batch.atom_ptr) - 1).index_add_(0, batch.graph, atoms.long())
+    return counts[: batch.graphs]

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphkin.trainer.features.altered import random_state
 from graphkin.trainer.model.batch import Shape
 from graphkin.trainer.pretraining.objective import Part
 from graphkin.trainer.pretraining.plan import Plan
@@ -21,6 +22,9 @@ class EpochTables:
     Args:
         plan: Any epoch of the run.
         device: The device of the tables.
+
+    Attributes:
+        key: () int64. State of the epoch's random numbers (`features.altered.random_state`).
     """
 
     def __init__(self, plan: Plan, device: torch.device) -> None:
@@ -28,6 +32,7 @@ class EpochTables:
         self._batch_size = plan.batch_size
         self._pairs_with_itself = plan.pairs_with_itself
         self._place = torch.zeros((), dtype=torch.long, device=device)
+        self.key = torch.zeros((), dtype=torch.long, device=device)
         self._anchors = torch.zeros(items, dtype=torch.long, device=device)
         self._rates = torch.zeros(items // plan.batch_size + 1, device=device)
         self._positives, self._negatives = (
@@ -35,15 +40,17 @@ class EpochTables:
             for each in (plan.samples.positives, plan.samples.negatives)
         )
 
-    def load(self, plan: Plan, rates: Sequence[float], place: int) -> None:
+    def load(self, plan: Plan, rates: Sequence[float], place: int, seed: int) -> None:
         """Fill the tables with an epoch.
 
         Args:
             plan: The epoch, over as many items as the first one.
             rates: Learning rates of its steps.
             place: Position of the next step.
+            seed: Seed of the views.
         """
         self._place.fill_(place)
+        self.key.fill_(int(random_state((seed, plan.epoch)).view(np.int64)))
         self._anchors[: len(plan.anchors)] = torch.from_numpy(plan.anchors).to(self._anchors.device)
         self._rates[: len(rates)] = torch.tensor(rates, device=self._rates.device)
         self._positives.copy_(torch.from_numpy(plan.samples.positives))

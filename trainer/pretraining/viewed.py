@@ -5,16 +5,20 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.altered import augment, choose_operations
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.turns import turns
-from graphkin.trainer.model.batch import Assembler, Batch, Graphs
+from graphkin.trainer.model.batch import Assembler, Batch, PaddedGraphs, Shape
+from graphkin.trainer.pretraining.device_views import OPERATIONS, remaining_atoms
 from graphkin.trainer.strategy import Operation, Views
 
+_LARGEST = 128  # nodes: the device adds one neighbor after the other to all parts at once
 
-class ViewedGraphs(Graphs):
+
+class ViewedGraphs(PaddedGraphs):
     """The graphs of a corpus, and augmented views of them that depend only on seed, epoch and graph.
 
     The first occurrence of an item in a batch is the graph itself, or a view if `Views.anchors` is set. Each further
@@ -27,6 +31,29 @@ class ViewedGraphs(Graphs):
         self._views = views
         self._seed = seed
         self._nodes, self._edges = corpus.atoms, corpus.edges // 2
+
+        self._assembler: Assembler | None = None
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:  # type: ignore[override]
+        return np.stack([self._nodes, 2 * self._edges], axis=1)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why the device cannot make the views alone; None if it can."""
+        if not self._views.anchors or not {*self._views.operations} <= {*OPERATIONS}:
+            return "its views are made on the host"
+        if self._nodes.max() > _LARGEST:
+            return f"some of its graphs have more than {_LARGEST} nodes, so their views are made on the host"
+        return None
+
+    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor) -> Batch:
+        """Return the views of items that occur twice, all first occurrences before the second ones."""
+        if self._assembler is None:
+            self._assembler = Assembler(self._corpus, self.device)
+        batch = self._assembler.padded_batch(ids, shape, key)
+        turns = torch.arange(len(ids), device=self.device) // (len(ids) // 2)
+        return batch.induced(remaining_atoms(batch, ids, turns, key, self._views, int(self._nodes.max())))
 
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._corpus.size:

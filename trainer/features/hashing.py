@@ -1,0 +1,29 @@
+"""Counter-based random numbers on a device, bit for bit those of `altered.py`."""
+
+import torch
+from torch import Tensor
+
+_WEYL, _MIX_1, _MIX_2 = (
+    value - 2**64 for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)  # torch multiplies signed integers modulo 2^64
+
+
+def mix(words: Tensor) -> Tensor:
+    """Return the next output of SplitMix64 for each state, int64 of any shape."""
+    words = words + _WEYL
+    words = (words ^ _shift(words, 30)) * _MIX_1
+    words = (words ^ _shift(words, 27)) * _MIX_2
+    return words ^ _shift(words, 31)
+
+
+def uniforms(states: Tensor, *decision: Tensor | int) -> Tensor:
+    """Return numbers in [0, 1) with 53 random bits, from states and the decision they are for, broadcast: float64."""
+    words = states
+    for part in decision:
+        words = mix(words ^ part)
+    return _shift(words, 11).to(torch.float64) * 2.0**-53
+
+
+def _shift(words: Tensor, bits: int) -> Tensor:
+    """Shift to the right and fill with zeros, which `>>` does not do with negative numbers."""
+    return (words >> bits) & (2 ** (64 - bits) - 1)
