@@ -38,7 +38,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
@@ -227,7 +227,7 @@ def run_finetuning(options: Options, name: str, arm: str, seed: int, without: Fo
     split = stratified_split(data.labels, fold)
     run = finetune(start, data, split, FinetuneOptions(epochs=options.epochs), seed)
     scores = {metric: curve.score for metric, curve in run.curves.items()}
-    return {**scores, "run": asdict(run), **stopwatch.read()}
+    return {**scores, "run": run.as_json(), **stopwatch.read()}
 
 
 def measure(options: Options, own: int, seeds: Sequence[int]) -> GraphResults:

@@ -24,7 +24,7 @@ stopped. The report is printed and saved as report.md in --work. Needs ../shared
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,7 @@ def run_finetuning(options: Options, arm: str, seed: int, fold: int) -> Cell:
         else InitialEncoder.from_checkpoint(options.run(arm, seed))
     )
     run = finetune(start, data, data.splits()[fold], replace(NODES, epochs=options.epochs), seed)
-    return {"accuracy": run.main.score, "run": asdict(run), **stopwatch.read()}
+    return {"accuracy": run.main.score, "run": run.as_json(), **stopwatch.read()}
 
 
 def describe() -> Cell:

@@ -23,7 +23,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
@@ -171,7 +171,7 @@ def run_finetuning(options: Options, name: str, arm: str, seed: int) -> Cell:
     start = InitialEncoder(Model()) if arm == "random" else InitialEncoder.from_checkpoint(options.run(arm, seed))
     run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
     late = float(np.mean(run.main.test[-LATE:]))
-    return {**asdict(run), **stopwatch.read(), "auc": run.main.score, "late_auc": late}
+    return {**run.as_json(), **stopwatch.read(), "auc": run.main.score, "late_auc": late}
 
 
 def measure(options: Options, seeds: list[int]) -> Results:

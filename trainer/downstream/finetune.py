@@ -6,7 +6,7 @@ options, the data, the seed and the machine.
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -189,6 +189,12 @@ class FinetuneRun:
     curves: dict[str, Curve]
     seconds: float
     checkpoint: Checkpoint | None = field(default=None, compare=False, repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all fields but the checkpoint as plain values."""
+        values = asdict(replace(self, checkpoint=None))
+        del values["checkpoint"]
+        return values
 
     @property
     def main(self) -> Curve:

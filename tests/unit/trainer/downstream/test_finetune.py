@@ -1,5 +1,6 @@
 """Fine-tuning: the loss by hand, what does not count, that it learns, and that it repeats itself."""
 
+import json
 from dataclasses import replace
 from math import exp, log
 from pathlib import Path
@@ -179,6 +180,13 @@ def test_what_is_reported_is_the_encoder_after_the_epoch_that_counts(dataset: Da
     for name, value in expected.items():
         torch.testing.assert_close(run.checkpoint.model[name], value, rtol=0, atol=1e-5, msg=name)
     assert run.checkpoint.optimizer == {}
+
+
+def test_a_run_without_its_checkpoint_is_json(dataset: Dataset, split: Split) -> None:
+    run = finetune(InitialEncoder(SMALL), dataset, split, replace(QUICK, epochs=1), 0)
+    values = json.loads(json.dumps(run.as_json()))
+    assert values.keys() == {"seed", "loss", "curves", "seconds"}
+    assert values["curves"]["auc"]["test"] == run.main.test
 
 
 def test_a_loss_that_is_not_finite_stops(dataset: Dataset, split: Split) -> None:
