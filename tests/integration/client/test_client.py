@@ -245,7 +245,7 @@ def test_pick_equals_http(nci: Collection, plain: httpx.Client) -> None:
     assert (
         nci.pick(**body, source=selection).model_dump() == plain.post("pick", json={**body, "from": selection}).json()
     )
-    with pytest.raises(InvalidInput, match="so many items"):
+    with pytest.raises(InvalidInput, match="this number of items"):
         nci.pick(3, source={"ids": [1, 2]})
 
 
