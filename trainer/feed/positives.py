@@ -181,10 +181,10 @@ class _SizeClasses:
         own_begin = begins[int(np.searchsorted(matching, size_class))]
         own = (positions - self._first[size_class] + own_begin)[:, None]
         other_count = int(ends[-1]) - 1
-        chosen = (random * other_count).astype(np.int64)
-        chosen = np.where(chosen >= own, chosen + 1, chosen) if other_count else np.broadcast_to(own, chosen.shape)
-        match = np.searchsorted(ends, chosen, side="right")
-        return self._items[self._first[matching[match]] + chosen - begins[match]]
+        numbers = (random * other_count).astype(np.int64)
+        numbers = np.where(numbers >= own, numbers + 1, numbers) if other_count else np.broadcast_to(own, numbers.shape)
+        match = np.searchsorted(ends, numbers, side="right")
+        return self._items[self._first[matching[match]] + numbers - begins[match]]
 
 
 def _require_same_items(source: Source, second: Source) -> None:

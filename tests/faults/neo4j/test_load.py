@@ -137,7 +137,7 @@ def test_load_survives_cuts_at_any_message(load_scenario, source, proxy, read_ba
     assert load_scenario.after == read_back(source.folder)
     load_scenario.reset()
     for part, lost in enumerate(("request", "reply")):
-        messages = proxy.strike(lambda number, part=part: number % 24 == 12 * part, of=b"", lost=lost)
+        messages = proxy.strike(lambda number, part=part: number % 24 == 12 * part, pattern=b"", lost=lost)
     assert run(load_scenario.arguments(proxy.url)) == 0
     assert messages.seen > 2 * load_scenario.commits
     assert load_scenario.is_done()

@@ -101,7 +101,7 @@ def test_requests_survive_a_single_cut_connection(large, server, serve, proxy):
     paths = [path for path in REQUESTS if "items" in path or "export" in path]
     with serve(server.url) as undisturbed, serve(proxy.url) as client:
         for path, lost in zip(paths, cycle(("request", "reply"))):
-            strike = proxy.strike(lambda number: number == 1, of=b"MATCH", lost=lost)
+            strike = proxy.strike(lambda number: number == 1, pattern=b"MATCH", lost=lost)
             assert ask(client, path).content == ask(undisturbed, path).content
             assert strike.seen > 1
             proxy.strikes.remove(strike)
@@ -131,7 +131,7 @@ def read_whole(client, path):
 def test_interrupted_stream_is_recognizably_incomplete(client, proxy, path):
     """The client sees that content is missing."""
     whole = ask(client, path).content
-    proxy.strike(lambda _: True, of=PAGE_3, then=proxy.vanish)
+    proxy.strike(lambda _: True, pattern=PAGE_3, then=proxy.vanish)
     content, error = read_whole(client, path)
     assert content
     assert whole.startswith(content)
@@ -233,7 +233,7 @@ def kill_during_requests(client, server, proxy):
     """Kill Neo4j during an export, a request for neighbors, one for positives, and a build of positive sets."""
     all_started = threading.Barrier(4, server.kill, DEADLINE)
     for part in (PAGE_3, b"\x86offset", b"gds.randomWalk.stream"):
-        proxy.strike(lambda _: True, of=part, lost="reply", then=all_started.wait)
+        proxy.strike(lambda _: True, pattern=part, lost="reply", then=all_started.wait)
     assert_unavailable(client.get(EPOCH), "building positive sets")
     with ThreadPoolExecutor(3) as pool:
         exported = pool.submit(read_whole, client, EXPORT)

@@ -41,7 +41,7 @@ class Unindexed:
         return {}
 
 
-@pytest.mark.parametrize("labels", ["degree", "structure"])
+@pytest.mark.parametrize("labels", ["degree", "given"])
 def test_hits_equal_grakel(generation: Callable[..., Generation], various: Any, grakel: Any, labels: Any) -> None:
     recipe, contents = resolve_graphs(labels=labels, top_k=1), various("ab")
     stored = generation(contents, recipe)
@@ -119,7 +119,7 @@ def test_invalid_structures_are_refused(structure: dict[str, str], error: type[E
 
 def test_missing_labels_are_refused() -> None:
     with pytest.raises(InvalidInput, match="no labels"):
-        read_structure(resolve_graphs(labels="structure"), graph='{"edges": [[0, 1]]}')
+        read_structure(resolve_graphs(labels="given"), graph='{"edges": [[0, 1]]}')
     with pytest.raises(Conflict, match="molecules"):
         read_structure(resolve(), graph='{"edges": [[0, 1]]}')
 
@@ -175,7 +175,7 @@ def test_verify_accepts_an_ingested_generation(
 ) -> None:
     """Twins test GraKeL, whose similarities of 1 differ in the last digits."""
     twins = [{**one, "name": f"{turn}{number}"} for turn in "ab" for number, one in enumerate(various("abc"))]
-    stored = generation(twins, resolve_graphs(labels="structure", iterations=4, threshold=threshold, kernel=kernel))
+    stored = generation(twins, resolve_graphs(labels="given", iterations=4, threshold=threshold, kernel=kernel))
     assert stored.manifest.edges >= 24
     assert verify(stored, EVERYTHING) == []
 
