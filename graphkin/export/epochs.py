@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from graphkin.protocol.epochs import MANIFEST, EpochPart, Epochs, part_name
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.policy import Policy
-from graphkin.store.lake.place import WORK, Place
+from graphkin.store.lake.export_folder import WORK, ExportFolder
 from graphkin.store.sampling.base import Sampler
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, positives_schema, schema_metadata
 
@@ -34,7 +34,7 @@ class EpochsPlan:
     Processes that sample parts get a copy. Parts are numbered from 0 to `part_count` - 1, across all epochs.
 
     Attributes:
-        place: The folder to write to.
+        export_folder: The folder to write to.
         collection: Name of the collection.
         generation: Id of the generation.
         size: Number of items of the generation.
@@ -44,7 +44,7 @@ class EpochsPlan:
         rows: Number of anchors per part.
     """
 
-    place: Place
+    export_folder: ExportFolder
     collection: str
     generation: str
     size: int
@@ -81,8 +81,8 @@ class EpochsPlan:
         content = sink.getvalue()
         name, digest = part_name(epoch, index), hashlib.sha256(content).hexdigest()
         part = EpochPart(epoch=epoch, name=name, rows=len(anchors), bytes=len(content), sha256=digest)
-        self.place.write(name, content)
-        self.place.write(self.record_name(number), part.model_dump_json().encode())
+        self.export_folder.write(name, content)
+        self.export_folder.write(self.record_name(number), part.model_dump_json().encode())
         return part
 
     def finished_parts(self, sizes: dict[str, int]) -> dict[int, EpochPart]:
@@ -93,7 +93,8 @@ class EpochsPlan:
         """
         recorded = [number for number in range(self.part_count) if self.record_name(number) in sizes]
         parts = {
-            number: EpochPart.model_validate_json(self.place.read(self.record_name(number))) for number in recorded
+            number: EpochPart.model_validate_json(self.export_folder.read(self.record_name(number)))
+            for number in recorded
         }
         return {number: part for number, part in parts.items() if sizes.get(part.name) == part.bytes}
 
@@ -143,16 +144,16 @@ def write_epochs(plan: EpochsPlan, write_parts: Callable[[list[int]], Iterable[E
     Raises:
         Conflict: The folder holds other epochs or other files.
     """
-    sizes = plan.place.sizes()
+    sizes = plan.export_folder.sizes()
     manifest = _read_manifest(plan) if MANIFEST in sizes else None
     if manifest is None:
         parts = _prepare(plan, sizes)
         missing = [number for number in range(plan.part_count) if number not in parts]
         parts |= dict(zip(missing, write_parts(missing) if missing else [], strict=True))
         manifest = plan.manifest([parts[number] for number in range(plan.part_count)])
-        plan.place.write(MANIFEST, manifest.to_bytes())
-    if plan.place.sizes(WORK):
-        plan.place.remove_folder(WORK)
+        plan.export_folder.write(MANIFEST, manifest.to_bytes())
+    if plan.export_folder.sizes(WORK):
+        plan.export_folder.remove_folder(WORK)
     return manifest
 
 
@@ -162,11 +163,11 @@ def _read_manifest(plan: EpochsPlan) -> Epochs:
     Raises:
         Conflict: It is the manifest of other epochs.
     """
-    manifest = Epochs.from_bytes(plan.place.read(MANIFEST))
+    manifest = Epochs.from_bytes(plan.export_folder.read(MANIFEST))
     if manifest != plan.manifest(manifest.parts):
         raise Conflict(
             "other epochs are published here, and a folder of epochs is written once",
-            given=plan.place.display_url,
+            given=plan.export_folder.display_url,
             expected="a new or empty folder",
         )
     return manifest
@@ -183,7 +184,7 @@ def _prepare(plan: EpochsPlan, sizes: dict[str, int]) -> dict[int, EpochPart]:
     if foreign_files:
         raise Conflict(
             "this folder holds other files",
-            given=f"{plan.place.display_url}: {foreign_files[0]}",
+            given=f"{plan.export_folder.display_url}: {foreign_files[0]}",
             expected="a new or empty folder, or one that this command was writing",
         )
     plan_file = f"{WORK}/{plan.key}/{_PLAN_FILE}"
@@ -191,7 +192,7 @@ def _prepare(plan: EpochsPlan, sizes: dict[str, int]) -> dict[int, EpochPart]:
     current_files = {plan_file, *(part.name for part in parts.values()), *map(plan.record_name, parts)}
     if plan_file not in sizes:
         values: dict[str, Any] = plan.manifest([]).model_dump(mode="json", exclude={"parts"})
-        plan.place.write(plan_file, json.dumps(values).encode())
+        plan.export_folder.write(plan_file, json.dumps(values).encode())
     for name in sizes.keys() - current_files:
-        plan.place.remove(name)
+        plan.export_folder.remove(name)
     return parts

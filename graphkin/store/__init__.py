@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graphkin.store.base import Generation, Store
-    from graphkin.store.lake.place import Place
+    from graphkin.store.lake.export_folder import ExportFolder
 
 _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "bolt+ssc://")
 
@@ -100,17 +100,17 @@ def _web_server_error(url: str) -> Exception:
     )
 
 
-def open_place(url: str) -> "Place":
-    """Open a folder or URL for reading and writing files that do not form a lake, such as exported epochs.
+def open_export_folder(url: str) -> "ExportFolder":
+    """Open a folder or URL for files that do not form a lake, such as exported epochs.
 
     Raises:
         InvalidInput: The `lake` extra is not installed.
     """
     with _require_fsspec():
-        from graphkin.store.lake.place import Place
+        from graphkin.store.lake.export_folder import ExportFolder
     from graphkin.runtime.files import absolute_location
 
-    return Place(absolute_location(url))
+    return ExportFolder(absolute_location(url))
 
 
 @contextmanager

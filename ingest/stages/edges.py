@@ -47,13 +47,13 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
     for table in job.gather("found-pairs", tasks, number):
         np.add.at(pairs, np.asarray(table["id"]) - first, np.asarray(table["pairs"]))
     dropped = pairs - np.diff(graph.indptr).astype(np.int32)
-    place = job.place
+    export_folder = job.export_folder
     parts = {
-        "edges": write_table(place, job.run, "edges", number, edge_table(edges)),
-        "indptr": write_array(place, job.run, "indptr", number, graph.indptr),
-        "indices": write_array(place, job.run, "indices", number, graph.indices),
-        "similarity": write_array(place, job.run, "similarity", number, graph.similarity),
-        "dropped": write_array(place, job.run, "dropped", number, dropped),
+        "edges": write_table(export_folder, job.run, "edges", number, edge_table(edges)),
+        "indptr": write_array(export_folder, job.run, "indptr", number, graph.indptr),
+        "indices": write_array(export_folder, job.run, "indices", number, graph.indices),
+        "similarity": write_array(export_folder, job.run, "similarity", number, graph.similarity),
+        "dropped": write_array(export_folder, job.run, "dropped", number, dropped),
     }
     _write_forest(job, 0, number, [edges], items)
     return {
@@ -98,7 +98,9 @@ def write_forest(level: int, job: Job, task: int) -> dict[str, Any]:
     """Write the final forest in the layout of the Parquet export."""
     forest = Edges(**job.read_arrays(_forests(level), task))
     parts = [
-        write_table(job.place, job.run, "forest", number, edge_table(forest.take(slice(start, start + FOREST_ROWS))))
+        write_table(
+            job.export_folder, job.run, "forest", number, edge_table(forest.take(slice(start, start + FOREST_ROWS)))
+        )
         for number, start in enumerate(range(0, len(forest), FOREST_ROWS))
     ]
     return {"parts": {"forest": [part.model_dump() for part in parts]}}

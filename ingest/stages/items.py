@@ -144,11 +144,11 @@ def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict
     tree = BlockTree()
     for batch in table.to_batches(max_chunksize=BLOCK_SIZE):
         tree.update(rebase_offsets(batch))
-    parts = {"items": [write_table(job.place, job.run, "items", number, add_ids(table, begin)).model_dump()]}
+    parts = {"items": [write_table(job.export_folder, job.run, "items", number, add_ids(table, begin)).model_dump()]}
     described = items.drop_columns(["names", "properties"])
     words = job.kind.descriptors(described, job.recipe).words
     if words.shape[1]:
-        parts["fingerprints"] = [write_array(job.place, job.run, "fingerprints", number, words).model_dump()]
+        parts["fingerprints"] = [write_array(job.export_folder, job.run, "fingerprints", number, words).model_dump()]
     job.write("described", number, described)
     popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
     return {

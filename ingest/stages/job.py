@@ -18,9 +18,9 @@ from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.identity import BLOCK_SIZE
+from graphkin.store.lake.export_folder import WORK, ExportFolder
 from graphkin.store.lake.layout import RUN_DIGITS
 from graphkin.store.lake.parts import ROWS
-from graphkin.store.lake.place import WORK, Place
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Job:
     is_retry: bool = False
 
     @cached_property
-    def place(self) -> Place:
-        return Place(self.url)
+    def export_folder(self) -> ExportFolder:
+        return ExportFolder(self.url)
 
     @cached_property
     def kind(self) -> Kind[Recipe]:
@@ -104,21 +104,21 @@ class Job:
 
     def write(self, stage: str, task: int, table: pa.Table) -> None:
         """Write the table of a task."""
-        self.place.write(self.name(stage, task), _encode(table))
+        self.export_folder.write(self.name(stage, task), _encode(table))
 
     def read(self, stage: str, task: int) -> pa.Table:
         """Return the table that a task wrote with `write`."""
-        return _decode(self.place.read(self.name(stage, task)))
+        return _decode(self.export_folder.read(self.name(stage, task)))
 
     def write_arrays(self, stage: str, task: int, **arrays: NDArray[Any]) -> None:
         """Write the arrays of a task."""
         sink = io.BytesIO()
         np.savez(sink, allow_pickle=False, **arrays)
-        self.place.write(self.name(stage, task), sink.getvalue())
+        self.export_folder.write(self.name(stage, task), sink.getvalue())
 
     def read_arrays(self, stage: str, task: int) -> dict[str, NDArray[Any]]:
         """Return the arrays that a task wrote with `write_arrays`, by name."""
-        with np.load(io.BytesIO(self.place.read(self.name(stage, task))), allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(self.export_folder.read(self.name(stage, task))), allow_pickle=False) as arrays:
             return dict(arrays)
 
     def scatter(self, stage: str, task: int, rows: pa.Table, to: NDArray[Any], tasks: int) -> None:
@@ -139,7 +139,7 @@ class Job:
             for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         ]
         offsets = np.cumsum([8 * (tasks + 1), *map(len, sections)]).astype("<i8")
-        self.place.write(self.name(stage, task), offsets.tobytes() + b"".join(sections))
+        self.export_folder.write(self.name(stage, task), offsets.tobytes() + b"".join(sections))
 
     def gather(self, stage: str, tasks: int, to: int) -> Iterator[pa.Table]:
         """Yield the rows that one task receives (`scatter`), in the order of the tasks that sent them.
@@ -151,13 +151,13 @@ class Job:
         """
         for task in range(tasks):
             name = self.name(stage, task)
-            start, stop = np.frombuffer(self.place.read_range(name, 8 * to, 8 * to + 16), "<i8").tolist()
+            start, stop = np.frombuffer(self.export_folder.read_range(name, 8 * to, 8 * to + 16), "<i8").tolist()
             if stop > start:
-                yield _decode(self.place.read_range(name, start, stop))
+                yield _decode(self.export_folder.read_range(name, start, stop))
 
     def finished_tasks(self, stage: str) -> set[int]:
         """Return the numbers of the finished tasks of a stage."""
-        names = self.place.names(f"{WORK}/{self.key}/{stage}")
+        names = self.export_folder.names(f"{WORK}/{self.key}/{stage}")
         return {int(name.rpartition("/")[2].removesuffix(".json")) for name in names if name.endswith(".json")}
 
     def result(self, stage: str, task: int) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Job:
         Raises:
             FileNotFoundError: The task has not finished.
         """
-        result_of_task: dict[str, Any] = json.loads(self.place.read(self.name(stage, task, ".json")))
+        result_of_task: dict[str, Any] = json.loads(self.export_folder.read(self.name(stage, task, ".json")))
         return result_of_task
 
     def save_result(self, stage: str, task: int, result: Mapping[str, Any]) -> None:
@@ -174,7 +174,7 @@ class Job:
 
         It must be the last file that the task writes.
         """
-        self.place.write(self.name(stage, task, ".json"), json.dumps(result).encode())
+        self.export_folder.write(self.name(stage, task, ".json"), json.dumps(result).encode())
 
 
 def job_key(*settings: Any) -> str:

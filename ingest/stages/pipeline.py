@@ -32,8 +32,8 @@ from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import require_collection_name
 from graphkin.store.lake.draft import publish_lake, require_new, sweep
+from graphkin.store.lake.export_folder import LOCK, WORK
 from graphkin.store.lake.layout import MANIFEST, Group, Part
-from graphkin.store.lake.place import LOCK, WORK
 from graphkin.store.records import Int64
 
 
@@ -72,15 +72,15 @@ def ingest(
     _require_possible(kind, recipe, options)
     require_collection_name(collection)
     job = _job(url, files, recipe, options, sizes or Sizes())
-    release = job.place.claim()
+    release = job.export_folder.claim()
     try:
         _prepare(job)
         return _run_and_publish(runner, job, collection, Clock(progress or Progress()))
     except (FileNotFoundError, StoreError) as error:
-        if MANIFEST not in job.place.names():
+        if MANIFEST not in job.export_folder.names():
             raise
-        sweep(job.place, job.run)
-        raise job.place.overtaken_error() from error
+        sweep(job.export_folder, job.run)
+        raise job.export_folder.overtaken_error() from error
     finally:
         release()
 
@@ -136,9 +136,9 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
         clock=clock,
     )
     hashed = [bytes.fromhex(block) for each in rendered for block in each["blocks"]]
-    manifest = publish_lake(job.place, collection, run_provenance, hashed, _parts(part_results))
+    manifest = publish_lake(job.export_folder, collection, run_provenance, hashed, _parts(part_results))
     with suppress(FileNotFoundError, StoreError):  # the generation is already published
-        job.place.remove_folder(WORK)
+        job.export_folder.remove_folder(WORK)
     report_notes(clock.progress, column_notes(run_provenance))
     return manifest
 
@@ -193,11 +193,11 @@ def _prepare(job: Job) -> None:
     Raises:
         Conflict: The destination holds another export or other files.
     """
-    leftovers = require_new(job.place)
-    if job.place.is_local:
+    leftovers = require_new(job.export_folder)
+    if job.export_folder.is_local:
         for name in leftovers:
             if job.run not in name and name != LOCK:
-                job.place.remove(name)
+                job.export_folder.remove(name)
 
 
 def _compare(engine: Engine, job: Job, rendered: list[dict[str, Any]], size: int, shards: int) -> int:

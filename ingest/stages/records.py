@@ -110,7 +110,7 @@ def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 -
     """Write the rejected records of all parts in the layout of the Parquet export."""
     lake_parts: list[Part] = []
     filling = table_buffer(
-        lambda rows: lake_parts.append(write_table(job.place, job.run, "rejections", len(lake_parts), rows))
+        lambda rows: lake_parts.append(write_table(job.export_folder, job.run, "rejections", len(lake_parts), rows))
     )
     for part in range(parts):
         filling.add(job.read("rejected", part))

@@ -19,7 +19,7 @@ from graphkin.protocol.errors import Conflict
 from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
 from graphkin.store.base import Generation
-from graphkin.store.lake.place import Place
+from graphkin.store.lake.export_folder import ExportFolder
 from graphkin.store.sampling.base import Sampler
 
 Graphkin = Callable[..., Any]
@@ -81,9 +81,9 @@ def generation(store_folder: Path) -> Iterator[Generation]:
         yield nci
 
 
-def _order(generation: Generation, place: Place, **other: Any) -> EpochsPlan:
+def _order(generation: Generation, export_folder: ExportFolder, **other: Any) -> EpochsPlan:
     options = {"policy": WALK, "seed": 1, "epochs": range(2, 4), "rows": 150, **other}
-    return EpochsPlan(place, generation.collection, generation.id, generation.size, **options)
+    return EpochsPlan(export_folder, generation.collection, generation.id, generation.size, **options)
 
 
 @pytest.fixture
@@ -106,80 +106,80 @@ def sample_order(generation: Generation) -> Callable[..., Draw]:
     return sample_order
 
 
-def _contents(place: Place) -> dict[str, bytes]:
-    return {name: place.read(name) for name in place.names()}
+def _contents(export_folder: ExportFolder) -> dict[str, bytes]:
+    return {name: export_folder.read(name) for name in export_folder.names()}
 
 
 @pytest.fixture(params=["memory", "file"])
-def make_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], Place]]:
+def make_export_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], ExportFolder]]:
     """Yield a function that returns a folder of objects, which cannot be renamed, or of files."""
     root = f"memory://{tmp_path.name}" if request.param == "memory" else f"file://{tmp_path}"
-    yield lambda name: Place(f"{root}/{name}")
+    yield lambda name: ExportFolder(f"{root}/{name}")
     fsspec.filesystem("memory").store.clear()
 
 
 def test_stopped_order_continues_with_the_missing_parts(
-    generation: Generation, make_place: Callable[[str], Place], sample_order: Callable[..., Draw]
+    generation: Generation, make_export_folder: Callable[[str], ExportFolder], sample_order: Callable[..., Draw]
 ) -> None:
     """There are three parts per epoch. One of the written parts was truncated, and one file is incomplete."""
-    complete, place = _order(generation, make_place("whole")), make_place("stopped")
+    complete, export_folder = _order(generation, make_export_folder("whole")), make_export_folder("stopped")
     write_epochs(complete, sample_order(complete, []))
-    order = _order(generation, place)
+    order = _order(generation, export_folder)
     requested: list[int] = []
     with pytest.raises(KeyboardInterrupt):
         write_epochs(order, sample_order(order, requested, most=4))
-    assert "manifest.json" not in place.names()
-    place.write("epoch=2/part-00001.parquet", place.read("epoch=2/part-00001.parquet")[:-1])
-    place.write("epoch=3/.part-00001.parquet.0.partial", b"half")
+    assert "manifest.json" not in export_folder.names()
+    export_folder.write("epoch=2/part-00001.parquet", export_folder.read("epoch=2/part-00001.parquet")[:-1])
+    export_folder.write("epoch=3/.part-00001.parquet.0.partial", b"half")
     requested_again: list[int] = []
     write_epochs(order, sample_order(order, requested_again))
     assert (requested, requested_again) == ([0, 1, 2, 3, 4, 5], [1, 4, 5])
-    assert _contents(place) == _contents(complete.place)
-    assert len(place.names()) == 7
+    assert _contents(export_folder) == _contents(complete.export_folder)
+    assert len(export_folder.names()) == 7
 
 
 def test_parts_have_consecutive_anchors(
-    generation: Generation, make_place: Callable[[str], Place], sample_order: Callable[..., Draw]
+    generation: Generation, make_export_folder: Callable[[str], ExportFolder], sample_order: Callable[..., Draw]
 ) -> None:
-    order = _order(generation, make_place("cut"))
+    order = _order(generation, make_export_folder("cut"))
     options = write_epochs(order, sample_order(order, []))
-    assert Epochs.from_bytes(order.place.read("manifest.json")) == options
-    tables = [pq.read_table(pa.BufferReader(order.place.read(part.name))) for part in options.parts_of(3)]
+    assert Epochs.from_bytes(order.export_folder.read("manifest.json")) == options
+    tables = [pq.read_table(pa.BufferReader(order.export_folder.read(part.name))) for part in options.parts_of(3)]
     assert [len(table) for table in tables] == [150, 150, 100]
     assert pa.concat_tables(tables)["anchor"].to_pylist() == list(range(400))
 
 
 def test_another_order_starts_from_scratch_and_keeps_published_epochs(
-    generation: Generation, make_place: Callable[[str], Place], sample_order: Callable[..., Draw]
+    generation: Generation, make_export_folder: Callable[[str], ExportFolder], sample_order: Callable[..., Draw]
 ) -> None:
-    place = make_place("one")
-    stopped_order, order = _order(generation, place, seed=7), _order(generation, place)
+    export_folder = make_export_folder("one")
+    stopped_order, order = _order(generation, export_folder, seed=7), _order(generation, export_folder)
     with pytest.raises(KeyboardInterrupt):
         write_epochs(stopped_order, sample_order(stopped_order, [], most=2))
     requested: list[int] = []
     write_epochs(order, sample_order(order, requested))
     assert requested == [0, 1, 2, 3, 4, 5]
-    before = _contents(place)
+    before = _contents(export_folder)
     write_epochs(order, sample_order(order, requested))
     assert len(requested) == 6
     for other in ({"seed": 7}, {"epochs": range(2, 5)}, {"policy": Policy.from_name("first_order")}):
-        longer = _order(generation, place, **other)
+        longer = _order(generation, export_folder, **other)
         with pytest.raises(Conflict, match="other epochs"):
             write_epochs(longer, sample_order(longer, []))
-    assert _contents(place) == before
+    assert _contents(export_folder) == before
 
 
 def test_foreign_files_are_not_overwritten(
-    generation: Generation, make_place: Callable[[str], Place], sample_order: Callable[..., Draw]
+    generation: Generation, make_export_folder: Callable[[str], ExportFolder], sample_order: Callable[..., Draw]
 ) -> None:
     """Files with the names of parts are foreign too."""
     for number, name in enumerate(["notes.txt", "epoch=2/part-00000.parquet"]):
-        place = make_place(str(number))
-        place.write(name, b"mine")
-        order = _order(generation, place)
+        export_folder = make_export_folder(str(number))
+        export_folder.write(name, b"mine")
+        order = _order(generation, export_folder)
         with pytest.raises(Conflict, match="other files"):
             write_epochs(order, sample_order(order, []))
-        assert _contents(place) == {name: b"mine"}
+        assert _contents(export_folder) == {name: b"mine"}
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_spark_writes_the_same_files_from_a_lake(
     assert graphkin("epochs", "--store", store_folder, *arguments, "--output", "here").code == 0
     outcome = graphkin(*by_spark, "--output", "there")
     assert outcome.code == 0, outcome.err
-    assert _contents(Place(str(tmp_path / "there"))) == _contents(Place(str(tmp_path / "here")))
+    assert _contents(ExportFolder(str(tmp_path / "there"))) == _contents(ExportFolder(str(tmp_path / "here")))
     shutil.rmtree(tmp_path / "there" / "epoch=1")
     refused = graphkin(*by_spark, "--seed", 3, "--output", "there")
     assert (refused.code, "other epochs" in refused.err) == (2, True)

@@ -25,8 +25,8 @@ from s3fs import S3FileSystem  # type: ignore[import-untyped]
 
 from graphkin.protocol.errors import GraphkinError
 from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES
+from graphkin.store.lake.export_folder import ExportFolder
 from graphkin.store.lake.layout import MANIFEST, parse_manifest
-from graphkin.store.lake.place import Place
 from graphkin.store.lake.store import LakeStore
 
 _WRITTEN = {"molecules": MOLECULES, "graphs": GRAPHS}
@@ -97,9 +97,9 @@ def _outcome(url: str, cache: Path, replies: list[tuple[int, str]]) -> str:
     with LakeStore(url, cache=cache).open(NAMES[winner]) as generation:
         if generation.check():
             return "VIOLATION: a damaged lake is published"
-    place = Place(url)
-    listed = {part.name for part in parse_manifest(place.read(MANIFEST)).all_parts()}
-    if set(place.names()) != {MANIFEST, *listed}:
+    export_folder = ExportFolder(url)
+    listed = {part.name for part in parse_manifest(export_folder.read(MANIFEST)).all_parts()}
+    if set(export_folder.names()) != {MANIFEST, *listed}:
         return "VIOLATION: files are left that the manifest does not list"
     return f"one wins, the other: {message}"
 

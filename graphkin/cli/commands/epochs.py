@@ -74,7 +74,7 @@ def epochs(
     `graphkin pretrain --epochs-from` reads them instead of asking the server.
     """
     from graphkin.protocol.validation import parse_policy
-    from graphkin.store import is_lake, open_generation, open_place
+    from graphkin.store import is_lake, open_export_folder, open_generation
 
     options.require_engine_options(engine, None, master)
     if engine == "spark" and not is_lake(store_location):
@@ -82,14 +82,16 @@ def epochs(
             "--engine spark reads a lake: give its URL (file:///..., s3://...) as --store. "
             "`graphkin export lake` writes one of a collection."
         )
-    policy, place = parse_policy(**policy_options), open_place(output)
+    policy, export_folder = parse_policy(**policy_options), open_export_folder(output)
     from graphkin.export.epochs import EpochsPlan
 
     with open_generation(store_location, collection, generation) as reader:
-        plan = EpochsPlan(place, reader.collection, reader.id, reader.size, policy, seed, epoch_range)
+        plan = EpochsPlan(export_folder, reader.collection, reader.id, reader.size, policy, seed, epoch_range)
         manifest = _write_by_spark(master, store_location, plan) if engine == "spark" else _write_locally(reader, plan)
     size = sum(part.bytes for part in manifest.parts)
-    click.echo(f"{place.display_url}: {len(epoch_range):,} epochs of {manifest.size:,} anchors, {size / 2**20:.1f} MiB")
+    click.echo(
+        f"{export_folder.display_url}: {len(epoch_range):,} epochs of {manifest.size:,} anchors, {size / 2**20:.1f} MiB"
+    )
 
 
 def _write_locally(reader: "Generation", plan: "EpochsPlan") -> "Epochs":

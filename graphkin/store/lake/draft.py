@@ -18,6 +18,7 @@ from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.disk import user_workspace
 from graphkin.store.identity import BlockTree, generation_id
+from graphkin.store.lake.export_folder import LOCK, WORK, ExportFolder
 from graphkin.store.lake.layout import FOLDERS, MANIFEST, RUN_DIGITS, Group, Lake, Part, parse_manifest, seal_manifest
 from graphkin.store.lake.parts import (
     FOREST_ROWS,
@@ -29,7 +30,6 @@ from graphkin.store.lake.parts import (
     write_array,
     write_table,
 )
-from graphkin.store.lake.place import LOCK, WORK, Place
 from graphkin.store.records import Edges, Graph, Int32, Links, UInt64
 
 
@@ -40,9 +40,9 @@ class LakeDraft(Draft):
     never overwrites the parts of another, and the first one to publish wins.
     """
 
-    def __init__(self, place: Place, collection: str) -> None:
-        self.workspace = user_workspace(hashlib.sha256(place.url.encode()).hexdigest())
-        self._place = place
+    def __init__(self, export_folder: ExportFolder, collection: str) -> None:
+        self.workspace = user_workspace(hashlib.sha256(export_folder.url.encode()).hexdigest())
+        self._export_folder = export_folder
         self._collection = collection
         self._parts: dict[Group, list[Part]] = {}
         self._items = table_buffer(self._write_items)
@@ -56,12 +56,12 @@ class LakeDraft(Draft):
         self._item_count = 0
         self._edges: list[Edges] = []
         self._run = token_hex(RUN_DIGITS // 2)
-        self._release = place.claim()
+        self._release = export_folder.claim()
         self._is_open = True
         try:
-            require_new(place)
-            if place.is_local:
-                sweep(place)
+            require_new(export_folder)
+            if export_folder.is_local:
+                sweep(export_folder)
         except BaseException:
             self._release()
             raise
@@ -105,7 +105,7 @@ class LakeDraft(Draft):
         for buffer in (self._items, self._rejections, self._words):
             buffer.finish()
         self._write_graph(csr.build(Edges.concatenate(self._edges), self._item_count))
-        manifest = publish_lake(self._place, self._collection, provenance, self._blocks.blocks, self._parts)
+        manifest = publish_lake(self._export_folder, self._collection, provenance, self._blocks.blocks, self._parts)
         self._is_open = False
         self._release()
         return manifest
@@ -120,33 +120,33 @@ class LakeDraft(Draft):
 
     def _write_table_part(self, group: Group, table: pa.Table) -> None:
         parts = self._parts.setdefault(group, [])
-        parts.append(write_table(self._place, self._run, group, len(parts), table))
+        parts.append(write_table(self._export_folder, self._run, group, len(parts), table))
 
     def _write_array_part(self, group: Group, array: NDArray[Any]) -> None:
         parts = self._parts.setdefault(group, [])
-        parts.append(write_array(self._place, self._run, group, len(parts), array))
+        parts.append(write_array(self._export_folder, self._run, group, len(parts), array))
 
     def discard(self) -> None:
         if self._is_open:
             self._is_open = False
             with suppress(StoreError):  # leftover files are not a lake, and the next writer removes them
-                sweep(self._place, self._run)
+                sweep(self._export_folder, self._run)
             self._release()
 
 
-def sweep(place: Place, run: str = "") -> None:
+def sweep(export_folder: ExportFolder, run: str = "") -> None:
     """Remove parts and partial files that the manifest does not list, of one run or by default of all runs.
 
     Without a manifest, this removes all parts. So no other writer may be active unless `run` is present.
     """
-    names = place.names()
+    names = export_folder.names()
     listed_names = (
-        {part.name for part in parse_manifest(place.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
+        {part.name for part in parse_manifest(export_folder.read(MANIFEST)).all_parts()} if MANIFEST in names else set()
     )
     for name in names:
         if _is_writer_file(name) and run in name and name not in listed_names:
             with suppress(FileNotFoundError):  # its writer may have removed it by now
-                place.remove(name)
+                export_folder.remove(name)
 
 
 def _is_writer_file(name: str) -> bool:
@@ -154,31 +154,31 @@ def _is_writer_file(name: str) -> bool:
     return name.partition("/")[0] in {*FOLDERS, WORK} or name.startswith(f"{MANIFEST}.")
 
 
-def require_new(place: Place) -> list[str]:
+def require_new(export_folder: ExportFolder) -> list[str]:
     """Return the files that other writers, active or dead, have left in the folder of a new lake.
 
     Raises:
         Conflict: The folder holds a lake, or files that no writer of lakes creates.
     """
-    names = place.names()
+    names = export_folder.names()
     if MANIFEST in names:
         raise Conflict(
             "this lake is published, and a lake is written once",
-            given=place.display_url,
+            given=export_folder.display_url,
             expected="a new or empty folder",
         )
     others = [name for name in names if name != LOCK and not _is_writer_file(name)]
     if others:
         raise Conflict(
             "this folder holds other files",
-            given=f"{place.display_url}: {others[0]}",
+            given=f"{export_folder.display_url}: {others[0]}",
             expected="a new or empty folder",
         )
     return names
 
 
 def publish_lake(
-    place: Place,
+    export_folder: ExportFolder,
     collection: str,
     provenance: Provenance,
     blocks: Sequence[bytes],
@@ -197,8 +197,10 @@ def publish_lake(
         format=FORMAT,
         published_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    if not place.create(MANIFEST, seal_manifest(Lake(collection=collection, manifest=manifest, parts=dict(parts)))):
-        raise place.overtaken_error()
+    if not export_folder.create(
+        MANIFEST, seal_manifest(Lake(collection=collection, manifest=manifest, parts=dict(parts)))
+    ):
+        raise export_folder.overtaken_error()
     with suppress(StoreError):  # it is published, and readers ignore files that the manifest does not list
-        sweep(place)
+        sweep(export_folder)
     return manifest

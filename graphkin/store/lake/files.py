@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Damage, StoreDamaged
 from graphkin.runtime.array_cache import ENTRY_OVERHEAD, ArrayCache, Key
 from graphkin.runtime.files import ArrayWriter
+from graphkin.store.lake.export_folder import ExportFolder
 from graphkin.store.lake.layout import Group, Lake, Part
 from graphkin.store.lake.parts import read_array, read_table
-from graphkin.store.lake.place import Place
 
 _MEMORY_LIMIT = 256 * 2**20  # bytes of decoded columns that a reader keeps in memory
 _DTYPES: dict[Group, Any] = {
@@ -50,9 +50,9 @@ class LakeFiles:
     for a part that differs from what was written.
     """
 
-    def __init__(self, place: Place, lake: Lake, cache: ArrayCache) -> None:
+    def __init__(self, export_folder: ExportFolder, lake: Lake, cache: ArrayCache) -> None:
         self.damage: Damage | None = None
-        self._place, self._lake, self._cache = place, lake, cache
+        self._export_folder, self._lake, self._cache = export_folder, lake, cache
         self._columns: LRUCache[tuple[str, str], pa.ChunkedArray] = LRUCache(
             _MEMORY_LIMIT, lambda column: column.nbytes + 1
         )
@@ -64,7 +64,7 @@ class LakeFiles:
     def fetch(self, part: Part) -> bytes:
         """Read the bytes of a part from the lake and compare them with the manifest."""
         try:
-            content = self._place.read(part.name)
+            content = self._export_folder.read(part.name)
         except FileNotFoundError as error:
             raise self.damage_error(part.name, "it is missing") from error
         if hashlib.sha256(content).hexdigest() != part.sha256:

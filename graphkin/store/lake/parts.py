@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from graphkin.runtime.files import read_header
 from graphkin.store.columns import ID
+from graphkin.store.lake.export_folder import ExportFolder
 from graphkin.store.lake.layout import Group, Part, part_name
-from graphkin.store.lake.place import Place
 from graphkin.store.records import EDGE_SCHEMA, Edges
 
 ROWS = 65_536
@@ -28,23 +28,23 @@ Rows = TypeVar("Rows", bound=Sized)
 _ROW_GROUP = 8_192  # items, the smallest unit that a page of items reads
 
 
-def write_table(place: Place, run: str, group: Group, number: int, table: pa.Table) -> Part:
+def write_table(export_folder: ExportFolder, run: str, group: Group, number: int, table: pa.Table) -> Part:
     """Write a table as Parquet. Equal tables have equal bytes."""
     sink = io.BytesIO()
     pq.write_table(table.combine_chunks(), sink, compression="zstd", row_group_size=_ROW_GROUP)
-    return _write_part(place, part_name(group, number, run), len(table), sink.getvalue())
+    return _write_part(export_folder, part_name(group, number, run), len(table), sink.getvalue())
 
 
-def write_array(place: Place, run: str, group: Group, number: int, array: NDArray[Any]) -> Part:
+def write_array(export_folder: ExportFolder, run: str, group: Group, number: int, array: NDArray[Any]) -> Part:
     """Write an array as .npy. Equal arrays have equal bytes."""
     sink = io.BytesIO()
     npy.write_array(sink, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
-    return _write_part(place, part_name(group, number, run), len(array), sink.getvalue())
+    return _write_part(export_folder, part_name(group, number, run), len(array), sink.getvalue())
 
 
-def _write_part(place: Place, name: str, rows: int, content: bytes) -> Part:
+def _write_part(export_folder: ExportFolder, name: str, rows: int, content: bytes) -> Part:
     part = Part(name=name, rows=rows, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-    place.write(part.name, content)
+    export_folder.write(part.name, content)
     return part
 
 

@@ -19,8 +19,8 @@ from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store.contract.hierarchies import MOLECULES
+from graphkin.store.lake.export_folder import ExportFolder
 from graphkin.store.lake.layout import parse_manifest
-from graphkin.store.lake.place import Place
 from graphkin.store.lake.store import LakeStore
 from tests.integration.tasks.equality import OPTIONS, file_digests, ingest_in_one_stream, read_lake
 from tests.integration.tasks.lethal import assert_only_the_lethal_is_rejected
@@ -126,9 +126,9 @@ def test_concurrent_writer_of_a_lake_is_not_overwritten(mixed_files: list[str], 
     with pytest.raises(StoreError, match="another writer has published this lake meanwhile") as error:
         ingest(LocalRunner(stage, overtake), url, "c", mixed_files, CAPPED, OPTIONS)
     assert error.value.exit_code == 4
-    lake = parse_manifest(Place(url).read("manifest.json"))
+    lake = parse_manifest(ExportFolder(url).read("manifest.json"))
     assert lake.collection == "molecules"
-    assert set(Place(url).names()) == {"manifest.json", *(part.name for part in lake.all_parts())}
+    assert set(ExportFolder(url).names()) == {"manifest.json", *(part.name for part in lake.all_parts())}
 
 
 @pytest.fixture

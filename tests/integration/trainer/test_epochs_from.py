@@ -16,7 +16,7 @@ from graphkin.protocol.epochs import Epochs
 from graphkin.protocol.errors import Damaged, GraphkinError, InvalidInput, NotFound
 from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
-from graphkin.store.lake.place import Place
+from graphkin.store.lake.export_folder import ExportFolder
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.epochs import EpochFolder
 from graphkin.trainer.feed.kinds import features
@@ -32,8 +32,8 @@ def epoch_folder(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
     """Return a folder with two epochs of first-order positives of seed 4, in three parts each."""
     folder = tmp_path_factory.mktemp("epochs")
     with open_store(store_folder) as store, store.open("nci") as generation:
-        place, policy = Place(str(folder)), Policy.from_name("first_order")
-        order = EpochsPlan(place, "nci", generation.id, generation.size, policy, 4, range(2), rows=150)
+        export_folder, policy = ExportFolder(str(folder)), Policy.from_name("first_order")
+        order = EpochsPlan(export_folder, "nci", generation.id, generation.size, policy, 4, range(2), rows=150)
         sampler = generation.sampler()
         write_epochs(order, lambda missing: [order.write_part(sampler, task) for task in missing])
     return folder

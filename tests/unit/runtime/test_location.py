@@ -6,7 +6,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
 from graphkin.runtime.location import Location, Locked, UnknownFileSystem, Unreachable, without_credentials
-from graphkin.store.lake.place import Place
+from graphkin.store.lake.export_folder import ExportFolder
 
 
 @pytest.mark.parametrize("scheme", ["file", "memory"])
@@ -37,14 +37,14 @@ def test_file_system_error_keeps_its_reason(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(Unreachable, match=r"^no credentials$"):
         Location(f"memory://{tmp_path.name}").read("a")
     with pytest.raises(StoreError, match=r"^this folder cannot be read or written: no credentials\n"):
-        Place(f"memory://{tmp_path.name}").read("a")
+        ExportFolder(f"memory://{tmp_path.name}").read("a")
 
 
 def test_unknown_file_system_is_refused() -> None:
     with pytest.raises(UnknownFileSystem, match="nowhere"):
         Location("nowhere://user:secret@host/folder")
     with pytest.raises(InvalidInput, match=r"this file system is not known here: .*nowhere") as error:
-        Place("nowhere://user:secret@host/folder")
+        ExportFolder("nowhere://user:secret@host/folder")
     assert error.value.given == "nowhere://host/folder"
 
 
@@ -54,14 +54,14 @@ def test_one_writer_holds_a_lock(tmp_path: Path) -> None:
     with pytest.raises(Locked):
         location.lock(".writing")
     with pytest.raises(StoreBusy, match="another process is writing this lake"):
-        Place(str(tmp_path)).claim()
+        ExportFolder(str(tmp_path)).claim()
     release()
     assert location.names() == []
     location.lock(".writing")()
 
 
 def test_pickle_holds_only_the_url(tmp_path: Path) -> None:
-    for kind in (Location, Place):
+    for kind in (Location, ExportFolder):
         copy = pickle.loads(pickle.dumps(kind(str(tmp_path))))
         assert type(copy) is kind
         assert copy.url == str(tmp_path)

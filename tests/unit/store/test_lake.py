@@ -15,7 +15,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
 from graphkin.store import open_lake, open_store
 from graphkin.store.base import Store
-from graphkin.store.lake.place import Place
+from graphkin.store.lake.export_folder import ExportFolder
 from graphkin.store.lake.store import LakeStore
 from graphkin.store.transfer import copy_generation
 from tests.lakes import part, plain
@@ -190,13 +190,13 @@ def test_first_writer_of_an_object_store_wins(molecules: Any, graphs: Any, tmp_p
         assert error.value.exit_code == 4
     with bucket().open("molecules") as generation:
         assert generation.check() == []
-    lake = json.loads(Place(f"memory://{tmp_path.name}/lake").read("manifest.json"))["lake"]
+    lake = json.loads(ExportFolder(f"memory://{tmp_path.name}/lake").read("manifest.json"))["lake"]
     listed = {part["name"] for group in lake["parts"].values() for part in group}
-    assert set(Place(f"memory://{tmp_path.name}/lake").names()) == {"manifest.json", *listed}
+    assert set(ExportFolder(f"memory://{tmp_path.name}/lake").names()) == {"manifest.json", *listed}
 
 
 def test_file_removed_before_its_rename_is_a_lost_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = Place(f"memory://{tmp_path.name}/lake")
+    export_folder = ExportFolder(f"memory://{tmp_path.name}/lake")
     move = MemoryFileSystem.mv
 
     def sweep_and_move(files: MemoryFileSystem, temporary: str, path: str) -> None:
@@ -205,8 +205,8 @@ def test_file_removed_before_its_rename_is_a_lost_race(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(MemoryFileSystem, "mv", sweep_and_move)
     with pytest.raises(StoreError, match="another writer has published"):
-        place.write("items/part-00000.parquet", b"a")
-    assert place.names() == []
+        export_folder.write("items/part-00000.parquet", b"a")
+    assert export_folder.names() == []
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -214,12 +214,12 @@ def test_file_removed_before_its_rename_is_a_lost_race(tmp_path: Path, monkeypat
 def test_file_is_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, links: bool) -> None:
     if not links:
         monkeypatch.setattr(os, "link", no_link)
-    place = Place(f"{scheme}://{tmp_path}")
-    assert place.create("a", b"first")
-    assert not place.create("a", b"second")
-    assert place.create("a", b"first")  # a repeated write after a lost response
-    assert place.read("a") == b"first"
-    assert place.names() == ["a"]
+    export_folder = ExportFolder(f"{scheme}://{tmp_path}")
+    assert export_folder.create("a", b"first")
+    assert not export_folder.create("a", b"second")
+    assert export_folder.create("a", b"first")  # a repeated write after a lost response
+    assert export_folder.read("a") == b"first"
+    assert export_folder.names() == ["a"]
 
 
 def no_link(*_: object) -> None:

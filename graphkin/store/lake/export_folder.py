@@ -1,4 +1,4 @@
-"""The folder of a lake, on any file system that fsspec knows."""
+"""The folder of a lake or of exported epochs, on any file system that fsspec supports."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,17 +7,17 @@ from graphkin.protocol.errors import StoreBusy, StoreError, unknown_file_system
 from graphkin.runtime.location import Location, Locked, PartialFileRemoved, UnknownFileSystem, Unreachable
 
 WORK = "_work"
-"""The folder of intermediate files, which a writer keeps until it publishes."""
+"""The name of the folder for intermediate files, which a writer keeps until it publishes."""
 
 LOCK = ".writing"
-"""The lock file of a local folder. It exists while a writer works, and stays if the writer is killed."""
+"""The name of the lock file in a local folder. The file exists while a writer works, and stays if it is killed."""
 
 
-class Place(Location):
-    """The files of a lake, by their names relative to its URL.
+class ExportFolder(Location):
+    """A folder at a URL that writers publish a lake or exported epochs in.
 
     Every method raises `StoreError` if the file system cannot be read or written. `write` also raises it if another
-    writer has published the lake meanwhile.
+    writer has published the lake since this writer started.
 
     Raises:
         InvalidInput: The file system of the URL is not installed.
@@ -41,7 +41,7 @@ class Place(Location):
         return self.lock(LOCK)
 
     def overtaken_error(self) -> StoreError:
-        """Return the error for a writer that was slower than another writer of the same lake."""
+        """Return the error for a writer that cannot publish because another writer published the same lake first."""
         return StoreError(
             "another writer has published this lake meanwhile",
             given=self.display_url,
@@ -54,7 +54,7 @@ class Place(Location):
         try:
             with super()._translate_errors():
                 yield
-        except PartialFileRemoved as error:
+        except PartialFileRemoved as error:  # a writer that publishes removes the partial files of the others
             raise self.overtaken_error() from error
         except Locked as error:
             raise StoreBusy(
