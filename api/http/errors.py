@@ -1,4 +1,4 @@
-"""Error responses in `application/problem+json` (RFC 9457). `protocol.problems` has the status of each error."""
+"""Error responses in `application/problem+json` (RFC 9457). `protocol.problems` defines the status of each error."""
 
 import logging
 import uuid
@@ -48,10 +48,10 @@ def problem_response(error: GraphkinError, scope: Scope) -> Response:
         headers["WWW-Authenticate"] = _CHALLENGE
     if isinstance(error, Unavailable) and not isinstance(error, Damaged):
         headers["Retry-After"] = str(_RETRY_AFTER if error.retry_after is None else ceil(error.retry_after))
-    return _problem(scope, problem_type_of(error), error, headers=headers)
+    return _build_response(scope, problem_type_of(error), error, headers=headers)
 
 
-def _problem(
+def _build_response(
     scope: Scope,
     problem_type: ProblemType,
     graphkin_error: GraphkinError,
@@ -93,14 +93,14 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
         case HTTPStatus.METHOD_NOT_ALLOWED:
             allowed = ", ".join(_allowed_methods(request))
             graphkin_error = GraphkinError("this path has no such method", given=request.method, expected=allowed)
-            return _problem(request.scope, _NO_METHOD, graphkin_error, headers={"Allow": allowed})
+            return _build_response(request.scope, _NO_METHOD, graphkin_error, headers={"Allow": allowed})
     status = HTTPStatus(error.status_code)
     graphkin_error = GraphkinError(error.detail)
-    return _problem(request.scope, ProblemType(status, status.phrase), graphkin_error, headers=error.headers)
+    return _build_response(request.scope, ProblemType(status, status.phrase), graphkin_error, headers=error.headers)
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """Return the methods that the routes of a path accept."""
+    """Return the methods that some route accepts for the path of a request."""
     routes = request.app.routes
     return [
         method
@@ -110,9 +110,9 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 class UnexpectedErrorMiddleware:
-    """ASGI middleware that replies to an unexpected exception with status 500 and an id, under which it is logged.
+    """ASGI middleware that logs an unexpected exception under a new id, and replies with status 500 and this id.
 
-    If the reply has already started, the exception is raised again, and the server cuts the connection.
+    If the reply has already started, the exception is raised again, and the server closes the connection.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -131,14 +131,14 @@ class UnexpectedErrorMiddleware:
         except Exception as error:
             if has_started or scope["type"] != "http":
                 raise
-            await _internal_error(error, scope)(scope, receive, send)
+            await _internal_error_response(error, scope)(scope, receive, send)
 
 
-def _internal_error(error: Exception, scope: Scope) -> Response:
+def _internal_error_response(error: Exception, scope: Scope) -> Response:
     id = uuid.uuid4()
     _log.error("internal error %s: %s %s", id, scope["method"], scope["path"], exc_info=error)
     graphkin_error = ServerFault("an error of graphkin's own", hint=f"the log has the details under {id}")
-    return _problem(scope, problem_type_of(graphkin_error), graphkin_error, instance=f"urn:uuid:{id}")
+    return _build_response(scope, problem_type_of(graphkin_error), graphkin_error, instance=f"urn:uuid:{id}")
 
 
 HANDLERS: dict[Any, Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {

@@ -27,7 +27,7 @@ router = APIRouter(
 @router.get("", response_model=Collections)
 def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
     """The collections that the key of the request may read, sorted by name, each with its current generation."""
-    caller: Caller | None = request.scope.get(CALLER)
+    caller: Caller | None = request.scope.get(CALLER)  # None if the store never had a key
     summaries = [
         {
             "name": entry.name,
@@ -48,14 +48,14 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
 def collection(request: Request, c: CollectionName, query: Annotated[GenerationQuery, Query()]) -> Response:
     """The provenance of one generation, and the ids of all generations, oldest first."""
     entry, manifest, damage = state_of(request)["generations"].overview_of(c, query.generation)
-    rerun = state_of(request)["generations"].store.rerun(c, manifest.generation)
+    rerun_record = state_of(request)["generations"].store.rerun(c, manifest.generation)
     body = {
         "name": c,
         "kind": manifest.kind,
         "generation": manifest.generation,
         "generations": entry.generations,
         "manifest": manifest,
-        "rerun": rerun and rerun.rerun,
+        "rerun": None if rerun_record is None else rerun_record.rerun,
         "histograms": manifest.histograms,
         "damaged": _damage_fields(damage),
     }

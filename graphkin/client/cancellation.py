@@ -2,7 +2,7 @@
 
 `Cancellation` serves threads and `AsyncCancellation` the tasks of an event loop. Both have the same methods:
 
-    scope()     Context manager around a request with its retries, whose code `cancel` interrupts.
+    scope()     Context manager around a request and its retries. `cancel` interrupts the code in it.
     sleep()     Wait between two attempts. `cancel` ends the wait.
     cancel()    Interrupt all pending requests, and set `is_cancelled`.
 """
@@ -23,7 +23,7 @@ class Cancellation:
     """Interrupts the requests of threads by shutting down their sockets. Thread-safe.
 
     Attributes:
-        extensions: httpx extensions to pass with every request. They report the sockets that the request uses.
+        extensions: httpx extensions to pass with every request, so that this object learns which sockets to shut down.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Cancellation:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        yield
+        yield  # nothing to do, because `cancel` shuts down the sockets
 
     def sleep(self, seconds: float) -> None:
         self._cancelled.wait(seconds)
@@ -64,7 +64,7 @@ class AsyncCancellation:
     """Interrupts the requests of tasks by cancelling their scopes. All tasks belong to one event loop.
 
     Attributes:
-        extensions: Empty; `Cancellation` has httpx extensions here.
+        extensions: Empty. The sockets are not needed to cancel tasks.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """The item table: names, types and values of its columns.
 
-Columns that every item has come first, then one column per property. Numbers are float64. If the source wrote any
-number of a property differently from its shortest decimal text, such as 1.50, the column stores every number together
-with its text in the source (`NUMBER_WITH_TEXT`).
+The first columns are common to all items (`ITEM_SCHEMA`). They are followed by one column per property. Numbers are
+float64. If the source wrote any number of a property differently from its shortest decimal text, such as 1.50 for 1.5,
+the column stores every number together with its text in the source (`NUMBER_WITH_TEXT`).
 """
 
 import re
@@ -31,13 +31,14 @@ ID = pa.field("id", pa.int32(), nullable=False)
 NUMBER_WITH_TEXT = pa.struct([("number", pa.float64()), ("text", pa.string())])
 """A number and its text in the source.
 
-A missing marker has a text and no number. A censored number has a text that begins with its sign (`CENSORED_SIGN`).
+A marker of a missing value, such as "n/a", has a text and no number. The text of a censored number, such as ">10000",
+begins with a comparison sign (`CENSORED_SIGN`).
 """
 
 CENSORED_SIGN = r"^\s*(?P<sign>>=|<=|[><~≥≤])\s*"
-"""The pattern of the sign of a censored number.
+"""The regular expression for the comparison sign of a censored number.
 
-The true value of `>10000` is known only to exceed the number. Other signs mean at least, below, at most or about.
+The value written as ">10000" is only known to exceed 10000. Other signs mean at least, below, at most or about.
 """
 
 _ASCII_SIGNS = {"≥": ">=", "≤": "<="}
@@ -46,9 +47,9 @@ _INT_BOUND = 1e15  # whole numbers below this bound become int
 
 
 def unique_titles(names: Iterable[str], reserved: Iterable[str]) -> dict[str, str]:
-    """Return a column title for each name that differs from the `reserved` titles and from all others.
+    """Return a column title for each name. The titles differ from each other and from the `reserved` titles.
 
-    A name that is in use gets the prefix `property.`.
+    The title is the name, with the prefix `property.` if the name is already the title of another column.
     """
     titles_in_use = set(reserved)
     titles = {}
@@ -67,11 +68,11 @@ def titles(properties: Iterable[str]) -> dict[str, str]:
 
 
 class VisibleColumn(NamedTuple):
-    """A column that readers see: a property, or the signs of its censored numbers.
+    """A column as users see it, in filters and exports: a property, or the signs of its censored numbers.
 
     Attributes:
-        name: The key among the properties of an item.
-        stored: The column of the item table that holds the data.
+        name: The key of the column among the properties of an item.
+        stored: The title of the column in the item table that holds the data.
         kind: The type of the values.
         is_qualifier: Whether the column holds the signs of censored numbers.
     """
@@ -109,11 +110,13 @@ def visible_types(provenance: Provenance) -> dict[str, Literal["number", "text"]
 
 
 def visible_columns(provenance: Provenance) -> dict[str, VisibleColumn]:
-    """Return the columns that readers see, by title: properties and their qualifiers."""
+    """Return the columns that users see, by title: properties and their qualifiers."""
     stored, types = titles(provenance.properties), visible_types(provenance)
-    qualified = {qualifier: name for name, qualifier in provenance.qualifiers.items()}
+    property_names = {qualifier: name for name, qualifier in provenance.qualifiers.items()}
     return {
-        title: VisibleColumn(name, stored[qualified.get(name, name)], types[name], is_qualifier=name in qualified)
+        title: VisibleColumn(
+            name, stored[property_names.get(name, name)], types[name], is_qualifier=name in property_names
+        )
         for name, title in titles(types).items()
     }
 
@@ -123,8 +126,8 @@ def _signs(column: pa.Array) -> pa.Array:
     if not pa.types.is_struct(column.type):
         return pa.nulls(len(column), pa.string())
     signs = pc.struct_field(pc.extract_regex(texts(column), CENSORED_SIGN), "sign").cast(pa.string())
-    for sign, plain in _ASCII_SIGNS.items():
-        signs = pc.replace_substring(signs, sign, plain)
+    for sign, ascii_sign in _ASCII_SIGNS.items():
+        signs = pc.replace_substring(signs, sign, ascii_sign)
     return pc.if_else(numbers(column).is_valid(), signs, pa.scalar(None, pa.string()))
 
 
@@ -138,7 +141,7 @@ def item_schema(provenance: Provenance) -> pa.Schema:
 
 
 def numbers(column: pa.Array) -> pa.Array:
-    """Return the numbers of a numeric column, null where an item has none."""
+    """Return the numbers of a numeric column, null where an item has none. A text column is returned unchanged."""
     return pc.struct_field(column, "number") if pa.types.is_struct(column.type) else column
 
 
@@ -155,9 +158,10 @@ def convert_items(
 ) -> pa.RecordBatch:
     """Convert items with the properties `old_properties` to rows of a table with other properties.
 
-    If a property changes from numbers to texts, or to numbers with texts, each number gets its shortest text. This is
-    the text of the source: the items would otherwise have stored it. If a property changes from texts to numbers, its
-    texts are missing markers, because any other text would have made it a text property. Missing columns become null.
+    If a property changes from numbers to texts, or to numbers with texts, each number gets its shortest text. The
+    source wrote the number in this form: otherwise, the items would store its text already. If a property changes from
+    texts to numbers, all its texts are markers of missing values, because any other text would have made it a text
+    property. Columns that the items lack become null.
 
     Args:
         items: The items.
@@ -183,7 +187,7 @@ def _convert_column(column: pa.Array, type: pa.DataType) -> pa.Array:
         return column
     if pa.types.is_struct(type):
         text_type = type.field("text").type
-        if not pa.types.is_floating(column.type):  # the texts are all missing markers
+        if not pa.types.is_floating(column.type):  # all texts are markers of missing values
             nulls = pa.nulls(len(column), pa.float64())
             return pa.StructArray.from_arrays([nulls, column.cast(text_type)], type.names, mask=column.is_null())
         return pa.StructArray.from_arrays([column, column.cast(text_type)], type.names, mask=column.is_null())
@@ -193,7 +197,7 @@ def _convert_column(column: pa.Array, type: pa.DataType) -> pa.Array:
 def merge_item_tables(
     parts: Sequence[tuple[Sequence[str], pa.RecordBatch]], added_names: Sequence[pa.RecordBatch], provenance: Provenance
 ) -> pa.RecordBatch:
-    """Return the item table of a generation that has grown.
+    """Return the item table of a generation that was extended by appends.
 
     Args:
         parts: The property names and the rows of each part, in id order.
@@ -208,6 +212,7 @@ def merge_item_tables(
     lengths, owners = np.asarray(names.value_lengths()), owner_ids(additions)
     ends, by_owner = np.cumsum(lengths), np.argsort(owners, kind="stable")
     texts = pa.concat_arrays([names.flatten(), additions["names"].flatten()])
+    # The added names of an item follow the names it already has.
     order = np.insert(np.arange(ends[-1]), ends[owners[by_owner]], ends[-1] + by_owner)
     offsets = np.append(0, np.cumsum(lengths + np.bincount(owners, minlength=len(lengths))))
     all_names = pa.LargeListArray.from_arrays(pa.array(offsets), texts.take(pa.array(order)))
@@ -227,12 +232,12 @@ def to_one_batch(table: pa.Table) -> pa.RecordBatch:
 
 
 def widen_offsets(schema: pa.Schema) -> pa.Schema:
-    """Return a schema with 64-bit offsets, which tables on disk have."""
+    """Return a schema with 64-bit offsets, as in the tables on disk."""
     return pa.schema([each.with_type(_widen(each.type)) for each in schema])
 
 
 def narrow_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with 32-bit offsets, which `item_schema` has."""
+    """Return rows with 32-bit offsets, as in `item_schema`."""
     fields = [each.with_type(_narrow(each.type)) for each in batch.schema]
     columns = zip(batch.columns, fields, strict=True)
     narrow = [column if column.type == each.type else column.cast(each.type) for column, each in columns]
@@ -260,27 +265,27 @@ def values(column: pa.Array) -> list[Any]:
 
     Whole numbers become int, other numbers float and texts str. None stands for an item without a value.
     """
-    return [_plain(value) for value in numbers(column).to_pylist()]
+    return [_to_python(value) for value in numbers(column).to_pylist()]
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _INT_BOUND else value
-    return _plain(value["number"]) if isinstance(value, dict) else value
+    return _to_python(value["number"]) if isinstance(value, dict) else value
 
 
 def properties(names: Sequence[str], row: Iterable[Any], qualifiers: Mapping[str, str]) -> dict[str, Any]:
     """Return the properties of one item from its values in the columns `names`.
 
-    For censored numbers the result also holds the sign, under the name in `qualifiers`.
+    For a censored number, the result also holds its sign, under the name that `qualifiers` maps the property to.
     """
     result: dict[str, Any] = {}
     for name, value in zip(names, row, strict=True):
-        plain = _plain(value)
-        if plain is None:
+        python_value = _to_python(value)
+        if python_value is None:
             continue
-        result[name] = plain
-        if name in qualifiers and (censored := re.match(CENSORED_SIGN, value["text"])):
-            sign = censored["sign"]
+        result[name] = python_value
+        if name in qualifiers and (match := re.match(CENSORED_SIGN, value["text"])):
+            sign = match["sign"]
             result[qualifiers[name]] = _ASCII_SIGNS.get(sign, sign)
     return result

@@ -1,6 +1,6 @@
 """Checks of training data that comes from responses, offline folders or epoch files.
 
-This module imports no package but numpy, because machines that train offline may have no others.
+NumPy is the only third-party package that this module imports, because a machine that trains offline may lack others.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from graphkin.trainer.features.corpus import BOND_TYPES, DIRECTIONS, MASK, Corpu
 from graphkin.trainer.strategy import Sampling
 
 ErrorFactory = Callable[[str], GraphkinError]
-"""Function from the description of a problem to an error, which names the response or the file."""
+"""Function that makes an error from the description of a problem. The error names the invalid response or file."""
 
 _CHIRALITIES = 3
 
@@ -28,16 +28,17 @@ def require_positives(
     anchors: int | None,
     is_sampled: bool,
 ) -> None:
-    """Check the positives of all items: k items in the row of an anchor, and -1 in all other rows.
+    """Check the positives of all items: the row of an anchor holds k items, and every other row holds -1.
 
     Args:
         positives: (size, k) Array to check.
         size: Number of items.
         draws: Requested sampling settings, with a policy.
         make_error: Makes the error for an invalid array.
-        anchors: Number of items with a neighbor; None if unknown.
-        is_sampled: Whether the positives were sampled in one collection, and are no control positives. In that case,
-            each positive has a neighbor, and an anchor is its own positive only to pad a short list.
+        anchors: Number of anchors, which are the items with a neighbor; None if unknown.
+        is_sampled: Whether all positives come from the similarity graph of one collection, without a second collection
+            and without controls (`feed.positives`). If so, each positive must have a neighbor, and an anchor may be
+            its own positive only to pad a short list.
     """
     assert draws.policy is not None
     _require_matrix("positives", positives, size, draws.policy.k, make_error)
@@ -64,8 +65,9 @@ def _require_sampled(
     if len(isolated := np.flatnonzero(~has_positives[anchor_positives].all(axis=1))):
         row = isolated[0]
         raise make_error(f"anchor {rows[row]} has a positive that has no neighbor: {anchor_positives[row].tolist()}")
-    first = anchor_positives[:, :1] if pads_with_anchor else anchor_positives
-    if len(self_positives := np.flatnonzero((first == rows[:, None]).any(axis=1))):
+    # Padding follows the sampled positives, of which there is at least one.
+    unpadded = anchor_positives[:, :1] if pads_with_anchor else anchor_positives
+    if len(self_positives := np.flatnonzero((unpadded == rows[:, None]).any(axis=1))):
         raise make_error(
             f"anchor {rows[self_positives[0]]} is its own positive: {anchor_positives[self_positives[0]].tolist()}"
         )
@@ -81,7 +83,7 @@ def require_negatives(ids: NDArray[Any], size: int, batches: int, count: int, ma
 
 
 def require_linked(ids: NDArray[np.int32], positives: NDArray[np.int32], make_error: ErrorFactory) -> None:
-    """Check that all negatives have a neighbor. Items without neighbors have no positives."""
+    """Check that all negatives have a neighbor. The items with a neighbor are those that have positives."""
     if positives.shape[1] and not (has_positives := positives[:, 0] >= 0)[ids].all():
         raise make_error(f"negative {ids[~has_positives[ids]][0]} has no neighbor")
 
@@ -111,7 +113,7 @@ def require_corpus(corpus: Corpus, size: int, make_error: ErrorFactory) -> None:
         raise make_error(f"it has the features of {corpus.size:,} items, and the generation has {size:,}")
     for name, column in corpus.columns.items():
         if name != "eigenvectors" and (column.ndim != 1 or not np.issubdtype(column.dtype, np.integer)):
-            raise make_error(f"{name} is {column.dtype} of shape {column.shape}, and no column of integers")
+            raise make_error(f"{name} is {column.dtype} of shape {column.shape}, and not a column of integers")
     for name in ("atom_offsets", "edge_offsets"):
         offsets = getattr(corpus, name).astype(np.int64)
         if offsets[0] or (np.diff(offsets) < 0).any():
@@ -130,7 +132,7 @@ def _require_graphs(corpus: Corpus, make_error: ErrorFactory) -> None:
     source = corpus.source.astype(np.int64)
     if len(outside := np.flatnonzero((source < 0) | (source >= corpus.atoms[owner]))):
         item = owner[outside[0]]
-        raise make_error(f"item {item} has a bond of atom {source[outside[0]]}, and {corpus.atoms[item]} atoms")
+        raise make_error(f"item {item} has {corpus.atoms[item]} atoms, and a bond from atom {source[outside[0]]}")
     outgoing = np.bincount(source + corpus.atom_offsets.astype(np.int64)[owner], minlength=len(corpus.degree))
     if len(unbalanced := np.flatnonzero(outgoing != corpus.degree)):
         atom = unbalanced[0]
@@ -140,12 +142,17 @@ def _require_graphs(corpus: Corpus, make_error: ErrorFactory) -> None:
 def _require_centered(
     eigenvectors: NDArray[Any], center: NDArray[Any], atoms: NDArray[np.int64], make_error: ErrorFactory
 ) -> None:
+    """Check the eigenvectors and the centers of subgraphs around nodes."""
     if eigenvectors.ndim != 2 or eigenvectors.dtype != np.float32:
-        raise make_error(f"eigenvectors are {eigenvectors.dtype} of shape {eigenvectors.shape}, and no float32 matrix")
+        raise make_error(
+            f"eigenvectors are {eigenvectors.dtype} of shape {eigenvectors.shape}, and not a float32 matrix"
+        )
     if not np.isfinite(eigenvectors).all():
         raise make_error("eigenvectors are not finite")
     if len(outside := np.flatnonzero((center.astype(np.int64) < 0) | (center >= atoms))):
-        raise make_error(f"item {outside[0]} surrounds node {center[outside[0]]}, and has {atoms[outside[0]]} nodes")
+        raise make_error(
+            f"item {outside[0]} has {atoms[outside[0]]} nodes, and node {center[outside[0]]} as its center"
+        )
 
 
 def _require_matrix(name: str, values: NDArray[Any], rows: int, columns: int, make_error: ErrorFactory) -> None:

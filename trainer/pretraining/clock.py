@@ -8,10 +8,10 @@ T = TypeVar("T")
 
 
 class Clock:
-    """Measures the share of time spent waiting for ids and batches, since its creation.
+    """Measures the share of the time since its creation that was spent waiting for sampled ids and batches.
 
-    The loop creates it when it requests the first ids. Features and pairs, which are computed once per generation and
-    cached, exist by then and count neither as waiting nor as time.
+    The training loop creates the clock just before it requests the first sampled ids. The time to compute
+    features and pairs is not measured, because they are computed before training and cached.
     """
 
     def __init__(self) -> None:

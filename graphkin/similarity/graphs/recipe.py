@@ -16,11 +16,12 @@ class StructureRecipe(Recipe):
     At threshold 0, every pair with a similarity above 0 is an edge.
 
     Attributes:
-        centered: Whether each graph is the subgraph around a node, its center, which its text names.
+        centered: Whether each graph is the subgraph around one node, its center. If so, the JSON text of a graph
+            states which node is the center.
         labels: Initial node labels.
-        iterations: Number of refinements of the labels.
-        closeness: Bound of the candidate rule. A graph is a candidate of a target if its numbers of nodes and of edges
-            each differ from those of the target by at most the share 1 / `closeness`.
+        iterations: Number of Weisfeiler-Lehman refinements of the labels.
+        closeness: Size limit of the candidate rule. A graph is a candidate for a target graph with V nodes and E
+            edges if it has V ± V / `closeness` nodes and E ± E / `closeness` edges (`GraphDescriptors.window`).
         kernel: The graph kernel.
     """
 
@@ -34,19 +35,24 @@ class StructureRecipe(Recipe):
 
 
 class GraphRecipe(StructureRecipe):
-    """Settings for comparing graphs. Kernels whose names start with "grakel" require GraKeL."""
+    """Settings for comparing graphs. Kernels whose names start with "grakel" require GraKeL.
+
+    The initial label of a node is its degree, the same for all nodes ("uniform"), the number of the node ("index"), or
+    its label in the input ("given").
+    """
 
     labels: Literal["degree", "uniform", "index", "given"] = "degree"
     kernel: Literal["wl", "grakel", "grakel-shortest-path", "grakel-graphlet"] = "wl"
 
 
-_PUBLISHED = {"candidates": "window", "top_k": 0}
+_PAPER = {"candidates": "window", "top_k": 0}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
-    "paper": _PUBLISHED,
-    "rc": {**_PUBLISHED, "ties": "index", "labels": "index", "closeness": 5},
+    "paper": _PAPER,
+    "rc": {**_PAPER, "ties": "index", "labels": "index", "closeness": 5},
 }
+"""Settings that differ from the defaults, by preset: those of the paper, and of its released code ("rc")."""
 
 
 def resolve_graphs(preset: str = "default", **explicit: Any) -> GraphRecipe:

@@ -22,12 +22,12 @@ def sample(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: b
         begin, end = transitions.indptr[anchor], transitions.indptr[anchor + 1]
         if begin == end:
             continue
-        entered = 0
+        arrival_count = 0
         for edge in range(begin, end):
             neighbor = transitions.indices[edge]
             time = arrival_time(key, anchor, neighbor, transitions.similarity[edge])
-            entered = insert_arrival(time, neighbor, times, positives[row], entered)
-        for slot in range(entered, len(times)):
+            arrival_count = insert_arrival(time, neighbor, times, positives[row], arrival_count)
+        for slot in range(arrival_count, len(times)):
             if pad_self:
                 positives[row, slot] = anchor
             else:

@@ -67,9 +67,9 @@ def sample(vertices: EligibleVertices, key: np.uint64, first: int, negatives: In
 
 @kernel
 def _race(vertices: EligibleVertices, key: np.uint64, batch: int, table: Int32, times: Float64, winners: Int32) -> None:
-    entered = 0
+    arrival_count = 0
     for candidate in range(len(vertices.ids)):
         vertex = vertices.ids[candidate]
         if table[find_slot(table, vertex)] < 0:
             time = arrival_time(key, batch, vertex, vertices.weights[candidate])
-            entered = insert_arrival(time, vertex, times, winners, entered)
+            arrival_count = insert_arrival(time, vertex, times, winners, arrival_count)

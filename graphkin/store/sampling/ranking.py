@@ -72,13 +72,13 @@ def take_most_visited(
     row.
     """
     best, keys = np.empty(len(positives), np.int32), np.empty(len(positives), np.float64)
-    entered = 0
+    arrival_count = 0
     for candidate in range(len(ids)):
         tie, _ = uniforms(key, anchor, ids[candidate], 0, TIE)
-        entered = insert_arrival(tie - counts[candidate], candidate, keys, best, entered)
+        arrival_count = insert_arrival(tie - counts[candidate], candidate, keys, best, arrival_count)
     for slot in range(len(positives)):
-        if slot < entered or not pad_self:
-            index = best[slot % entered]
+        if slot < arrival_count or not pad_self:
+            index = best[slot % arrival_count]
             positives[slot], visits[slot] = ids[index], counts[index]
         else:
             positives[slot] = anchor

@@ -29,11 +29,11 @@ def sample(transitions: Transitions, anchors: Int32, key: np.uint64, pad_self: b
         reached = _spread(transitions, anchor, table, mass, places)
         if reached == 0:
             continue
-        entered = 0
+        arrival_count = 0
         for place in places[:reached]:
             time = arrival_time(key, anchor, table[place], mass[place])
-            entered = insert_arrival(time, table[place], times, positives[row], entered)
-        for rank in range(entered, len(times)):
+            arrival_count = insert_arrival(time, table[place], times, positives[row], arrival_count)
+        for rank in range(arrival_count, len(times)):
             if pad_self:
                 positives[row, rank] = anchor
             else:

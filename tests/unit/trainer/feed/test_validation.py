@@ -133,12 +133,12 @@ def test_other_similarities_are_refused(value: float) -> None:
         ("atom_type", 0, 120, "atom type 120 is outside 0 to 119"),
         ("chirality", 5, 3, "chirality 3 is outside 0 to 2"),
         ("bond", 0, 12, "bond 12 is outside 0 to 11"),
-        ("source", 0, 4, "item 0 has a bond of atom 4, and 4 atoms"),
+        ("source", 0, 4, "item 0 has 4 atoms, and a bond from atom 4"),
         ("degree", 0, 9, "bonds leave atom 0, and 9 end at it"),
         ("atom_offsets", 0, 1, "atom_offsets do not ascend from 0"),
         ("edge_offsets", 1, 255, "edge_offsets do not ascend from 0"),
         ("eigenvectors", (3, 1), np.nan, "eigenvectors are not finite"),
-        ("centre", 1, 9, "item 1 surrounds node 9, and has 9 nodes"),
+        ("centre", 1, 9, "item 1 has 9 nodes, and node 9 as its center"),
     ],
 )
 def test_other_features_are_refused(
