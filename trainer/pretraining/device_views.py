@@ -11,8 +11,8 @@ from graphkin.trainer.features.altered import (
     RESTART_DECISION,
     START_DECISION,
 )
-from graphkin.trainer.features.hashing import mix, uniforms
 from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.hashing import mix, uniforms
 from graphkin.trainer.strategy import Operation, Views
 
 OPERATIONS: tuple[Operation, ...] = ("drop-nodes", "subgraph", "walk")

@@ -1,4 +1,4 @@
-"""Counter-based random numbers on a device, bit for bit those of `altered.py`."""
+"""Counter-based random numbers on a device, bit for bit those of `features/altered.py`."""
 
 import torch
 from torch import Tensor
