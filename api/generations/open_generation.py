@@ -40,10 +40,10 @@ class OpenGeneration:
         weakref.finalize(self, generation.close)
 
     def require_ready(self) -> None:
-        """Check that the sampler is ready, if one is open. Otherwise prepare it in the background.
+        """Check that the sampler is ready. If it is open but not ready, prepare it in the background.
 
         Raises:
-            StoreBusy: The sampler is not ready.
+            StoreBusy: The sampler is being prepared.
             GraphkinError: The last preparation of the sampler failed.
         """
         self._preparation.require()

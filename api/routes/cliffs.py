@@ -47,7 +47,7 @@ def _page(context: RequestContext, query: CliffsQuery) -> Response:
     part = result.part(begin, end)
     ids = np.unique(np.concatenate([part.a, part.b])).tolist()
     sali = [to_json(value if math.isfinite(value) else None) for value in part.sali.tolist()]
-    ends = zip(part.a.tolist(), part.b.tolist(), strict=True)
+    id_pairs = zip(part.a.tolist(), part.b.tolist(), strict=True)
     values = zip(similarity_texts(part.similarity), map(to_json, part.difference.tolist()), sali, strict=True)
     return context.json(
         {
@@ -58,7 +58,7 @@ def _page(context: RequestContext, query: CliffsQuery) -> Response:
         },
         pairs=json_array(
             b'{"a":%d,"b":%d,"similarity":%b,"difference":%b,"sali":%b}' % (*pair, *texts)
-            for pair, texts in zip(ends, values, strict=True)
+            for pair, texts in zip(id_pairs, values, strict=True)
         ),
         items=json_array(context.open_generation.encode_items(ids)),
     )

@@ -14,21 +14,21 @@ from graphkin.store.base import Generation
 from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Float32, Float64, Graph, Int32, Int64
 
-_STEPS = 150  # of the relaxation of a tree
-_STEPS_PER_REPORT = 10  # between calls of `advance`
-_HEAT = 10.0  # edge lengths that an item may move in the first step
-_RIGID = 4  # trees of at most this many items are not relaxed
-_NEAR = 2.0  # items repel each other within this many edge lengths
-_CROWD = 32  # items of a grid cell that repel others, at most: this bounds the time of a step
-_TOUCHING = 1e-6  # squared edge lengths, below which two items count as being at the same place
-_GAP = 1.5  # edge lengths between trees
+_STEPS = 150  # number of steps in which a tree is relaxed
+_STEPS_PER_REPORT = 10  # number of steps between two calls of `advance`
+_FIRST_MAX_MOVE = 10.0  # largest move of an item in the first step, in edge lengths
+_MAX_UNRELAXED_SIZE = 4  # trees of at most this many items are not relaxed
+_REPULSION_RADIUS = 2.0  # items repel each other within this many edge lengths
+_MAX_REPELLING = 32  # maximum number of items per grid cell that repel an item, which bounds the time of a step
+_MIN_SQUARED_DISTANCE = 1e-6  # squared distance, in edge lengths, below which items count as being at the same place
+_GAP = 1.5  # gap between neighboring trees, in edge lengths
 
 
 class Layout(NamedTuple):
     """The position of every item.
 
-    Items that an edge of the spanning forest joins lie close to each other. The largest tree comes first. Items without
-    neighbors lie below all trees.
+    Items that an edge of the spanning forest joins lie close to each other. The trees are arranged in rows, from the
+    largest tree at the top left to the items without neighbors at the end.
 
     Attributes:
         x: (N,) float32 from 0 to 1, rightward.
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 ROWS = pa.schema(
     [("id", pa.int32()), ("x", pa.float32()), ("y", pa.float32()), ("value", pa.float64()), ("cluster", pa.int32())]
 )
-"""The columns of a map: `value` is that of a property, and `cluster` is a number from 1."""
+"""The columns of a map: `value` is the value of a property, and `cluster` is the number of a cluster, from 1."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class Map:
 
 
 def cached_layout(generation: Generation, advance: Advance = lambda _: None) -> Layout:
-    """Return the layout of a generation from the cache of the user, or compute it.
+    """Return the layout of a generation from the user's cache, or compute it.
 
     The layout is deterministic.
 
     Args:
         generation: The generation.
-        advance: A function that is called with the number of items that have been placed.
+        advance: Called with the approximate number of items placed since the previous call.
     """
 
     def compute() -> Layout:
@@ -95,23 +95,23 @@ def compute_layout(forest: Graph, advance: Advance) -> Layout:
 
     Args:
         forest: The spanning forest.
-        advance: A function that is called with the number of items that have been placed.
+        advance: Called with the approximate number of items placed since the previous call.
     """
     order, parent, starts = _order_trees(forest.indptr, forest.indices)
     x, y = _place_on_rings(parent, starts)
     for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        if end - begin <= _RIGID:
-            break  # all later trees are as small
+        if end - begin <= _MAX_UNRELAXED_SIZE:
+            break  # no later tree is larger
         own = slice(begin, end)
-        heat, parents = min(_HEAT, float(np.sqrt(end - begin))), parent[own] - begin
+        first_max_move, parents = min(_FIRST_MAX_MOVE, float(np.sqrt(end - begin))), parent[own] - begin
         for step in range(0, _STEPS, _STEPS_PER_REPORT):
-            _relax(x[own], y[own], parents, heat, step, min(step + _STEPS_PER_REPORT, _STEPS))
+            _relax(x[own], y[own], parents, first_max_move, step, min(step + _STEPS_PER_REPORT, _STEPS))
             advance((end - begin) * _STEPS_PER_REPORT // _STEPS)
     _arrange_in_rows(x, y, starts)
     scale = max(x.max(initial=0), y.max(initial=0)) or 1.0
-    places = Layout(np.empty(len(x), np.float32), np.empty(len(y), np.float32))
-    places.x[order], places.y[order] = x / scale, y / scale
-    return places
+    layout = Layout(np.empty(len(x), np.float32), np.empty(len(y), np.float32))
+    layout.x[order], layout.y[order] = x / scale, y / scale
+    return layout
 
 
 @kernel
@@ -125,8 +125,8 @@ def _order_trees(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
     """
     nodes = len(indptr) - 1
     order, parent = np.empty(nodes, np.int32), np.full(nodes, -1, np.int32)
-    size, center = np.ones(nodes, np.int32), np.empty(nodes, np.int32)
-    first, trees = np.empty(nodes, np.int32), 0
+    subtree_size, center = np.ones(nodes, np.int32), np.empty(nodes, np.int32)
+    tree_size, trees = np.empty(nodes, np.int32), 0
     end = 0
     for root in range(nodes):
         if parent[root] >= 0:
@@ -134,13 +134,13 @@ def _order_trees(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
         begin = end
         end = _walk_tree(root, indptr, indices, order, parent, begin)
         for place in range(end - 1, begin, -1):
-            size[parent[order[place]]] += size[order[place]]
-        for place in range(begin, end):  # the last item whose subtree has half of all items is the center
-            if 2 * size[order[place]] >= end - begin:
+            subtree_size[parent[order[place]]] += subtree_size[order[place]]
+        for place in range(begin, end):  # the center is the last item with at least half of the tree in its subtree
+            if 2 * subtree_size[order[place]] >= end - begin:
                 center[trees] = order[place]
-        first[trees] = end - begin
+        tree_size[trees] = end - begin
         trees += 1
-    largest = np.argsort(-first[:trees], kind="mergesort")
+    largest = np.argsort(-tree_size[:trees], kind="mergesort")
     starts, parent[:] = np.zeros(trees + 1, np.int64), -1
     for number in range(trees):
         root = center[largest[number]]
@@ -148,10 +148,10 @@ def _order_trees(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int64]:
     place_of = np.empty(nodes, np.int32)
     for place in range(nodes):
         place_of[order[place]] = place
-    reached = np.empty(nodes, np.int32)
+    parent_place = np.empty(nodes, np.int32)
     for place in range(nodes):
-        reached[place] = place_of[parent[order[place]]]
-    return order, reached, starts
+        parent_place[place] = place_of[parent[order[place]]]
+    return order, parent_place, starts
 
 
 @kernel
@@ -179,7 +179,8 @@ def _walk_tree(root: int, indptr: Int64, indices: Int32, order: Int32, parent: I
 def _place_on_rings(parent: Int32, starts: Int64) -> tuple[Float64, Float64]:
     """Place each tree around the origin: one ring per distance from its center, and one sector per branch.
 
-    The circumference of a ring grows with its number of items, and the width of a sector with that of its branch.
+    The radius of a ring grows by at least 1, and with the number of items inside the ring. The angle of a sector is
+    proportional to the number of items in its branch.
     """
     nodes = len(parent)
     size = np.ones(nodes)
@@ -206,8 +207,8 @@ def _place_on_rings(parent: Int32, starts: Int64) -> tuple[Float64, Float64]:
 
 
 @kernel
-def _relax(x: Float64, y: Float64, parent: Int32, heat: float, first: int, last: int) -> None:
-    """Move the items of one tree in place, by the steps `first` to `last` - 1 of the relaxation."""
+def _relax(x: Float64, y: Float64, parent: Int32, first_max_move: float, first: int, last: int) -> None:
+    """Run the steps `first` to `last` - 1 of the relaxation of one tree, and update `x` and `y` in place."""
     nodes = len(x)
     push_x, push_y = np.empty(nodes), np.empty(nodes)
     for step in range(first, last):
@@ -215,16 +216,16 @@ def _relax(x: Float64, y: Float64, parent: Int32, heat: float, first: int, last:
         for node in range(nodes):
             above = parent[node]
             if above != node:
-                across, up = x[above] - x[node], y[above] - y[node]
-                length = np.sqrt(across * across + up * up)
-                push_x[node] += across * length
-                push_y[node] += up * length
-                push_x[above] -= across * length
-                push_y[above] -= up * length
-        most = heat * (1 - step / _STEPS)
+                dx, dy = x[above] - x[node], y[above] - y[node]
+                length = np.sqrt(dx * dx + dy * dy)
+                push_x[node] += dx * length
+                push_y[node] += dy * length
+                push_x[above] -= dx * length
+                push_y[above] -= dy * length
+        max_move = first_max_move * (1 - step / _STEPS)
         for node in range(nodes):
             length = np.sqrt(push_x[node] ** 2 + push_y[node] ** 2)
-            share = min(1.0, most / length) if length > 0 else 0.0
+            share = min(1.0, max_move / length) if length > 0 else 0.0
             x[node] += push_x[node] * share
             y[node] += push_y[node] * share
 
@@ -233,39 +234,39 @@ def _relax(x: Float64, y: Float64, parent: Int32, heat: float, first: int, last:
 def _repel(x: Float64, y: Float64, push_x: Float64, push_y: Float64) -> None:
     """Write the repulsion between near items, 1 / distance, into `push_x` and `push_y`.
 
-    A grid with cells of width `_NEAR` limits the search for near items.
+    A grid with cells of width `_REPULSION_RADIUS` limits the search for near items.
     """
     nodes, left, low = len(x), x.min(), y.min()
-    columns, rows = int((x.max() - left) / _NEAR) + 1, int((y.max() - low) / _NEAR) + 1
+    columns, rows = int((x.max() - left) / _REPULSION_RADIUS) + 1, int((y.max() - low) / _REPULSION_RADIUS) + 1
     head, following = np.full(columns * rows, -1, np.int32), np.empty(nodes, np.int32)
     for node in range(nodes):
-        cell = int((y[node] - low) / _NEAR) * columns + int((x[node] - left) / _NEAR)
+        cell = int((y[node] - low) / _REPULSION_RADIUS) * columns + int((x[node] - left) / _REPULSION_RADIUS)
         following[node], head[cell] = head[cell], node
     for node in range(nodes):
-        column, row = int((x[node] - left) / _NEAR), int((y[node] - low) / _NEAR)
+        column, row = int((x[node] - left) / _REPULSION_RADIUS), int((y[node] - low) / _REPULSION_RADIUS)
         push_x[node], push_y[node] = 0.0, 0.0
         for near_row in range(max(row - 1, 0), min(row + 2, rows)):
             for near_column in range(max(column - 1, 0), min(column + 2, columns)):
                 other = head[near_row * columns + near_column]
-                for _ in range(_CROWD):
+                for _ in range(_MAX_REPELLING):
                     if other < 0:
                         break
                     if other != node:
-                        across, up = _push(x[node] - x[other], y[node] - y[other], node)
-                        push_x[node] += across
-                        push_y[node] += up
+                        force_x, force_y = _push(x[node] - x[other], y[node] - y[other], node)
+                        push_x[node] += force_x
+                        push_y[node] += force_y
                     other = following[other]
 
 
 @inline_kernel
-def _push(across: float, up: float, node: int) -> tuple[float, float]:
-    """Return the force that an item exerts on another one at the offset (`across`, `up`)."""
-    squared = across * across + up * up
-    if squared >= _NEAR * _NEAR:
+def _push(dx: float, dy: float, node: int) -> tuple[float, float]:
+    """Return the force that an item exerts on another one at the offset (`dx`, `dy`)."""
+    squared = dx * dx + dy * dy
+    if squared >= _REPULSION_RADIUS * _REPULSION_RADIUS:
         return 0.0, 0.0
-    if squared < _TOUCHING:  # a direction that is the same in each run
+    if squared < _MIN_SQUARED_DISTANCE:  # any direction will do, but it must be the same in each run
         return np.cos(node), np.sin(node)
-    return across / squared, up / squared
+    return dx / squared, dy / squared
 
 
 @kernel
@@ -277,11 +278,11 @@ def _arrange_in_rows(x: Float64, y: Float64, starts: Int64) -> None:
         own_x -= own_x.min()
         own_y -= own_y.min()
         area += (own_x.max() + _GAP) * (own_y.max() + _GAP)
-    wide = np.sqrt(area)
+    row_width = np.sqrt(area)
     right, low, high = 0.0, 0.0, 0.0
     for tree in range(len(starts) - 1):
         own_x, own_y = x[starts[tree] : starts[tree + 1]], y[starts[tree] : starts[tree + 1]]
-        if right > 0 and right + own_x.max() > wide:
+        if right > 0 and right + own_x.max() > row_width:
             right, low = 0.0, high
         high = max(high, low + own_y.max() + _GAP)
         own_x += right

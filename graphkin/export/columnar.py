@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_ROW_GROUP_BYTES = 8 << 20  # size of a row group in memory
+_ROW_GROUP_BYTES = 8 << 20  # minimum size of a row group in memory, except the last one
 
 
 class ChunkBuffer(io.RawIOBase):
@@ -30,7 +30,7 @@ class ChunkBuffer(io.RawIOBase):
         return self._position
 
     def drain(self) -> bytes:
-        """Return the bytes since the last call, and forget them."""
+        """Return the bytes written since the last call, and remove them from the buffer."""
         content = b"".join(self._pieces)
         self._pieces.clear()
         return content

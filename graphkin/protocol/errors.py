@@ -110,7 +110,7 @@ def unknown_file_system(reason: object, url: str, expected: str) -> InvalidInput
 
 
 class Conflict(InvalidInput):
-    """The request is well formed but does not fit this collection: wrong kind, no InChIKeys, another RDKit."""
+    """The request is well formed but does not fit this collection: wrong kind, no InChIKeys, another RDKit version."""
 
 
 class BadRequest(InvalidInput):
@@ -193,7 +193,7 @@ class StoreFormat(StoreError):
 
 
 class Damaged(GraphkinError):
-    """A file, here or on a server, is cut short, altered, or of another program or format version.
+    """A file, here or on a server, was cut short or altered, or has a format that this version cannot read.
 
     Retrying does not help.
     """
@@ -210,7 +210,7 @@ class Damage:
         problem: What is wrong with it.
         collection: Name of the collection, or None.
         generation: Id of the generation, or None.
-        remedy: The next step, or None for the default: to restore a backup or ingest again.
+        remedy: The next step, or None for the default hint, to restore a backup or ingest again.
     """
 
     file: str
@@ -229,7 +229,7 @@ class StoreDamaged(Damaged, StoreFormat):
             hint = "restore the store from a backup, or ingest again into a new one"
         else:
             prefix = f"generation {damage.generation[:12]} of {damage.collection!r} is damaged: "
-            hint = "`graphkin verify` tells all that is; delete this generation and ingest again, or restore a backup"
+            hint = "`graphkin verify` lists all damage; delete this generation and ingest again, or restore a backup"
         super().__init__(f"{prefix}{damage.file}: {damage.problem}", given=damage.file, hint=damage.remedy or hint)
         self.damage = damage
 
@@ -251,19 +251,19 @@ class InvalidReply(ServerFault):
 
     @classmethod
     def from_problem(
-        cls, reply: str, problem: str, *, given: Any = None, expected: str | None = None, hint: str | None = None
+        cls, path: str, problem: str, *, given: Any = None, expected: str | None = None, hint: str | None = None
     ) -> "InvalidReply":
-        """Create the error.
+        """Return the error for a reply that differs from the request.
 
         Args:
-            reply: The path of the request.
+            path: The path of the request.
             problem: The difference between the reply and the request.
             given: The offending value, or None.
             expected: The accepted values, or None.
-            hint: The next step. By default, to look for a proxy that alters replies.
+            hint: The next step. The default is to look for a proxy that alters replies.
         """
         return cls(
-            f"the reply to {reply} is not what was requested: {problem}",
+            f"the reply to {path} is not what was requested: {problem}",
             given=given,
             expected=expected,
             hint=hint or "nothing between client and server may alter replies; without a proxy, the server is at fault",

@@ -1,6 +1,7 @@
 """The registry of kinds of items: the built-in kinds and those of installed packages.
 
-A package adds a kind with an entry point of the group `graphkin.kinds` that names its `Kind` class.
+A package adds a kind by declaring an entry point in the group `graphkin.kinds`. The entry point refers to its `Kind`
+class.
 """
 
 from importlib.metadata import entry_points
@@ -27,7 +28,7 @@ def register(kind: Kind[AnyRecipe]) -> None:
     """
     existing = _KINDS.setdefault(kind.name, cast("Kind[Recipe]", kind))
     if type(existing) is not type(kind):
-        raise Conflict("there is another kind of this name", given=kind.name, expected="a name of its own")
+        raise Conflict("another kind has this name", given=kind.name, expected="a name that no other kind has")
 
 
 def kind_of(generation: Generation) -> Kind[Recipe]:

@@ -41,8 +41,9 @@ def exact_pairs(
         threshold: Lowest similarity of a pair.
         first_task: First task to run.
         threads: Number of threads.
-        advance: Called with a number of items: once for all tasks before `first_task`, then after each task.
-        device: Where to compute. The pairs are the same on every device, but not their division into tasks.
+        advance: Called with the number of items completed since the previous call: once for all tasks before
+            `first_task`, then after each task.
+        device: Where to compute. Every device yields the same pairs but divides them into tasks differently.
     """
     join = _self_join(words, planes, threshold, device)
     advance(join.progress(first_task))
@@ -129,12 +130,12 @@ class TanimotoSearch(Search):
         stored = self._fingerprints.words
         if stored.shape[1] != words:
             raise StoreFormat(
-                "the fingerprints of this collection are not of its recipe",
+                "the fingerprints of this collection do not match its recipe",
                 given=f"{64 * stored.shape[1]} bits",
                 expected=f"{64 * words} bits",
             )
-        # After an append, the stored planes lack the new items. Building the planes of all items takes no longer than
-        # reading stored planes.
+        # After an append, the stored planes lack the new items, so the planes of all items are built here. That takes
+        # no longer than reading stored planes.
         is_complete = generation.indexed_count == generation.size
         stored_planes = (
             load_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
@@ -245,7 +246,8 @@ class TanimotoSearch(Search):
         query_popcount = int(lists.popcounts[0])
         popcounts = self._planes.popcounts
         # Similarities are compared with the threshold after rounding to float32. The kernel compares them before
-        # rounding, so its bound is slightly lower. The mask below removes the items that rounding does not lift.
+        # rounding, so its bound is slightly lower. The mask below removes the items that are still below the threshold
+        # after rounding.
         bound = max(float(np.nextafter(threshold, np.float32(0))), LOWEST_SIMILARITY)
         # Only popcounts from bound * query_popcount to query_popcount / bound allow a similarity ≥ bound.
         begin, end = np.searchsorted(popcounts, [int(bound * query_popcount), int(query_popcount / bound) + 2])

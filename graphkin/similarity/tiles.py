@@ -4,10 +4,11 @@ An item that is similar to a fingerprint with p set bits lacks at most m = p - (
 counts, for each of the 512 columns of a tile, how many of the fingerprint's bits the item lacks: it adds up the planes
 of these bits (`BitPlanes`), rarest bit first.
 
-The 512 counters are bit-sliced as well: one 512-bit vector per binary digit. They start at the value from which the
-addition m + 1 overflows, so an item whose counter has overflowed is not similar. Once all columns have overflowed,
-often after little more than m planes, the other planes are skipped. A column that has not overflowed at the end is
-called remaining. Its counter is exact.
+The 512 counters are bit-sliced as well: one 512-bit vector per binary digit. Their initial value is chosen so that a
+counter overflows when it counts m + 1 missing bits. So an item whose counter has overflowed is not similar. Once all
+columns have overflowed, often after little more than m planes, the other planes are skipped. A column that has not
+overflowed at the end is called remaining. Its counter gives the exact number of missing bits. The code calls m
+`max_lacking`.
 """
 
 import numpy as np
@@ -37,8 +38,8 @@ def similar_in_tiles(
         lists: Bit lists of the rows.
         planes: Bit-sliced fingerprints of the items.
         min_common: The fewest common bits for each sum of two popcounts (`minimum_common`).
-        first_row: Position of the first row. Minus the number of rows puts all rows before all items, so that each row
-            is compared with every item.
+        first_row: Position of the first row. With -R as the position of the first of R rows, all rows come before all
+            items, so each row is compared with every item.
         first_tile: First tile to scan.
         stop_tile: Tile after the last one to scan.
 
@@ -54,10 +55,10 @@ def similar_in_tiles(
             start, stop = lists.runs[run], min(lists.runs[run + 1], TILE * (tile + 1) - first_row)
             if start >= stop:
                 break
-            allowed = lists.popcounts[start] - min_common[lists.popcounts[start] + min_popcount]
-            if allowed >= 0:
+            max_lacking = lists.popcounts[start] - min_common[lists.popcounts[start] + min_popcount]
+            if max_lacking >= 0:
                 buffers, late = _compare_run(
-                    lists, planes, min_common, buffers, first_row, tile, start, stop, allowed, margins[run]
+                    lists, planes, min_common, buffers, first_row, tile, start, stop, max_lacking, margins[run]
                 )
                 margins[run] = _next_margin(margins[run], late, stop - start)
     rows, positions, shared, count = buffers
@@ -68,8 +69,8 @@ def similar_in_tiles(
 def _next_margin(margin: int, late: int, rows: int) -> int:
     """Return the margin for the next tile.
 
-    The first check for overflow comes after m planes and the margin. The margin grows if more than 40 % of the rows
-    were late, that is, had columns left at the first check. It shrinks if fewer than 5 % were late.
+    The first check for overflow comes after m + `margin` planes. The margin grows if more than 40 % of the rows were
+    late, that is, had columns that had not overflowed at the first check. It shrinks if fewer than 5 % were late.
     """
     if 5 * late > 2 * rows:
         return margin + max(margin // 2, STEP)
@@ -79,7 +80,7 @@ def _next_margin(margin: int, late: int, rows: int) -> int:
 @kernel
 def _compare_run(
     lists: BitLists, planes: BitPlanes, min_common: Int64, buffers: Buffers, first_row: int, tile: int, start: int,
-    stop: int, allowed: int, margin: int,
+    stop: int, max_lacking: int, margin: int,
 ) -> tuple[Buffers, int]:  # fmt: skip
     """Compare the rows [start, stop), which have the same popcount, with one tile.
 
@@ -88,27 +89,36 @@ def _compare_run(
     """
     row_popcount = lists.popcounts[start]
     digits = _REGISTER_DIGITS
-    while allowed >> digits:
+    while max_lacking >> digits:
         digits += 1
     counters = np.empty(WORDS * (1 + digits), np.uint64)
-    prefix = min(-(-(allowed + margin) // STEP), -(-row_popcount // STEP)) * STEP
+    prefix = min(-(-(max_lacking + margin) // STEP), -(-row_popcount // STEP)) * STEP
     vectors, late, row = planes.lacking[tile], 0, start
     while True:
         row, more_late = _next_remaining_row(
-            vectors, lists.ranks, lists.starts, row, stop, prefix, allowed, digits, counters
+            vectors, lists.ranks, lists.starts, row, stop, prefix, max_lacking, digits, counters
         )
         late += more_late
         if row == stop:
             return buffers, late
         buffers = _append_pairs(
-            buffers, counters, digits, allowed, row, first_row + row, tile, row_popcount, planes.popcounts, min_common
+            buffers,
+            counters,
+            digits,
+            max_lacking,
+            row,
+            first_row + row,
+            tile,
+            row_popcount,
+            planes.popcounts,
+            min_common,
         )
         row += 1
 
 
 @kernel
 def _next_remaining_row(
-    vectors: UInt64, ranks: UInt16, starts: Int64, row: int, stop: int, prefix: int, allowed: int, digits: int,
+    vectors: UInt64, ranks: UInt16, starts: Int64, row: int, stop: int, prefix: int, max_lacking: int, digits: int,
     counters: UInt64,
 ) -> tuple[int, int]:  # fmt: skip
     """Return the first row from `row` on that has remaining columns, and the number of late rows up to it.
@@ -120,7 +130,7 @@ def _next_remaining_row(
     while row < stop:
         begin = np.uint64(starts[row])
         outcome = _add_planes(
-            vectors, ranks, begin, begin + np.uint64(prefix), np.uint64(starts[row + 1]), allowed, digits, counters
+            vectors, ranks, begin, begin + np.uint64(prefix), np.uint64(starts[row + 1]), max_lacking, digits, counters
         )
         late += outcome != _FIRST_CHECK
         if outcome == _NEVER:
@@ -136,7 +146,7 @@ def _add_planes(
     at: np.uint64,
     next_check: np.uint64,
     end: np.uint64,
-    allowed: int,
+    max_lacking: int,
     digits: int,
     counters: UInt64,
 ) -> int:
@@ -146,16 +156,16 @@ def _add_planes(
         vectors: The planes of one tile.
         ranks: Ranks of the planes to add.
         at: Index of the first rank.
-        next_check: Index of the rank before which overflow is first checked, and then every 8 ranks.
+        next_check: Index of the rank before which overflow is first checked. Further checks follow every 8 ranks.
         end: Index after the last rank.
-        allowed: Number of planes that a counter can add without overflow.
+        max_lacking: Number of planes that a counter can add without overflow.
         digits: Number of binary digits of the counters.
         counters: Output if columns remain: the mask of overflowed columns, then the digits of the counters.
 
     Returns:
         The check at which all columns had overflowed: `_FIRST_CHECK`, `_LATER_CHECK` or `_NEVER`.
     """
-    start = (1 << digits) - 1 - allowed
+    start = (1 << digits) - 1 - max_lacking
     one, two, four = _digit_vector(start, 0), _digit_vector(start, 1), _digit_vector(start, 2)
     eight, sixteen, overflowed = _digit_vector(start, 3), _digit_vector(start, 4), spread(np.uint64(0))
     for digit in range(_REGISTER_DIGITS, digits):
@@ -187,7 +197,7 @@ def _add_planes(
 
 @kernel
 def _digit_vector(value: int, digit: int) -> Vector:
-    """Return a vector in which all bits equal the binary digit of `value` with the number `digit`, from 0."""
+    """Return a vector in which all bits equal the binary digit of `value` with the place value 2 ** `digit`."""
     return spread(np.uint64((value >> digit) & 1))
 
 
@@ -228,27 +238,27 @@ def _add_eight(
 
 @kernel
 def _append_pairs(
-    buffers: Buffers, counters: UInt64, digits: int, allowed: int, row: int, row_position: int, tile: int,
+    buffers: Buffers, counters: UInt64, digits: int, max_lacking: int, row: int, row_position: int, tile: int,
     row_popcount: int, popcounts: Int64, min_common: Int64,
 ) -> Buffers:  # fmt: skip
     """Append the similar items among the remaining columns of one row, and return the buffers.
 
-    The counters allow for the smallest popcount of the tile. So each item is tested again with its own popcount. Items
-    that are not later than the row are left out.
+    A column remains if its item would be similar with the smallest popcount of the tile. So each item is tested again
+    with its own popcount. Items that are not later than the row are left out.
     """
     rows, positions, shared, count = buffers
     if count + TILE > len(rows):
         rows, positions, shared = _double_capacity(rows), _double_capacity(positions), _double_capacity(shared)
-    offset = row_popcount + (1 << digits) - 1 - allowed
+    offset = row_popcount + (1 << digits) - 1 - max_lacking
     for word in range(WORDS):
         remaining = ~counters[word]
         while remaining:
             column = popcount(~remaining & (remaining - np.uint64(1)))  # type: ignore[call-arg, var-annotated]
             remaining &= remaining - np.uint64(1)
-            counted = 0
+            counter = 0
             for digit in range(digits):
-                counted |= np.int64((counters[WORDS * (1 + digit) + word] >> np.uint64(column)) & np.uint64(1)) << digit
-            position, common = TILE * tile + 64 * word + column, offset - counted
+                counter |= np.int64((counters[WORDS * (1 + digit) + word] >> np.uint64(column)) & np.uint64(1)) << digit
+            position, common = TILE * tile + 64 * word + column, offset - counter
             if (
                 position > row_position
                 and position < len(popcounts)

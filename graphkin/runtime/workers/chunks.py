@@ -29,23 +29,23 @@ def map_chunks(
     Closing the generator waits for the chunks in progress and discards the others.
 
     Args:
-        function: A function at the top level of a module, which is imported once for all processes.
+        function: A function at the top level of a module. The fork server imports the module once for all processes.
         chunks: The chunks. The calling thread iterates over them.
         processes: Number of processes, at least 1.
 
     Raises:
-        ProcessEnded: The operating system has killed a process, for example because memory was short.
+        ProcessEnded: A process ended unexpectedly, for example because memory was short, or could not be started.
     """
     CONTEXT.set_forkserver_preload([function.__module__])
     executor = ProcessPoolExecutor(processes, CONTEXT)
-    ahead: deque[Future[Result]] = deque()
+    pending: deque[Future[Result]] = deque()
     try:
         for chunk in chunks:
-            ahead.append(executor.submit(function, chunk))
-            if len(ahead) > processes + 1:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+            pending.append(executor.submit(function, chunk))
+            if len(pending) > processes + 1:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     except BrokenProcessPool as error:
         raise ProcessEnded from error
     finally:
