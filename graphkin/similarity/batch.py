@@ -15,13 +15,23 @@ from graphkin.store.base import as_float32
 from graphkin.store.records import Float32, Int32, Int64, UInt64
 
 LOWEST_SIMILARITY = 1e-6
-"""A lower bound on the similarity of two fingerprints that share at min_common one bit."""
+"""A lower bound on the similarity of two fingerprints that share at least one bit."""
 
 _QUERIES_PER_TASK = (1024, 5000)  # fewest and most; the queries of a task share one read of the planes from memory
 _TILES_PER_SCAN = 8  # few enough for their planes to stay in the processor's cache while all queries are compared
 _MAX_PENDING = 1_000_000  # hits collected before they are reduced to the best
 _THRESHOLD_GROUPS = 20  # number of intervals of [0, 1] by which queries are grouped
 _START_THRESHOLDS = (0.3, 0.15)  # a query with too few hits above the first is searched again from the second
+
+
+def float64_bound(threshold: np.float32) -> float:
+    """Return a float64 bound below which no similarity rounds to the threshold in float32.
+
+    Similarities are compared with a threshold after rounding to float32, but kernels compare them before. A similarity
+    above the bound may still be below the threshold after rounding. The bound is at least `LOWEST_SIMILARITY`, so two
+    fingerprints without a common bit never pass.
+    """
+    return max(float(np.nextafter(threshold, np.float32(0))), LOWEST_SIMILARITY)
 
 
 class BatchSearch:
@@ -239,7 +249,7 @@ class _BestHits:
     def _build_group(self, rows: Int32) -> _Group:
         sizes, popcounts = self._popcounts[rows], self._planes.popcounts
         lists = BitLists.from_rows(self._planes, self._words, rows, sizes)
-        below = max(float(np.nextafter(self._best.thresholds[rows].min(), np.float32(0))), LOWEST_SIMILARITY)
+        below = float64_bound(self._best.thresholds[rows].min())
         min_common = minimum_common(below, int(sizes[-1]) + int(popcounts.max(initial=0)))
         smallest, beyond = np.searchsorted(popcounts, [int(below * sizes[0]), int(sizes[-1] / below) + 2])
         return _Group(rows, lists, min_common, smallest // TILE, -(-beyond // TILE))

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from graphkin.protocol.errors import InvalidInput
 
 Device: TypeAlias = Literal["cpu", "cuda"]
-"""Where pairs are compared: on the processor, or on an NVIDIA GPU."""
+"""Device that compares pairs: the processor, or an NVIDIA GPU."""
 
 
 def cpu_only(device: Device) -> InvalidInput:

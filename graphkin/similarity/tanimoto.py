@@ -7,7 +7,7 @@ import numpy as np
 
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.measure import Measure
-from graphkin.similarity.batch import LOWEST_SIMILARITY, BatchSearch
+from graphkin.similarity.batch import BatchSearch, float64_bound
 from graphkin.similarity.devices import Device, require_device
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import AppendJoin, Join, Pairs, SelfJoin
@@ -245,10 +245,7 @@ class TanimotoSearch(Search):
         """Return the items in the tiles [first, stop) with similarity ≥ threshold and at least one common bit."""
         query_popcount = int(lists.popcounts[0])
         popcounts = self._planes.popcounts
-        # Similarities are compared with the threshold after rounding to float32. The kernel compares them before
-        # rounding, so its bound is slightly lower. The mask below removes the items that are still below the threshold
-        # after rounding.
-        bound = max(float(np.nextafter(threshold, np.float32(0))), LOWEST_SIMILARITY)
+        bound = float64_bound(threshold)  # The mask below removes the items that are below it after rounding.
         # Only popcounts from bound * query_popcount to query_popcount / bound allow a similarity ≥ bound.
         begin, end = np.searchsorted(popcounts, [int(bound * query_popcount), int(query_popcount / bound) + 2])
         first, stop = max(first, begin // TILE), min(stop, -(-end // TILE))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Sequence
 import numpy as np
 import torch
 
-from graphkin.similarity.batch import LOWEST_SIMILARITY, BatchSearch, BestMatches
+from graphkin.similarity.batch import LOWEST_SIMILARITY, BatchSearch, BestMatches, float64_bound
 from graphkin.similarity.cuda.device import require_cuda
 from graphkin.similarity.cuda.fingerprints import SortedFingerprints
 from graphkin.similarity.cuda.join import DeviceJoin
@@ -44,8 +44,7 @@ class DeviceBatchSearch(BatchSearch):
             yield self._run_task(self._order[start : start + _QUERIES_PER_TASK])
 
     def _search_block(self, queries: Int32, start_threshold: np.float32) -> Matches:
-        # The join compares float64 values with a slightly lower bound. The best matches reach the threshold in float32.
-        bound = max(float(np.nextafter(start_threshold, np.float32(0))), LOWEST_SIMILARITY)
+        bound = float64_bound(start_threshold)  # The best matches reach the threshold in float32.
         best = BestMatches(len(queries), start_threshold, self._limit)
         rows = SortedFingerprints.from_words(self._words[queries])
         for pairs in DeviceJoin(rows, self._items, bound, self._device).pairs():
