@@ -22,7 +22,9 @@ LENGTH, RESTART = 64, 0.8
 
 START_DECISION, CHOICE_DECISION, RESTART_DECISION, OPERATION_DECISION = range(4)
 """The decision that a random number is for."""
-_WEYL, _MIX_1, _MIX_2 = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+SPLITMIX = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+"""The increment and the two multipliers of SplitMix64."""
+_WEYL, _MIX_1, _MIX_2 = map(np.uint64, SPLITMIX)
 
 
 @dataclass(frozen=True, eq=False)

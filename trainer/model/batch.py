@@ -169,7 +169,7 @@ class Batch:
         is_kept = atoms[self.edge_index].all(0)
         atom_place, edge_place = compaction(atoms), compaction(is_kept)
         count, edge_count = atoms.sum(), is_kept.sum()
-        old_atom, old_edge = _inverse(atom_place), _inverse(edge_place)
+        old_atom, old_edge = inverse(atom_place), inverse(edge_place)
         is_atom, is_edge = _range(atom_place) < count, _range(edge_place) < edge_count
         kept_degree = torch.zeros_like(atom_place).index_add_(0, self.edge_index[1], is_kept.long())
         padding_degree = _padding_degrees(Shape(len(atom_place), len(edge_place)), count, edge_count)
@@ -198,7 +198,8 @@ def compaction(mask: Tensor) -> Tensor:
     return torch.where(mask, before, mask.sum() + _range(mask) - before)
 
 
-def _inverse(permutation: Tensor) -> Tensor:
+def inverse(permutation: Tensor) -> Tensor:
+    """Return the row at each place, (N,), for the place of each row."""
     return torch.empty_like(permutation).scatter_(0, permutation, _range(permutation))
 
 

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-_WEYL, _MIX_1, _MIX_2 = (
-    value - 2**64 for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)  # torch multiplies signed integers modulo 2^64
+from graphkin.trainer.features.altered import SPLITMIX
+
+_WEYL, _MIX_1, _MIX_2 = (value - 2**64 for value in SPLITMIX)  # torch multiplies signed integers modulo 2^64
 
 
 def mix(words: Tensor) -> Tensor:

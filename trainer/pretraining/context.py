@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from graphkin.trainer.model.aggregation import graph_sum
-from graphkin.trainer.model.batch import Batch, compaction
+from graphkin.trainer.model.batch import Batch, compaction, inverse
 from graphkin.trainer.model.encoders import per_atom
 from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
@@ -65,8 +65,7 @@ class ContextPrediction(Objective):
         has_context = rings.has_context
         centers, contexts = self._embed_centers(batch, rings), self._embed_contexts(batch, rings)
         place = compaction(has_context)
-        following = torch.empty_like(place).scatter_(0, place, torch.arange(len(place), device=place.device))
-        following = following.index_select(0, (place + 1) % has_context.sum().clamp_min(1))
+        following = inverse(place).index_select(0, (place + 1) % has_context.sum().clamp_min(1))
         positives, negatives = (products(centers, each) for each in (contexts, contexts.index_select(0, following)))
         return discrimination(positives, negatives, is_pair=has_context & (has_context.sum() > 1))
 
