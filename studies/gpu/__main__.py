@@ -49,14 +49,18 @@ def pack() -> None:
     metavar="DIR",
     help="Data and unfinished runs.  [default: studies/gpu/work]",
 )
-def run(job: str, minutes: float, tiny: bool, output: Path, work: Path) -> None:
+@click.option("--unit", "units", multiple=True, help="Do only these units, for example strategies.")
+@click.option("--part", "parts", multiple=True, help="Do only these parts of them.")
+def run(
+    job: str, minutes: float, tiny: bool, output: Path, work: Path, units: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
     """Do as much of JOB as the minutes allow, and continue where an earlier run stopped."""
     begin = time.time()
     if tiny:
         os.environ["TRITON_INTERPRET"] = "1"  # without a GPU, kernels can only be interpreted
     from studies.gpu.jobs import JOBS
     from studies.gpu.payload import unpack
-    from studies.gpu.setting import Setting, device, workers
+    from studies.gpu.setting import Setting, device, select, workers
 
     if job not in JOBS:
         raise click.BadParameter(f"{job!r} is no job: give {', '.join(JOBS)}", param_hint="JOB")
@@ -65,7 +69,10 @@ def run(job: str, minutes: float, tiny: bool, output: Path, work: Path) -> None:
     unpack(setting)
     from studies.gpu.runner import Runner
 
-    if not Runner(JOBS[job], setting, output).run():
+    pieces = select(JOBS[job].program().pieces(setting), units, parts)
+    if not pieces:
+        raise click.BadParameter(f"{job} has no such units and parts", param_hint="--unit, --part")
+    if not Runner(JOBS[job], setting, output).run(pieces):
         raise SystemExit(1)
     click.echo(f"{output}: {minutes - (time.time() - begin) / 60:.1f} of {minutes:g} minutes are left")
 

@@ -35,7 +35,6 @@ from studies.gpu.training import read_encoder, train
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 STEPS = 3000
-_ANCHORS = ("zinc-exact", "zinc-window")
 _SEEDS = (0, 1, 2)
 _SPLITS = 10
 _TINY_ARMS = ("untrained", "exact", "window", "augmented", "adam", "exact-ho")
@@ -72,14 +71,18 @@ def units(setting: Setting) -> list[Unit]:
 def pieces(setting: Setting) -> Sequence[Piece]:
     """Return training before scores on a GPU, and scores before training on a CPU."""
     selection = units(setting)
-    training = [Piece(unit.name, ("train",), inputs=_collections(unit)) for unit in selection if unit.arm in TRAINED]
+    training = [
+        Piece(unit.name, ("train",), inputs=_collections(setting, unit.arm, unit.seed))
+        for unit in selection
+        if unit.arm in TRAINED
+    ]
     scores = [
         Piece(
             unit.name,
             (part,),
             (unit.name, "train") if unit.arm in TRAINED else None,
             core=True,
-            inputs=_ANCHORS if part == "heldout" else (),
+            inputs=_collections(setting, "exact", unit.seed) if part == "heldout" else (),
         )
         for unit, part in product(selection, ("heldout", *_sets(setting)))
     ]
@@ -90,9 +93,10 @@ def prepare(setting: Setting, name: str) -> None:
     ingest_collection(setting, molecules_file(setting, "zinc.smi"), name, recipe_of(name))
 
 
-def _collections(unit: Unit) -> tuple[str, ...]:
-    """Return the collections that the training of a unit reads."""
-    return tuple(dict.fromkeys((*_ANCHORS, TRAINED[unit.arm].collection)))
+def _collections(setting: Setting, arm: str, seed: int) -> tuple[str, ...]:
+    """Return the collections that the source of an arm reads."""
+    first, second = TRAINED[arm].collection, second_collection_of(TRAINED[arm], _config(setting, TRAINED[arm], seed))
+    return (first,) if second is None else (first, second)
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:

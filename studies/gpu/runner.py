@@ -37,11 +37,10 @@ class Runner:
         self._ready: set[str] = set()
         self._failed: list[str] = []
 
-    def run(self) -> bool:
-        """Run as many pieces as the time allows. Return False if a piece failed."""
+    def run(self, pieces: Sequence[Piece]) -> bool:
+        """Run as many of the pieces as the time allows. Return False if one failed."""
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         restore(self._job.name, self._setting, self._output, self._results)
-        pieces = self._job.program().pieces(self._setting)
         while not self._setting.is_over and (self._start_next(pieces) or self._running):
             self._wait_for_one()
         while self._running:

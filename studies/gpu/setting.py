@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +29,15 @@ class Piece(NamedTuple):
     after: tuple[str, str] | None = None
     core: bool = False
     inputs: tuple[str, ...] = ()
+
+
+def select(pieces: Sequence[Piece], units: Collection[str], parts: Collection[str]) -> list[Piece]:
+    """Return the pieces of these units with these parts. Without units all match, and without parts all of theirs."""
+    matching = [piece for piece in pieces if not units or piece.unit in units]
+    selection = [
+        piece._replace(parts=tuple(part for part in piece.parts if not parts or part in parts)) for piece in matching
+    ]
+    return [piece for piece in selection if piece.parts]
 
 
 Parts = Iterator[tuple[str, Cell]]

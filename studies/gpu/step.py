@@ -1,27 +1,20 @@
 """Time of a training step of every strategy, captured as CUDA graphs and not, and comparison of losses.
 
-    python -m studies.gpu.step --output DIR --minutes 4 [STRATEGY ...]
-
-The command measures without the other jobs' preparation, from `payload/inputs.tar.xz` alone. A unit is a strategy at
-its published batch size. Milliseconds are medians of single steps on the device. Parity compares the first losses of a
-float32 run with small batches on the device and on a CPU. The card multiplies matrices in TF32.
+The inputs are ready in `payload/inputs.tar.xz`. A unit is a strategy at its published batch size. Milliseconds are
+medians of single steps on the device. Parity compares the first losses of a float32 run with small batches on the
+device and on a CPU. The card multiplies matrices in TF32.
 """
 
-import json
 import logging
-import time
-import traceback
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, pairwise
-from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-import click
 import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -36,7 +29,7 @@ from studies.cells import Cell
 from studies.gpu.inputs import open_inputs, unpack_inputs, write_inputs
 from studies.gpu.payload import PAYLOAD
 from studies.gpu.results import cells_of
-from studies.gpu.setting import Parts, Piece, Setting, card, workers
+from studies.gpu.setting import Parts, Piece, Setting
 from studies.gpu.tiny import shrunk
 
 INPUTS = PAYLOAD / "inputs.tar.xz"
@@ -71,7 +64,7 @@ SEEDS = 3
 _INPUTS = "inputs"
 _PARITY_BATCH = 64
 _MODES = ("eager", "captured", "narrow")
-_SLOWEST, _TRACE, _GRACE = 12, 2000, 20.0
+_SLOWEST, _TRACE = 12, 2000
 
 
 def pieces(setting: Setting) -> Sequence[Piece]:
@@ -286,65 +279,3 @@ def _log_lines() -> Iterator[list[str]]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
-
-
-def _run_piece(setting: Setting, piece: Piece, output: Path) -> None:
-    """Measure one piece in this process, and append its cells to a file."""
-    for part, cell in measure(setting, piece):
-        stamp = {"card": card(setting.device), "torch": torch.__version__}
-        record = {"job": "step", "unit": piece.unit, "part": part, **stamp, **cell}
-        with output.open("a") as file:
-            file.write(json.dumps(record) + "\n")
-        shown = {name: value for name, value in cell.items() if isinstance(value, int | float | list)}
-        shown.pop("losses", None)
-        print(piece.unit, part, json.dumps(shown), flush=True)
-        if setting.is_over:
-            return
-
-
-@click.command()
-@click.argument("strategies", nargs=-1, type=click.Choice(STRATEGIES))
-@click.option("--part", "parts", multiple=True, help="Parts to measure.  [default: eager, captured, then the checks]")
-@click.option("--minutes", type=float, default=4.0, show_default=True, help="Start nothing after them.")
-@click.option("--output", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
-@click.option("--work", type=click.Path(path_type=Path, file_okay=False), default=Path("/tmp/step"), show_default=True)
-@click.option("--device", type=click.Choice(["cuda", "cpu"]), default="cuda", show_default=True)
-@click.option("--tiny", is_flag=True, help="A few hundred molecules and a few steps.")
-@click.option("--one-process", is_flag=True, help="Save the seconds that a process takes to start.")
-def main(
-    strategies: tuple[Strategy, ...],
-    parts: tuple[str, ...],
-    minutes: float,
-    output: Path,
-    work: Path,
-    device: str,
-    tiny: bool,
-    one_process: bool,
-) -> None:
-    """Measure STRATEGIES, or all, each in a process of its own, and write cells.jsonl."""
-    setting = Setting(work, device, workers(), time.time() + 60 * minutes, tiny)
-    output.mkdir(parents=True, exist_ok=True)
-    prepare(setting, _INPUTS)
-    context = get_context("spawn")
-    for piece in pieces(setting):
-        wanted = tuple(part for part in piece.parts if (part in parts if parts else not piece.core))
-        if setting.is_over or not wanted or (strategies and piece.unit not in strategies):
-            continue
-        if one_process:
-            try:
-                _run_piece(setting, piece._replace(parts=wanted), output / "cells.jsonl")
-            except RuntimeError:
-                traceback.print_exc()
-            continue
-        process = context.Process(
-            target=_run_piece, args=(setting, piece._replace(parts=wanted), output / "cells.jsonl")
-        )
-        process.start()
-        process.join(max(1.0, setting.deadline + _GRACE - time.time()))
-        if process.is_alive():
-            process.kill()
-            process.join()
-
-
-if __name__ == "__main__":
-    main()

@@ -4,6 +4,7 @@ import csv
 import gzip
 from dataclasses import replace
 
+from benchmarks.molecules import generate
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from studies.gpu.setting import MOLECULES, Setting
 
@@ -20,8 +21,6 @@ def shrunk(config: PretrainConfig, steps: int) -> PretrainConfig:
 
 def write_data(setting: Setting) -> None:
     """Write generated molecules in place of ZINC250k, and of BBBP, where every second one is positive."""
-    from benchmarks.molecules import generate  # RDKit may be missing where `shrunk` is used
-
     zinc = setting.data / "molecules" / "zinc250k.smiles.gz"
     path = setting.data / "moleculenet" / "BBBP.csv"
     for folder in (zinc.parent, path.parent):

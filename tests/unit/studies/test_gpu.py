@@ -20,7 +20,7 @@ from studies.gpu.jobs import JOBS
 from studies.gpu.metrics import thin_metrics
 from studies.gpu.results import read_results, write_results
 from studies.gpu.returned import CELLS, PART, archive, export, restore
-from studies.gpu.setting import Setting
+from studies.gpu.setting import Piece, Setting, select
 from studies.gpu.training import read_encoder, save_encoder
 
 STAMP = {"card": "NVIDIA H100", "date": "2026-11-26", "command": "python -m studies.gpu run dose", "commit": "c"}
@@ -69,6 +69,15 @@ def test_unknown_job_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(gpu, ["run", "steps", "--output", str(tmp_path)])
     assert result.exit_code == 2
     assert "'steps' is no job: give plan1, step, join, ten-million, dose" in result.output
+
+
+def test_pieces_are_selected_by_unit_and_part() -> None:
+    train, scores, other = Piece("a", ("train",)), Piece("a", ("bbbp", "bace")), Piece("b", ("bbbp",))
+    pieces = [train, scores, other]
+    assert select(pieces, (), ()) == pieces
+    assert select(pieces, ("a",), ()) == [train, scores]
+    assert select(pieces, (), ("bbbp",)) == [scores._replace(parts=("bbbp",)), other]
+    assert select(pieces, ("b",), ("train",)) == []
 
 
 def test_metrics_are_thinned_by_step(tmp_path: Path) -> None:
