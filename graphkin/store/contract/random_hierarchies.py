@@ -15,7 +15,7 @@ from graphkin.store.base import Generation, Store
 from graphkin.store.contract.hierarchies import Hierarchy
 from graphkin.store.contract.places import StoreFixtures
 
-LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few_examples levels, so that there are many ties
+LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few levels, so that there are many ties
 Content = tuple[int, dict[tuple[int, int], float]]
 Weighted = dict[int, dict[int, np.float32]]
 _names = count()

@@ -30,7 +30,7 @@ SEARCH_COLUMNS: dict[Field, tuple[str, str]] = {
     "name": ("names", "order.names.npy"),
     "inchikey": ("inchikey", "order.inchikey.npy"),
 }
-"""By field: its column, and the file that holds the order of its texts.
+"""The column of each field, and the file that holds the order of the texts in it.
 
 The order is an array of the positions of the texts, (texts,) int32, sorted by text, then id.
 """

@@ -24,7 +24,7 @@ def open_pair(page: Page, name: str) -> tuple[Locator, Locator, Locator]:
 
 
 def test_slow_pair_is_highlighted_only_where_it_differs(page: Page, picture_svg: PictureSvg, look: Look) -> None:
-    """Of 30 and 33 atoms, RDKit's FindMCS matches only 6 before its timeout, but 23 are shared."""
+    """The molecules have 30 and 33 atoms and share 23. RDKit's FindMCS matches only 6 of them before its timeout."""
     query, other, _ = open_pair(page, "benzamide")
     assert len(highlighted_atoms(picture_svg(other))) == 10
     assert len(highlighted_atoms(picture_svg(query))) == 7

@@ -242,7 +242,7 @@ def test_collections_are_a_mapping_by_name(folder: Path, serve: Any) -> None:
 
 
 def test_collection_outlives_the_reference_to_its_store(folder: Path) -> None:
-    """As in `graphkin.open("s")["c"]`. No resource is left open, or the interpreter would warn."""
+    """`graphkin.open("s")["c"]` keeps only the collection. The interpreter would warn of a resource left open."""
     program = (
         f"import graphkin; c = graphkin.open({str(folder)!r})['c']; "
         "import gc; gc.collect(); print(len(c.search('CCO', limit=5)), c.name, len(c)); del c; gc.collect()"
