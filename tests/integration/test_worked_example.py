@@ -130,9 +130,9 @@ def test_command_of_the_example_works(checkout: Path, store: Path, hubs: list[li
 
 
 def test_api_and_clients_of_the_example_work(checkout: Path, store: Path, hubs: list[list[int]]) -> None:
-    with serve_checkout(checkout, store) as url:
-        reply = httpx.get(f"{url}/v1/collections/karate/hubs", params={"limit": LIMIT})
+    with serve_checkout(checkout, store) as url, httpx.Client(base_url=url, timeout=60) as http:
+        reply = http.get("/v1/collections/karate/hubs", params={"limit": LIMIT})
         assert reply.status_code == 200, reply.text
         assert [[row["id"], row["degree"]] for row in map(json.loads, reply.text.splitlines())] == hubs
-        assert httpx.get(f"{url}/v1/collections/karate/hubs", params={"limit": 0}).status_code == 422
+        assert http.get("/v1/collections/karate/hubs", params={"limit": 0}).status_code == 422
         assert json.loads(run(checkout, "-c", CLIENTS, url)) == [hubs, hubs]
