@@ -1,4 +1,4 @@
-"""The generation id: a content hash that is the same in every store (docs/architecture.md)."""
+"""The generation id: a content hash that is the same in every store (docs/develop/architecture.md)."""
 
 import hashlib
 import json

@@ -32,7 +32,7 @@ def test_hook_calls_only_make_lint() -> None:
     assert [(hook["language"], hook["entry"]) for hook in repository["hooks"]] == [("system", "make lint")]
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/extending.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/develop/extending.md"])
 def test_files_and_names_in_contributor_pages_exist(page: str) -> None:
     """Each file that the page names exists, and holds the names that the list item mentions."""
     missing = []
