@@ -17,7 +17,7 @@ SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 MEMORY = $(shell test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs screenshot clean
+.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs site screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -114,11 +114,14 @@ docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the
 	$(BIN)/python docs/synchronous.py
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types
 
+site: $(VENV)/.dev ## the documentation as a site, in site/; no network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean
+
 screenshot: page ## the README's picture, docs/page.png; needs Chromium
 	$(BIN)/python docs/screenshot.py
 
 clean: ## remove the environment, the built page and its packages
-	rm -rf $(VENV) $(UI)/dist $(UI)/node_modules
+	rm -rf $(VENV) site $(UI)/dist $(UI)/node_modules
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "graphkin needs Python 3.11 or later")'
