@@ -1,4 +1,4 @@
-"""Augmented views of stored items: their validity as molecules and their similarity (docs/reports.md)."""
+"""Augmented views of stored items: their validity as molecules and their similarity (docs/reference/reports.md)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

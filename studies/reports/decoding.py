@@ -1,4 +1,4 @@
-"""Decoding of encoder features into molecules, without any information that the features lack (docs/reports.md)."""
+"""Decoding of encoder features into molecules, without what the features lack (docs/reference/reports.md)."""
 
 from collections.abc import Iterator
 

@@ -59,7 +59,7 @@ class MoleculeReader:
 
         Raises:
             Rejected: RDKit cannot read the text, or the text has a feature that an item cannot represent
-                (docs/chemistry.md). The reason is RDKit's message, if there is one.
+                (docs/concepts/molecule-identity.md). The reason is RDKit's message, if there is one.
         """
         self._check_text(text, notation)
         with rdkit_messages() as messages:

@@ -1,4 +1,4 @@
-"""The tables of docs/chemistry.md match the behavior of the code, line by line."""
+"""The tables of docs/concepts/molecule-identity.md match the behavior of the code, line by line."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.reader import MoleculeReader
 from graphkin.similarity.molecules.recipe import resolve
 
-PAGE = Path(__file__).parents[3] / "docs" / "chemistry.md"
+PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "molecule-identity.md"
 _CELLS = re.compile(r"(?<!\\)\|")
 
 
