@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -11,6 +11,9 @@ from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import MASK, Corpus
+
+Part = Literal["whole", "anchors", "others"]
+"""A batch of a step: all graphs of `Draw.ids`, the anchors alone, or all graphs but the anchors."""
 
 _MARGIN = 64  # at least one atom in 64 is padding, so that no padding atom gets many of the padding edges
 
@@ -235,7 +238,7 @@ class PaddedGraphs(Graphs):
     sizes: NDArray[np.int64]
 
     @abstractmethod
-    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor) -> Batch:
+    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor, part: Part = "whole") -> Batch:
         """Return the graphs `ids`, (B,) int64 on the device, padded to `shape`. Nothing is read back from the device.
 
         Ids and shape are not checked. The shape holds more atoms than the graphs, and at least as many edges.
@@ -244,6 +247,7 @@ class PaddedGraphs(Graphs):
             ids: (B,) Items.
             shape: Shape of the batch.
             key: () int64. State of the epoch's random numbers, from seed and epoch.
+            part: The batch of the step that these graphs are.
         """
 
 
@@ -278,7 +282,7 @@ class Assembler(PaddedGraphs):
         shape = Shape(int(atom_ends[-1]), int(edge_ends[-1]))
         return self._assemble(self._to_device(ids), shape, atom_ends, edge_ends)
 
-    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor) -> Batch:  # noqa: ARG002  (nothing is random)
+    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor, part: Part = "whole") -> Batch:  # noqa: ARG002  (nothing is random)
         none = np.empty(0, np.int64)
         return self._assemble(ids, shape, none, none)
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphkin.trainer.model.batch import Batch, Graphs, PaddedGraphs, Shape
+from graphkin.trainer.model.batch import Batch, Graphs, PaddedGraphs, Part, Shape
 from graphkin.trainer.model.ranks import Ranks
 from graphkin.trainer.pretraining.config import PretrainConfig, TaskName
 from graphkin.trainer.pretraining.epoch_tables import EpochTables, shapes
-from graphkin.trainer.pretraining.objective import Part, Step
+from graphkin.trainer.pretraining.objective import Step
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer
@@ -150,7 +150,7 @@ class PaddedSteps:
         part_shapes, key = dict(kind.shapes), self._tables.key
 
         def batch_of(part: Part, ids: Tensor) -> Batch:
-            return self._padded_graphs.padded_batch(ids, part_shapes[part], key)
+            return self._padded_graphs.padded_batch(ids, part_shapes[part], key, part)
 
         inputs = Step.from_tensors(*self._tables.samples(kind.anchors), batch_of, self._twins)
         self._trainer.rate.copy_(self._tables.rate())

@@ -30,7 +30,7 @@ T = TypeVar("T")
 _EPOCHS_WITHOUT_CONTRAST = 100
 
 ScheduleShape = Literal["linear", "restarting", "constant"]
-ContrastLoss = Literal["hgc", "nt-xent"]
+ContrastLoss = Literal["hgc", "graphcl", "nt-xent"]
 TaskName = Literal["edge-pred", "infomax", "context-pred"]
 
 
@@ -122,7 +122,9 @@ class Contrast:
             of the similarity graph, or, without these edges, from the positives sampled for the same batch.
         momentum: Options of momentum contrast, whose negatives come from a queue; None for negatives from the batch.
         loss: `hgc` for HGC's losses (`hgc.first_order_loss`, `hgc.high_order_loss`), or for `hgc.queue_loss` with
-            momentum contrast; `nt-xent` for `hgc.nt_xent_loss`, which compares two views of each anchor.
+            momentum contrast. Two losses compare two views of each anchor: `graphcl` is `hgc.graphcl_loss`, the loss of
+            GraphCL's authors, which encodes first and second views in separate forward passes; `nt-xent` is
+            `hgc.nt_xent_loss`, over all views in one pass.
         head: Whether a projection head of two layers, which is dropped after training, precedes the loss.
     """
 
@@ -440,7 +442,7 @@ def _require_compatible(contrast: Contrast, draws: Sampling) -> None:
     if policy is None:
         require(not contrast.mask_neighbors, "contrast to mask neighbours in", "two copies", "one with neighbours")
     else:
-        require(contrast.loss == "hgc", "loss", contrast.loss, "hgc: nt-xent is for two copies of an item")
+        require(contrast.loss == "hgc", "loss", contrast.loss, "hgc: graphcl and nt-xent are for two views of an item")
     if momentum is not None:
         size, slots = draws.batch_size, 1 if policy is None else policy.k
         require(momentum.queue >= size, "length of a queue", momentum.queue, f"a batch, {size}, or more")
@@ -482,11 +484,11 @@ def _published_settings(kind: str) -> PublishedSettings:
 def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | None) -> Contrast | None:
     """Return the options of the contrastive loss of a strategy, or None if it has no such loss.
 
-    The temperature and the head of GraphCL are those of its authors (docs/training.md).
+    The loss, the temperature and the head of GraphCL are those of its authors (docs/training.md).
     """
     match strategy:
         case "graphcl":
-            return Contrast(0.1, loss="nt-xent", head=True)
+            return Contrast(0.1, loss="graphcl", head=True)
         case "c-subgraph":
             return Contrast(loss="nt-xent")
         case "gcc":

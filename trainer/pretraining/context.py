@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from graphkin.trainer.model.aggregation import graph_sum
-from graphkin.trainer.model.batch import Batch, compaction, inverse
+from graphkin.trainer.model.batch import Batch, Part, compaction, inverse
 from graphkin.trainer.model.encoders import per_atom
 from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Context, Model
 from graphkin.trainer.pretraining.discrimination import discrimination, products
-from graphkin.trainer.pretraining.objective import Objective, Part, Step, make_encoder
+from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
 
 
 class ContextPrediction(Objective):

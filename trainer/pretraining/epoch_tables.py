@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.trainer.features.altered import random_state
-from graphkin.trainer.model.batch import Shape
-from graphkin.trainer.pretraining.objective import Part
+from graphkin.trainer.model.batch import Part, Shape
 from graphkin.trainer.pretraining.plan import Plan
 
 

@@ -163,6 +163,23 @@ def queue_loss(
         return _against(hits, anchors @ negatives.T / temperature, mask)
 
 
+def graphcl_loss(first: Tensor, second: Tensor, temperature: float = 0.1) -> Tensor:
+    """Return the loss of GraphCL's authors (You et al., 2020, and `loss_cl` of their code for molecules; method.md E5).
+
+    It is the mean over graphs i of -log[e^(z_i·k_i/τ) / Σ_j e^(z_i·k_j/τ)], where j runs over all graphs but i. The
+    positive is not in the denominator, so the loss can be negative. There is one direction, and nothing is masked.
+
+    Args:
+        first: (B, D) Unit vectors z_i of the first views, with B ≥ 2.
+        second: (B, D) Unit vectors k_i of the second views, in the same order.
+        temperature: τ.
+    """
+    with _full_precision(first):
+        logits = _at_least_float32(first) @ _at_least_float32(second).T / temperature
+        is_positive = torch.eye(len(logits), dtype=torch.bool, device=logits.device)
+        return (logits.masked_fill(is_positive, -torch.inf).logsumexp(1) - logits.diagonal()).mean()
+
+
 def nt_xent_loss(first: Tensor, second: Tensor, temperature: float = 0.07, kin: Tensor | None = None) -> Tensor:
     """Return NT-Xent, the normalized, temperature-scaled cross-entropy of Chen et al. (2020).
 

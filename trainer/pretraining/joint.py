@@ -5,14 +5,14 @@ from contextlib import nullcontext
 import torch
 from torch import Tensor, nn
 
-from graphkin.trainer.model.batch import Batch
-from graphkin.trainer.model.encoders import graph_mean
+from graphkin.trainer.model.batch import Batch, Part
 from graphkin.trainer.model.norm import frozen_statistics, share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Contrast, PretrainConfig
 from graphkin.trainer.pretraining.hgc import (
     EdgeSet,
     first_order_loss,
+    graphcl_loss,
     high_order_loss,
     in_batch_masks,
     nt_xent_loss,
@@ -21,7 +21,7 @@ from graphkin.trainer.pretraining.hgc import (
 )
 from graphkin.trainer.pretraining.masking import Masking, choose, masking_loss
 from graphkin.trainer.pretraining.metrics import measures
-from graphkin.trainer.pretraining.objective import Objective, Part, Step, make_encoder
+from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
 
 ELEMENTS = 119
 """Atom types that the atom head predicts: all but the mask."""
@@ -47,8 +47,13 @@ class JointObjective(Objective):
         self._free_head = config.optimization.free_head
         self._edges = edges
         self._ranks = ranks
-        used: dict[Part, object] = {"whole": config.contrast, "anchors": config.masking}
-        self.parts = [part for part, options in used.items() if options is not None]
+        self._has_two_passes = config.contrast is not None and config.contrast.loss == "graphcl"
+        used: dict[Part, bool] = {
+            "whole": config.contrast is not None and not self._has_two_passes,
+            "anchors": config.masking is not None or self._has_two_passes,
+            "others": self._has_two_passes,
+        }
+        self.parts = [part for part, is_used in used.items() if is_used]
         self.encoder = make_encoder(config.model)
         width = config.model.width
         self.head = nn.Linear(width, ELEMENTS) if config.masking else None
@@ -72,6 +77,8 @@ class JointObjective(Objective):
         anchors, slots = step.anchors, step.slots
         anchor, positive, negative = torch.split(step.kin, [anchors, anchors * slots, step.negatives])
         positive = positive.view(slots, anchors)
+        if contrast.loss == "graphcl":
+            return graphcl_loss(z_anchor, z_positive[0], contrast.temperature)
         if contrast.loss == "nt-xent":
             return nt_xent_loss(z_anchor, z_positive[0], contrast.temperature, anchor)
         edges = (self._edges or EdgeSet.from_samples(anchor, positive)) if contrast.mask_neighbors else None
@@ -85,10 +92,7 @@ class JointObjective(Objective):
         """Return unit vectors of the samples of all ranks: anchors (B, D), positives (S, B, D), negatives (M, D)."""
         ranks = self._ranks
         anchor_share, negative_share = ranks.share(step.anchors), ranks.share(step.negatives)
-        graphs = graph_mean(
-            self.encoder(step.batch), step.batch
-        )  # one forward pass, so that all graphs share batch statistics
-        z = unit(self.projection(graphs))
+        z = unit(self.projection(self._encode(step)))
         anchors = anchor_share.stop - anchor_share.start
         z_anchor, z_positive, z_negative = torch.split(
             z, [anchors, anchors * step.slots, negative_share.stop - negative_share.start]
@@ -99,6 +103,12 @@ class JointObjective(Objective):
             ranks.rows(z_positive, anchor_share.start, step.anchors).transpose(0, 1),
             ranks.rows(z_negative, negative_share.start, step.negatives),
         )
+
+    def _encode(self, step: Step) -> Tensor:
+        """Return the vectors of this rank's graphs. Graphs of one forward pass share batch statistics."""
+        if self._has_two_passes:
+            return torch.cat([self.encoder.graphs(step.first()), self.encoder.graphs(step.rest())])
+        return self.encoder.graphs(step.batch)
 
     def _masking_loss(self, masking: Masking, step: Step, generator: torch.Generator) -> Tensor:
         batch = step.first()

@@ -6,14 +6,14 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.batch import Batch, Part
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Contrast, Model, Momentum
 from graphkin.trainer.pretraining.hgc import EdgeSet, queue_loss, shared_mask, unit
 from graphkin.trainer.pretraining.metrics import measures
-from graphkin.trainer.pretraining.objective import Objective, Part, Step, make_encoder
+from graphkin.trainer.pretraining.objective import Objective, Step, make_encoder
 
 _EMPTY = -1
 

@@ -7,21 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphkin.trainer.model.batch import Batch, Graphs
+from graphkin.trainer.model.batch import Batch, Graphs, Part
 from graphkin.trainer.model.encoders import Encoder
 from graphkin.trainer.model.inputs import AtomInputs, NodeInputs
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
-
-Part = Literal["whole", "anchors", "others"]
-"""A batch of a step: all graphs of `Draw.ids`, the anchors alone, or all graphs but the anchors."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.altered import augment, choose_operations
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.turns import turns
-from graphkin.trainer.model.batch import Assembler, Batch, PaddedGraphs, Shape
+from graphkin.trainer.model.batch import Assembler, Batch, PaddedGraphs, Part, Shape
 from graphkin.trainer.pretraining.device_views import OPERATIONS, remaining_atoms
 from graphkin.trainer.strategy import Operation, Views
 
@@ -47,12 +47,18 @@ class ViewedGraphs(PaddedGraphs):
             return f"some of its graphs have more than {_LARGEST} nodes, so their views are made on the host"
         return None
 
-    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor) -> Batch:
-        """Return the views of items that occur twice, all first occurrences before the second ones."""
+    def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor, part: Part = "whole") -> Batch:
+        """Return views of items: the first view of anchors, the second of others, and of the whole batch both.
+
+        The whole batch has the first views of all its items before the second ones.
+        """
         if self._assembler is None:
             self._assembler = Assembler(self._corpus, self.device)
         batch = self._assembler.padded_batch(ids, shape, key)
-        turns = torch.arange(len(ids), device=self.device) // (len(ids) // 2)
+        if part == "whole":
+            turns = torch.arange(len(ids), device=self.device) // (len(ids) // 2)
+        else:
+            turns = torch.full_like(ids, part == "others")
         return batch.induced(remaining_atoms(batch, ids, turns, key, self._views, int(self._nodes.max())))
 
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:

@@ -11,6 +11,7 @@ from torch import Tensor
 from graphkin.trainer.pretraining.hgc import (
     EdgeSet,
     first_order_loss,
+    graphcl_loss,
     high_order_loss,
     in_batch_masks,
     nt_xent_loss,
@@ -143,8 +144,10 @@ def test_losses_are_float32_under_autocast() -> None:
     z, k, n = vectors(6).float(), vectors(2, 6, seed=1).float(), vectors(5, seed=2).float()
     with torch.autocast("cpu", torch.bfloat16):
         inside = first_order_loss(z.bfloat16(), k.bfloat16()), high_order_loss(z, k, n), unit(z.bfloat16())
+        views_loss = graphcl_loss(z, k[0])
     assert all(value.dtype == torch.float32 for value in inside)
     assert torch.equal(inside[1], high_order_loss(z, k, n))
+    assert torch.equal(views_loss, graphcl_loss(z, k[0]))
 
 
 def test_a_batch_of_one_has_no_negatives() -> None:
@@ -179,6 +182,28 @@ def test_the_gradient_is_the_papers(seed: int) -> None:
         away = shares @ (others - (others @ z_i)[:, None] * z_i) / (TAU * w.norm())
     torch.testing.assert_close(held_gradient, away - direction * ((q_ij + p_ij) + q_ji), rtol=0, atol=1e-12)
     torch.testing.assert_close(gradient, away - direction * (q_ij + q_ji), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 7])
+def test_graphcl_loss_is_that_of_its_authors(size: int) -> None:
+    """Written out in NumPy: one direction, size - 1 negatives, and no positive in the denominator."""
+    random = np.random.default_rng(size)
+    first, second = random.normal(size=(2, size, 16))
+    total = 0.0
+    for i in range(size):
+        cosines = [first[i] @ second[j] / np.sqrt((first[i] @ first[i]) * (second[j] @ second[j])) for j in range(size)]
+        others = sum(np.exp(cosines[j] / 0.1) for j in range(size) if j != i)
+        total -= np.log(np.exp(cosines[i] / 0.1) / others)
+    loss = graphcl_loss(unit(torch.from_numpy(first)), unit(torch.from_numpy(second)))
+    assert float(loss) == pytest.approx(total / size, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_graphcl_loss_of_equal_embeddings_is_the_log_of_the_negatives(size: int) -> None:
+    z = torch.full((size, 4), 0.5, dtype=torch.float64)
+    assert float(graphcl_loss(z, z)) == pytest.approx(math.log(size - 1), abs=1e-12)
+    orthonormal = torch.eye(size, dtype=torch.float64)
+    assert float(graphcl_loss(orthonormal, orthonormal)) == pytest.approx(math.log(size - 1) - 10)
 
 
 def test_nt_xent_is_written_out_over_all_copies() -> None:

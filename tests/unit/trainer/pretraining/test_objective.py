@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from graphkin.trainer.pretraining.config import Contrast, Model, PretrainConfig
 from graphkin.trainer.pretraining.hgc import (
     EdgeSet,
     first_order_loss,
+    graphcl_loss,
     high_order_loss,
     in_batch_masks,
+    nt_xent_loss,
     shared_mask,
     unit,
 )
@@ -62,6 +65,21 @@ def test_contrast_shares_one_forward(many: Assembler, shared: bool) -> None:
     assert found.keys() == {"hgc", "loss"}
     torch.testing.assert_close(found["hgc"], expected, rtol=0, atol=1e-12)
     torch.testing.assert_close(found["loss"], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["graphcl", "nt-xent"])
+def test_graphcl_encodes_its_views_in_two_passes_unless_the_loss_is_nt_xent(many: Assembler, loss: Any) -> None:
+    config = PretrainConfig.from_strategy("graphcl")
+    assert config.contrast == Contrast(0.1, loss="graphcl", head=True)
+    made = objective(replace(config, contrast=replace(config.contrast, loss=loss)))
+    draw = Draw(ANCHORS, POSITIVES[:, :1], NONE)
+    result = losses(made, many, draw)["loss"]
+    passes = 2 if loss == "graphcl" else 1
+    assert {int(value) for name, value in made.named_buffers() if name.endswith("num_batches_tracked")} == {passes}
+    batches = np.split(draw.ids(), passes)
+    z = torch.cat([unit(made.projection(made.encoder.graphs(many.batch(ids)))) for ids in batches])
+    compute = graphcl_loss if loss == "graphcl" else nt_xent_loss
+    torch.testing.assert_close(result, compute(z[:4], z[4:], 0.1), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("strategy", ["adam", "rdm"])

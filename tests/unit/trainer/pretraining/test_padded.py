@@ -14,14 +14,14 @@ from graphkin.trainer.features.altered import random_state
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.model.batch import Assembler, Batch, PaddedGraphs, Shape
+from graphkin.trainer.model.batch import Assembler, Batch, PaddedGraphs, Part, Shape
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining import masking
 from graphkin.trainer.pretraining.captured import PaddedSteps, obstacle
 from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
-from graphkin.trainer.pretraining.objective import Draw, Objective, Part, Step
+from graphkin.trainer.pretraining.objective import Draw, Objective, Step
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer, make_objective
@@ -83,8 +83,8 @@ def graphs_of(config: PretrainConfig, corpus: Corpus) -> PaddedGraphs:
 
 
 def padded_step(sample: Draw, graphs: PaddedGraphs) -> Step:
-    def batch_of(_: Part, ids: Tensor) -> Batch:
-        return graphs.padded_batch(ids, Shape.holding(*graphs.sizes[ids].sum(0).tolist()), KEY)
+    def batch_of(part: Part, ids: Tensor) -> Batch:
+        return graphs.padded_batch(ids, Shape.holding(*graphs.sizes[ids].sum(0).tolist()), KEY, part)
 
     anchors, positives, negatives = (
         torch.from_numpy(each).long() for each in (sample.anchors, sample.positives, sample.negatives)
@@ -125,6 +125,18 @@ def test_padding_changes_no_loss_and_no_gradient(
     corpus: Corpus, strategy: Strategy, encoder: Encoder, type: torch.dtype, tolerance: float
 ) -> None:
     assert_padding_changes_nothing(small(strategy, encoder), corpus, type, tolerance)
+
+
+@PRECISIONS
+@pytest.mark.parametrize("strategy", ["graphcl", "c-subgraph"])
+@pytest.mark.parametrize("loss", ["graphcl", "nt-xent"])
+def test_padding_changes_no_loss_of_views(
+    corpus: Corpus, strategy: Strategy, loss: Any, type: torch.dtype, tolerance: float
+) -> None:
+    config = small(strategy)
+    assert config.contrast is not None
+    config = replace(config, contrast=replace(config.contrast, loss=loss))
+    assert_padding_changes_nothing(config, corpus, type, tolerance)
 
 
 @PRECISIONS
@@ -276,3 +288,15 @@ def test_views_made_on_the_device_are_those_of_the_host(
     assert torch.equal(result.atom_ptr[:-1], expected.atom_ptr)
     assert (result.edge_index[:, edges:] >= expected.atoms).all()
     assert result.edge_ptr.tolist() == [0, *torch.bincount(result.edge_index[1], minlength=shape.atoms).cumsum(0)]
+
+
+def test_first_and_second_views_are_those_of_the_whole_batch(random_corpus: Callable[..., Corpus]) -> None:
+    corpus = random_corpus(SIZES)
+    graphs, anchors, key = ViewedGraphs(corpus, Views(anchors=True), 3), torch.arange(16), torch.tensor(7)
+    shape = Shape.holding(*(2 * graphs.sizes.sum(0)).tolist())
+    whole = graphs.padded_batch(anchors.repeat(2), shape, key)
+    first, second = (graphs.padded_batch(anchors, shape, key, part) for part in ("anchors", "others"))
+    types = [batch.atom_type[: int(batch.padding.atoms)] for batch in (whole, first, second) if batch.padding]
+    assert torch.equal(types[0], torch.cat(types[1:]))
+    assert torch.equal(whole.atom_ptr.diff()[:-1], torch.cat([first.atom_ptr.diff()[:-1], second.atom_ptr.diff()[:-1]]))
+    assert not torch.equal(first.atom_type, second.atom_type)

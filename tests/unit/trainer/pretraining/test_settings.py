@@ -103,7 +103,7 @@ def test_what_is_printed_is_read_back(kind: str, strategy: str, preset: str, tmp
         ("infomax", "task.name=edge-pred", "edge-pred", "infomax"),
         ("hgc-fo", "positives=window", "window", "exact"),
         ("hgc-fo", "free_head=true", "hgc-fo", "one with masking"),
-        ("hgc-fo", "loss=nt-xent", "nt-xent", "hgc: nt-xent is for two copies of an item"),
+        ("hgc-fo", "loss=nt-xent", "nt-xent", "hgc: graphcl and nt-xent are for two views of an item"),
         ("hgc-ho", "k=65", 65, "1 to 64"),
         ("hgc-ho", "length=33", 33, "1 to 32"),
         ("hgc-ho", "walks=0", 0, "1 to 256"),
