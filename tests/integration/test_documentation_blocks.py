@@ -1,0 +1,197 @@
+"""The blocks of README, quickstart, tutorials and how-to pages run, and print what the pages say.
+
+`tests/documentation.py` explains what a page may contain. A page needs an entry in `PAGES`, and nothing else unless it
+reads files that it does not write. To write a page, leave its outputs empty, and let the test fill them in:
+
+    GRAPHKIN_UPDATE_BLOCKS=1 pytest tests/integration/test_documentation_blocks.py -k quickstart
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.documentation import ROOT, UPDATE, Reader, blocks_of, masked, same_output
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page whose blocks run.
+
+    Args:
+        path: The page, from the root of the repository.
+        fixtures: Fixtures of this module, which prepare the folder, a server or the replacements of `reader`.
+        replacements: Texts of blocks that are replaced, to end sooner or to fill in what a page leaves to its reader.
+        long: Run by `make check-long` alone.
+    """
+
+    path: str
+    fixtures: tuple[str, ...] = ()
+    replacements: dict[str, str] = field(default_factory=dict)
+    long: bool = False
+
+
+PAGES = [
+    Page("docs/quickstart.md"),
+]
+
+NOT_EXECUTED: dict[str, str] = {}
+"""Pages of `EXECUTED_FOLDERS` that need what the tests do not have, and the reason."""
+
+EXECUTED_FOLDERS = ("docs/tutorials", "docs/how-to")
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    """Yield the reader of the page. Fixtures write into `reader.folder` and add to `reader.replacements`."""
+    folder, state = tmp_path / "folder", tmp_path / "state"
+    folder.mkdir()
+    state.mkdir()
+    with closing(Reader(folder, state)) as reader:
+        yield reader
+
+
+@pytest.fixture
+def nci(reader: Reader, nci_file: Path) -> None:
+    """Write molecules.smi, 500 real molecules."""
+    lines = nci_file.read_text().splitlines(keepends=True)[:500]
+    (reader.folder / "molecules.smi").write_text("".join(lines))
+
+
+@pytest.fixture
+def neo4j_server(reader: Reader, spare_neo4j: Any) -> None:
+    """Empty the Neo4j server, which answers at neo4j://HOST with the credentials in the environment."""
+    spare_neo4j.clear()
+    reader.replacements["neo4j://HOST"] = spare_neo4j.url
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.path, marks=[pytest.mark.long] if page.long else []) for page in PAGES]
+)
+def test_blocks_print_what_the_page_says(page: Page, reader: Reader, request: pytest.FixtureRequest) -> None:
+    reader.replacements.update(page.replacements)
+    for name in page.fixtures:
+        request.getfixturevalue(name)
+    assert reader.read(ROOT / page.path) > 0
+
+
+def test_each_tutorial_and_how_to_page_is_executed() -> None:
+    pages = {str(path.relative_to(ROOT)) for folder in EXECUTED_FOLDERS for path in (ROOT / folder).glob("*.md")}
+    executed = {page.path for page in PAGES}
+    assert not executed & set(NOT_EXECUTED)
+    assert pages <= executed | set(NOT_EXECUTED)
+    assert all((ROOT / path).exists() for path in executed | set(NOT_EXECUTED))
+
+
+def test_shell_keeps_folder_and_variables(reader: Reader, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        """
+```sh
+mkdir inner
+cd inner
+export NAME="two words"
+```
+
+- An indented block in a list:
+
+  ```sh
+  echo "$NAME in $(basename "$PWD")"
+  ```
+
+  ```text
+  two words in inner
+  ```
+"""
+    )
+    assert reader.read(page) == 2
+
+
+def test_python_shows_the_last_value_and_keeps_names(reader: Reader, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        """
+```text title="numbers.txt"
+3 4
+```
+
+```python
+with open("numbers.txt") as file:
+    numbers = file.read().split()
+```
+
+```python
+print(len(numbers))
+numbers
+```
+
+```text
+2
+['3', '4']
+```
+"""
+    )
+    assert reader.read(page) == 2
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("```sh\necho one\n```\n\n```text\ntwo\n```\n", "-two"),
+        ("```sh\nfalse\necho never\n```\n", "exit code 1"),
+        ("```text\nnobody prints this\n```\n", "an output without a block"),
+        ("```\nls\n```\n", "no language"),
+        ("<!-- exit code: 3 -->\n```sh\nexit 2\n```\n", "exit code 2"),
+    ],
+)
+def test_wrong_page_fails(
+    reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, message: str
+) -> None:
+    monkeypatch.delenv(UPDATE, raising=False)
+    page = tmp_path / "page.md"
+    page.write_text(block)
+    with pytest.raises(AssertionError, match=message):
+        reader.read(page)
+
+
+def test_expected_failure_shows_its_message(reader: Reader, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- exit code: 3 -->\n```sh\necho no store >&2\nexit 3\n```\n\n```text\nno store\n```\n")
+    assert reader.read(page) == 1
+
+
+def test_update_writes_the_real_output(reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```sh\necho one\necho two\n```\n\n  ```text\n  ```\n\n```sh\necho three\n```\n\n```text\n…\n```\n")
+    monkeypatch.setenv(UPDATE, "1")
+    reader.read(page)
+    assert [block.text for block in blocks_of(page.read_text())][1::2] == ["one\ntwo\n", "…\n"]
+    monkeypatch.delenv(UPDATE)
+    reader.read(page)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "same"),
+    [
+        ("published 3814e04e6cf2 after 4 min 12 s", "published 434d30c5fdf8 after 0.3 s", True),
+        ("id   name\n1    aspirin", "id name\n1  aspirin\n", True),
+        ("serving http://127.0.0.1:8000", "serving http://127.0.0.1:41235", True),
+        ("first\n…\nlast", "first\nlast\n", True),
+        ("first\n…\nlast", "first\na\nb\nlast\n", True),
+        ("first\n…\nlast", "first\na\nb\n", False),
+        ("300 items, … edges", "300 items, 236 edges", True),
+        ("300 items", "301 items", False),
+        ("one", "one\ntwo\n", False),
+        ("a.b", "axb", False),
+    ],
+)
+def test_comparison_ignores_what_differs_from_run_to_run(expected: str, actual: str, same: bool) -> None:
+    assert same_output(expected, actual) == same
+
+
+def test_masks_keep_names_and_counts() -> None:
+    text = "4,892 items, 27,781 pairs with similarity ≥ 0.4, decade"
+    assert masked(text) == text
