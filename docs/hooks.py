@@ -31,7 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> str:
     """Point the page's links at pages of the site."""
     uri = page.file.src_uri
     folder = posixpath.dirname(_SOURCES.get(uri, f"docs/{uri}"))
