@@ -52,6 +52,19 @@ def test_files_and_names_in_contributor_pages_exist(page: str) -> None:
     assert missing == []
 
 
+def test_modules_in_developer_pages_exist() -> None:
+    """A page may name a module by the end of its path, where a table or a sentence names its package."""
+    folders = ("graphkin", "api", "ingest", "trainer", "studies", "benchmarks", "tests")
+    paths = [
+        Path(folder, name).as_posix() for top in folders for folder, _, names in os.walk(ROOT / top) for name in names
+    ]
+    for page in (ROOT / "docs" / "develop").glob("*.md"):
+        for module in re.findall(r"`([\w/]+\.(?:py|ts|svelte))`", page.read_text(encoding="utf-8")):
+            assert (ROOT / module).exists() or any(path.endswith(f"/{module}") for path in paths), (
+                f"{page.name}: {module}"
+            )
+
+
 def test_each_setting_is_documented() -> None:
     from graphkin.api.settings import Settings
 
