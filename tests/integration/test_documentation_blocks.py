@@ -14,7 +14,19 @@ from typing import Any
 
 import pytest
 
+from graphkin.ingest import pipeline
+from graphkin.ingest.pipeline import IngestOptions
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
 from tests.documentation import ROOT, UPDATE, Reader, blocks_of, masked, same_output
+from tests.documentation_files import (
+    packed_bits,
+    write_data_sets,
+    write_fingerprints,
+    write_graphs,
+    write_large_graphs,
+    write_molecules,
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,40 @@ def nci(reader: Reader, nci_file: Path) -> None:
     """Write molecules.smi, 500 real molecules."""
     lines = nci_file.read_text().splitlines(keepends=True)[:500]
     (reader.folder / "molecules.smi").write_text("".join(lines))
+
+
+@pytest.fixture
+def chemist_files(reader: Reader, nci_smiles: list[str]) -> None:
+    write_molecules(reader.folder, nci_smiles)
+
+
+@pytest.fixture
+def training_files(reader: Reader, nci_smiles: list[str]) -> None:
+    write_data_sets(reader.folder, nci_smiles)
+
+
+@pytest.fixture
+def graph_files(reader: Reader) -> None:
+    write_graphs(reader.folder)
+
+
+@pytest.fixture
+def node_files(reader: Reader) -> None:
+    write_large_graphs(reader.folder)
+
+
+@pytest.fixture
+def fingerprint_files(reader: Reader, nci_smiles: list[str]) -> None:
+    write_fingerprints(reader.folder, nci_smiles[:100])
+    reader.replacements["00f81c…"] = packed_bits(nci_smiles[0]).tobytes().hex()
+
+
+@pytest.fixture
+def mine(reader: Reader, chemist_files: None) -> None:
+    """Publish the molecules of molecules.csv.gz as the collection mine of the store in the folder."""
+    options = IngestOptions(workers=1)
+    with open_store(reader.folder / "store", create=True) as store:
+        pipeline.ingest(store, "mine", [str(reader.folder / "molecules.csv.gz")], resolve(), options)
 
 
 @pytest.fixture
@@ -155,6 +201,22 @@ def test_wrong_page_fails(
     page.write_text(block)
     with pytest.raises(AssertionError, match=message):
         reader.read(page)
+
+
+@pytest.mark.parametrize(
+    ("fixture", "names"),
+    [
+        ("nci", "molecules.smi"),
+        ("mine", "molecules.csv.gz more.csv.gz withdrawn.txt list.sdf mine.csv store"),
+        ("training_files", "250k_rndm_zinc_drugs_clean_3.csv bace.csv"),
+        ("graph_files", "IMDB-BINARY.zip graphs.jsonl"),
+        ("node_files", "flights.edgelist labels.txt a.csv b.mtx.gz c.npz"),
+        ("fingerprint_files", "bits.npy names.txt chembl.fps.gz mine.parquet"),
+    ],
+)
+def test_fixture_writes_files(fixture: str, names: str, reader: Reader, request: pytest.FixtureRequest) -> None:
+    request.getfixturevalue(fixture)
+    assert {path.name for path in reader.folder.iterdir()} == set(names.split())
 
 
 def test_expected_failure_shows_its_message(reader: Reader, tmp_path: Path) -> None:

@@ -3,26 +3,27 @@
 `CHANGES` makes them end quickly and without a user. The servers are those of the test.
 """
 
-import gzip
 import json
 import os
 import re
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import networkx as nx
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from rdkit import Chem
-from rdkit.Chem import rdFingerprintGenerator
-from scipy.io import mmwrite
-from scipy.sparse import csr_matrix, save_npz
+
+from tests.documentation_files import (
+    packed_bits,
+    write_data_sets,
+    write_fingerprints,
+    write_graphs,
+    write_large_graphs,
+    write_molecules,
+)
 
 ROOT = Path(__file__).parents[2]
 SERVER = "127.0.0.1:8000"
@@ -38,8 +39,6 @@ REPLACEMENTS = {
     r"curl -s": "curl --silent --fail-with-body",
 }
 """Patterns and their replacements. Braces mark values that README omits."""
-
-_GENERATOR = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
 
 Serve = Callable[[Path], AbstractContextManager[str]]
 
@@ -66,64 +65,15 @@ def run(language: str, text: str, folder: Path) -> str:
     return process.stdout.decode(errors="replace")
 
 
-def bits(smiles: str) -> np.ndarray:
-    return np.packbits(list(_GENERATOR.GetFingerprint(Chem.MolFromSmiles(smiles))), bitorder="little")
-
-
-def write(folder: Path, smiles: list[str]) -> None:
-    """Write all files that README mentions."""
-    drugs = [*((each, f"NCI {row}") for row, each in enumerate(smiles)), ("CC(=O)Oc1ccccc1C(=O)O", "aspirin")]
-    for name, rows in (("molecules", drugs[-300:]), ("more", drugs[:20])):
-        with gzip.open(folder / f"{name}.csv.gz", "wt") as file:
-            file.writelines(["smiles,id\n", *(f"{each},{name_of_drug}\n" for each, name_of_drug in rows)])
-    (folder / "withdrawn.txt").write_text("NCI 4900\n")
-    zinc = "".join(f"{each},1.0,0.5,2.0\n" for each in smiles[:300])
-    (folder / "250k_rndm_zinc_drugs_clean_3.csv").write_text(f"smiles,logP,qed,SAS\n{zinc}")
-    bace = "".join(f"{each},{row % 2}\n" for row, each in enumerate(smiles[:200]))
-    (folder / "bace.csv").write_text(f"mol,Class\n{bace}")
-    with Chem.SDWriter(str(folder / "list.sdf")) as file:
-        for each in smiles[:20]:
-            file.write(Chem.MolFromSmiles(each))
-    (folder / "mine.csv").write_text("smiles\n" + "\n".join(smiles[:50]) + "\n")
-    write_graphs(folder)
-    write_fingerprints(folder, smiles[:100])
-
-
-def write_graphs(folder: Path) -> None:
-    with zipfile.ZipFile(folder / "IMDB-BINARY.zip", "w") as archive:
-        for part, lines in {
-            "A": ["1, 2", "2, 1", "2, 3", "3, 2", "3, 1", "1, 3", "4, 5", "5, 4"],
-            "graph_indicator": ["1", "1", "1", "2", "2"],
-            "graph_labels": ["0", "1"],
-        }.items():
-            archive.writestr(f"IMDB-BINARY/IMDB-BINARY_{part}.txt", "\n".join(lines) + "\n")
-    (folder / "graphs.jsonl").write_text('{"name": "a", "edges": [[0, 1], [1, 2]]}\n{"name": "b", "edges": [[0, 1]]}\n')
-    flights = nx.karate_club_graph()
-    nx.write_edgelist(nx.relabel_nodes(flights, lambda node: 10241 + node), folder / "flights.edgelist", data=False)
-    (folder / "labels.txt").write_text("node label\n" + "".join(f"{10241 + node} {node % 4}\n" for node in flights))
-    (folder / "a.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in flights.edges))
-    matrix = nx.to_scipy_sparse_array(flights, weight=None, format="csr")
-    with gzip.open(folder / "b.mtx.gz", "wb") as file:
-        mmwrite(file, matrix)
-    save_npz(folder / "c.npz", csr_matrix(matrix))
-
-
-def write_fingerprints(folder: Path, smiles: list[str]) -> None:
-    packed = np.stack([bits(each) for each in smiles])
-    np.save(folder / "bits.npy", packed)
-    (folder / "names.txt").write_text("".join(f"{row}\n" for row in range(len(smiles))))
-    with gzip.open(folder / "chembl.fps.gz", "wt") as file:
-        file.write("#FPS1\n#num_bits=1024\n")
-        file.writelines(f"{row.tobytes().hex()}\tCHEMBL{number}\n" for number, row in enumerate(packed))
-    given = pa.array([row.tobytes() for row in packed], pa.binary(packed.shape[1]))
-    pq.write_table(pa.table({"smiles": smiles, "fp": given}), folder / "mine.parquet")
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, nci_smiles: list[str]) -> Path:
     folder = tmp_path_factory.mktemp("machine")
     (folder / ".venv").symlink_to(sys.prefix)
-    write(folder, nci_smiles)
+    write_molecules(folder, nci_smiles)
+    write_data_sets(folder, nci_smiles)
+    write_graphs(folder)
+    write_large_graphs(folder)
+    write_fingerprints(folder, nci_smiles[:100])
     return folder
 
 
@@ -177,7 +127,7 @@ def test_section_with_one_large_graph(run_section: Callable[..., list[str]], fol
 
 @pytest.mark.long
 def test_section_with_fingerprints(run_section: Callable[..., list[str]], nci_smiles: list[str], folder: Path) -> None:
-    (printed,) = run_section("Somebody with fingerprints of their own", bits=bits(nci_smiles[0]).tobytes().hex())
+    (printed,) = run_section("Somebody with fingerprints of their own", bits=packed_bits(nci_smiles[0]).tobytes().hex())
     assert "CHEMBL0" in printed
     assert (folder / "mine.fps").read_text().startswith("#FPS1")
 
