@@ -1,4 +1,4 @@
-"""Similarity of first-order neighbors, and share of graphs without any, by initial labels (docs/method.md).
+"""Similarity of first-order neighbors, and share of graphs without any, by initial labels (docs/concepts/method.md).
 
     python -m studies.similarity [--presets default paper]
 

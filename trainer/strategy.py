@@ -100,7 +100,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Walks:
-    """Random walks with restart that sample the subgraph around a node of a big graph (docs/method.md).
+    """Random walks with restart that sample the subgraph around a node of a big graph (docs/concepts/method.md).
 
     Attributes:
         restart: Probability that a walk ends before a step, in (0, 1).
@@ -122,7 +122,7 @@ class Walks:
 
 @dataclass(frozen=True)
 class Views:
-    """Options of augmented views of a graph (GraphCL: You et al., 2020; docs/training.md).
+    """Options of augmented views of a graph (GraphCL: You et al., 2020; docs/reference/training.md).
 
     Attributes:
         operations: Operations of `features.altered`. Each view is made by one of them, chosen uniformly.
@@ -186,7 +186,7 @@ class Sampling:
         seed: int = 0,
         positives: Positives = "exact",
     ) -> "Sampling":
-        """Return the published settings of a strategy (paper, T6 and T7; method.md B; docs/method.md).
+        """Return the published settings of a strategy (paper, T6 and T7; method.md B; docs/concepts/method.md).
 
         - First order: 3 positives, and no shared negatives.
         - High order: 5 positives from 5 walks of 2 edges, and 255 shared negatives. GCN and GraphSAGE without AdaM have

@@ -1,4 +1,4 @@
-"""The window rule, the paper's approximate candidate rule (docs/method.md).
+"""The window rule, the paper's approximate candidate rule (docs/concepts/method.md).
 
 It compares each item only with items of similar size, at most 70 of them, and so misses similar pairs.
 """

@@ -1,4 +1,4 @@
-"""Readers of networks, which yield a record for each node (docs/method.md)."""
+"""Readers of networks, which yield a record for each node (docs/concepts/method.md)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack

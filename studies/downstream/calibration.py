@@ -1,4 +1,4 @@
-"""Calibration of batch-normalization statistics for an untrained encoder (docs/training.md)."""
+"""Calibration of batch-normalization statistics for an untrained encoder (docs/reference/training.md)."""
 
 import numpy as np
 import torch

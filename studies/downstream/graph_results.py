@@ -1,4 +1,4 @@
-"""The gain from pre-training on social graphs (docs/training.md): 10-fold stratified cross-validation.
+"""The gain from pre-training on social graphs (docs/reference/training.md): 10-fold stratified cross-validation.
 
     python -m studies.downstream.graph_results [--steps 200] [--own 10] [--epochs 20] [--seeds 0] [--bf16]
         [--work graph-results]

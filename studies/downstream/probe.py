@@ -1,4 +1,4 @@
-"""Scoring of frozen features by logistic regression (docs/training.md)."""
+"""Scoring of frozen features by logistic regression (docs/reference/training.md)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias

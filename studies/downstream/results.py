@@ -1,4 +1,4 @@
-"""The gain from pre-training downstream (docs/training.md): a frozen probe over scaffold re-splits, and fine-tuning.
+"""The gain from pre-training downstream: a frozen probe over scaffold re-splits, and fine-tuning.
 
     python -m studies.downstream.results [--seeds 0 1 2] [--steps 3000] [--splits 10] [--epochs 40] [--bf16]
                                          [--work results]

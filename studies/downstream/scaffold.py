@@ -1,4 +1,4 @@
-"""Random splits of molecules by Bemis-Murcko scaffold (docs/training.md)."""
+"""Random splits of molecules by Bemis-Murcko scaffold (docs/reference/training.md)."""
 
 from collections.abc import Sequence
 

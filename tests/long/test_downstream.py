@@ -1,4 +1,4 @@
-"""Contents and splits of the seven MoleculeNet sets (issue 6; docs/training.md)."""
+"""Contents and splits of the seven MoleculeNet sets (issue 6; docs/reference/training.md)."""
 
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def require_partition(split: Split, groups: list[str]) -> None:
 
 
 def test_only_tox21_and_toxcast_have_missing_labels(name: str, dataset: Dataset) -> None:
-    """Every set but Tox21 and ToxCast is fully labeled (docs/training.md)."""
+    """Every set but Tox21 and ToxCast is fully labeled (docs/reference/training.md)."""
     missing = float((dataset.labels == -1).mean())
     assert (missing == 0) == (name not in ("tox21", "toxcast"))
     assert 0 < float((dataset.labels == 1).mean()) < 0.9

@@ -81,7 +81,7 @@ def similarities() -> Callable[[Sequence[Any]], np.ndarray]:
 
 
 def _window(rows: Sequence[tuple[float, int, int]], most: int = 70) -> dict[int, list[int]]:
-    """Apply the published candidate rule step by step (docs/method.md)."""
+    """Apply the published candidate rule step by step (docs/concepts/method.md)."""
     candidates_of = {}
     for target, (weight, rings, atoms) in enumerate(rows):
 

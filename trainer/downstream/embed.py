@@ -1,4 +1,4 @@
-"""Embeddings of graphs by a trained encoder (docs/training.md)."""
+"""Embeddings of graphs by a trained encoder (docs/reference/training.md)."""
 
 from collections.abc import Iterator
 

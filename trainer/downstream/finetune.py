@@ -1,4 +1,4 @@
-"""Fine-tuning of an encoder on labeled graphs with a linear head (method.md E; docs/training.md).
+"""Fine-tuning of an encoder on labeled graphs with a linear head (method.md E; docs/reference/training.md).
 
 Both the encoder and the head are trained, and the score of the best epoch is reported. The result depends only on the
 options, the data, the seed and the machine.
@@ -83,7 +83,7 @@ class FinetuneOptions:
 
 
 NODES = FinetuneOptions(learning_rate=5e-3, dropout=0.0, warmup=0.1, clip=1.0)
-"""Published settings for nodes (method.md E3; docs/training.md). The paper does not state the dropout."""
+"""Published settings for nodes (method.md E3; docs/reference/training.md). The paper does not state the dropout."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Classification of the nodes of one big graph (method.md E3; docs/training.md)."""
+"""Classification of the nodes of one big graph (method.md E3; docs/reference/training.md)."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""ROC-AUC of several binary tasks with missing labels (method.md E1; docs/training.md)."""
+"""ROC-AUC of several binary tasks with missing labels (method.md E1; docs/reference/training.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

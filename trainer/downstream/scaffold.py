@@ -1,4 +1,4 @@
-"""Split of molecules by their Bemis-Murcko scaffolds, as in Hu et al., 2020 (method.md E1; docs/training.md).
+"""Split of molecules by their Bemis-Murcko scaffolds, as in Hu et al., 2020 (method.md E1; docs/reference/training.md).
 
 All molecules with the same scaffold are in the same part.
 """

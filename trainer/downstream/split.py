@@ -43,7 +43,7 @@ def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:
 
 
 def stratified_folds(labels: NDArray[np.int64], noun: str) -> list[Split]:
-    """Return ten stratified 9:1 splits into train and test, without validation (method.md E3; docs/training.md).
+    """Return ten stratified 9:1 splits into train and test, without validation (method.md E3).
 
     The test parts are the ten folds of `stratified_split`. The first split is the published one.
 

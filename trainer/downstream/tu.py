@@ -37,7 +37,7 @@ _Folder: TypeAlias = Path | zipfile.Path
 
 @dataclass(frozen=True, eq=False)
 class TuDataset(ClassifiedGraphs):
-    """N graphs without attributes, with one class each (method.md E2; docs/training.md).
+    """N graphs without attributes, with one class each (method.md E2; docs/reference/training.md).
 
     Attributes:
         corpus: Features. Their identity is the SHA-256 of the three files.

@@ -1,4 +1,4 @@
-"""Population-based tuning of the fine-tuning options (table T8 and appendix A.2.2 of the paper; docs/training.md).
+"""Population-based tuning of the fine-tuning options (table T8 and appendix A.2.2 of the paper).
 
 As in the authors' runs, each trial trains a model from the beginning to the end. A trial can inherit values of options
 from an earlier trial, but no weights. Only validation scores are compared.

@@ -1,4 +1,4 @@
-"""Augmented views of graphs: dropped nodes or edges, and subgraphs (GraphCL: You et al., 2020; docs/training.md).
+"""Augmented views of graphs: dropped nodes or edges, and subgraphs (GraphCL: You et al., 2020).
 
 A random number depends only on the key, the graph, the turn and the decision it is for. A view is therefore the same
 whatever else is in its batch.
@@ -18,7 +18,7 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 LENGTH, RESTART = 64, 0.8
-"""Steps of a walk, and the probability per step of returning to its start (method.md E5; docs/training.md)."""
+"""Steps of a walk, and the probability per step of returning to its start (method.md E5)."""
 
 START_DECISION, CHOICE_DECISION, RESTART_DECISION, OPERATION_DECISION = range(4)
 """The decision that a random number is for."""

@@ -1,4 +1,4 @@
-"""Features of all items of a generation as flat arrays with offsets (docs/training.md)."""
+"""Features of all items of a generation as flat arrays with offsets (docs/reference/training.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -137,7 +137,7 @@ class Corpus:
         edge_counts: NDArray[np.int64],
         edges: NDArray[np.int64],
     ) -> Self:
-        """Build a corpus of simple undirected graphs without attributes (method.md C; docs/training.md).
+        """Build a corpus of simple undirected graphs without attributes (method.md C; docs/reference/training.md).
 
         All atoms are (119, 0) and all bonds have code 0.
 

@@ -1,4 +1,4 @@
-"""Positional features of nodes: eigenvectors of the normalized Laplacian (GCC: Qiu et al., 2020; docs/training.md)."""
+"""Positional features of nodes: eigenvectors of the normalized Laplacian (GCC: Qiu et al., 2020)."""
 
 import numpy as np
 from numpy.typing import NDArray

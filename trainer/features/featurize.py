@@ -1,4 +1,4 @@
-"""Molecules to features, as Hu et al. (2020) define them (docs/training.md). The only module here that needs RDKit."""
+"""Molecules to features, as Hu et al. (2020) define them. The only module here that needs RDKit."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Features of graphs without attributes: every node is (119, 0), every edge (0, 0) (method.md C; docs/training.md).
+"""Features of graphs without attributes: every node is (119, 0), every edge (0, 0) (method.md C).
 
 Such graphs go through the encoder of molecules, including one that was pre-trained on molecules.
 """

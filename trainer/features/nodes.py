@@ -1,4 +1,4 @@
-"""Features of nodes of big graphs: the subgraph around each node (docs/method.md)."""
+"""Features of nodes of big graphs: the subgraph around each node (docs/concepts/method.md)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Features of subgraphs around a node (docs/training.md)."""
+"""Features of subgraphs around a node (docs/reference/training.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

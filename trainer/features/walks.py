@@ -1,4 +1,4 @@
-"""Subgraphs around nodes by random walks with restart (Tong et al., 2006; GCC: Qiu et al., 2020; docs/method.md).
+"""Subgraphs around nodes by random walks with restart (Tong et al., 2006; Qiu et al., 2020; docs/concepts/method.md).
 
 Random numbers come from a counter-based generator, whose key combines the call's key and the node and whose counter
 starts at the turn. A subgraph therefore depends on these alone, not on what else is sampled with it.

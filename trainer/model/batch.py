@@ -1,4 +1,4 @@
-"""Batches of graphs, assembled on the device by indexing a corpus that is stored there (docs/training.md)."""
+"""Batches of graphs, assembled on the device by indexing a corpus that is stored there (docs/reference/training.md)."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Input layers of an encoder: the first vector of each node (docs/training.md)."""
+"""Input layers of an encoder: the first vector of each node (docs/reference/training.md)."""
 
 import torch
 import torch.nn.functional as F  # noqa: N812

@@ -1,4 +1,4 @@
-"""The baselines of Hu et al. (2020) that do not mask, by name (method.md E5; docs/training.md)."""
+"""The baselines of Hu et al. (2020) that do not mask, by name (method.md E5; docs/reference/training.md)."""
 
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model, Task

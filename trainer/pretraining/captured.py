@@ -1,4 +1,4 @@
-"""Training steps over padded batches, which a GPU replays as CUDA graphs (docs/training.md).
+"""Training steps over padded batches, which a GPU replays as CUDA graphs (docs/reference/training.md).
 
 A captured step is one launch: it takes its samples from tables on the device, assembles the batch, and updates the
 model. The host only chooses the graph by the sizes of the batch, which it knows in advance, and seeds the random

@@ -1,7 +1,7 @@
 """All options of pre-training, with defaults from the paper.
 
 T6 and T7 are tables of the paper. HGC contrasts an item with its neighbors in the similarity graph. AdaM masks atoms
-and predicts them. docs/training.md describes all strategies, and docs/method.md gives the formulas.
+and predicts them. docs/reference/training.md describes all strategies, and docs/concepts/method.md gives the formulas.
 """
 
 from collections.abc import Mapping
@@ -484,7 +484,7 @@ def _published_settings(kind: str) -> PublishedSettings:
 def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | None) -> Contrast | None:
     """Return the options of the contrastive loss of a strategy, or None if it has no such loss.
 
-    The loss, the temperature and the head of GraphCL are those of its authors (docs/training.md).
+    The loss, the temperature and the head of GraphCL are those of its authors (docs/reference/training.md).
     """
     match strategy:
         case "graphcl":

@@ -1,4 +1,4 @@
-"""Context_Pred: matching of substructures and contexts (Hu et al., 2020; method.md E5; docs/training.md)."""
+"""Context_Pred: matching of substructures and contexts (Hu et al., 2020; method.md E5; docs/reference/training.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
 """HGC: contrast with similar graphs instead of augmented views (paper, sections 4.2 and 4.3; method.md C).
 
-See also docs/training.md.
+See also docs/reference/training.md.
 """
 
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def in_batch_masks(anchors: Tensor, positives: Tensor, edges: EdgeSet | None = N
         anchors: (B,) Ids of the lowest twins (`twins`), so that items of similarity 1 count as one.
         positives: (S, B) Ids of the lowest twins.
         edges: Edges of the similarity graph. If given, neighbors of the row are masked too (off by default,
-            docs/method.md).
+            docs/concepts/method.md).
     """
     of_anchor, of_positive = anchors.view(1, -1, 1), positives.unsqueeze(1)
     same = of_anchor == of_positive

@@ -1,4 +1,4 @@
-"""HGC, masking, or both on one shared encoder (paper, sections 4.2 to 4.4; method.md C, D; docs/training.md)."""
+"""HGC, masking, or both on one shared encoder (paper, sections 4.2 to 4.4; method.md C, D)."""
 
 from contextlib import nullcontext
 

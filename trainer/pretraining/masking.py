@@ -1,6 +1,6 @@
 """AdaM: masks that spread over the graph, and uniform masks as a baseline.
 
-Sources: paper, section 4.4 and appendix A.4.2; method.md D; docs/training.md.
+Sources: paper, section 4.4 and appendix A.4.2; method.md D; docs/reference/training.md.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Measures of embeddings in addition to the loss: alignment and uniformity (Wang and Isola, 2020; docs/training.md)."""
+"""Measures of embeddings in addition to the loss: alignment and uniformity (Wang and Isola, 2020)."""
 
 import torch
 from torch import Tensor

@@ -1,6 +1,6 @@
 """The port between the training loop and objectives, which `joint.py`, `moco.py` and the baselines implement.
 
-See docs/training.md.
+See docs/reference/training.md.
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""The pre-training loop (docs/training.md).
+"""The pre-training loop (docs/reference/training.md).
 
 A run depends only on its options, the generation and the machine: all random numbers are keyed by seed and step. A
 killed run therefore continues as if it had not been interrupted, bit for bit on the same CPU, build of torch and number

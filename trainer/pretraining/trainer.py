@@ -1,4 +1,4 @@
-"""The model, its optimizer, and the training step (docs/training.md)."""
+"""The model, its optimizer, and the training step (docs/reference/training.md)."""
 
 from collections.abc import Mapping
 

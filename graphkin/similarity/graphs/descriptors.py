@@ -74,7 +74,7 @@ class GraphDescriptors(Descriptors):
 
     @cached_property
     def window(self) -> Window:
-        """The window rule, which accepts graphs of similar size (docs/method.md).
+        """The window rule, which accepts graphs of similar size (docs/concepts/method.md).
 
         A target with V nodes and E edges accepts a graph with V' nodes and E' edges if closeness · |V' - V| ≤ V and
         closeness · |E' - E| ≤ E. If the target has no edges, the second condition is E' ≤ 5.

@@ -11,7 +11,7 @@ WEISFEILER_LEHMAN = ("wl", "grakel")
 
 
 class StructureRecipe(Recipe):
-    """The settings that the recipes of graphs and of nodes have in common (docs/method.md).
+    """The settings that the recipes of graphs and of nodes have in common (docs/concepts/method.md).
 
     At threshold 0, every pair with a similarity above 0 is an edge.
 

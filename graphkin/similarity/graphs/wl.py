@@ -1,4 +1,4 @@
-"""The Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011; docs/method.md) on sparse feature vectors.
+"""The Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011; docs/concepts/method.md) on sparse feature vectors.
 
 The kernel refines node labels step by step. At level i, the label of a node stands for the subtree of height i around
 the node: the node, its neighbors, their neighbors, and so on. The features of a graph are the numbers of occurrences of

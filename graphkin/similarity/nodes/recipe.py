@@ -10,7 +10,7 @@ from graphkin.similarity.recipe import validate_recipe
 
 
 class NodeRecipe(StructureRecipe):
-    """Settings for comparing the nodes of a network (docs/method.md; §4.2 and A.2 of the paper).
+    """Settings for comparing the nodes of a network (docs/concepts/method.md; §4.2 and A.2 of the paper).
 
     The kernel "wl" compares the subgraphs around two nodes by the Weisfeiler-Lehman kernel. The subgraph around a node
     consists of the nodes that random walks from the node visit, and of the edges between them.

@@ -1,4 +1,4 @@
-"""Subgraphs around nodes by random walks with restart (Tong et al., 2006; docs/method.md)."""
+"""Subgraphs around nodes by random walks with restart (Tong et al., 2006; docs/concepts/method.md)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

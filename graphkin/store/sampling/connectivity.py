@@ -1,4 +1,4 @@
-"""k-connectivity: loop-free paths of exactly k edges (docs/method.md)."""
+"""k-connectivity: loop-free paths of exactly k edges (docs/concepts/method.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

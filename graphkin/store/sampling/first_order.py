@@ -1,4 +1,4 @@
-"""First-order positives: neighbors sampled proportional to similarity, without replacement (docs/method.md)."""
+"""First-order positives: neighbors sampled by similarity, without replacement (docs/concepts/method.md)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Random-walk positives: walks proportional to similarity, visited vertices ranked by frequency (docs/method.md)."""
+"""Random-walk positives: walks by similarity, visited vertices ranked by frequency (docs/concepts/method.md)."""
 
 from typing import Final, NamedTuple
 

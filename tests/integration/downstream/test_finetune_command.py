@@ -172,7 +172,7 @@ def test_finetune_graphs_with_and_without_pretraining(
     graphkin: Any, shapes: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
     """The graphs are stars and rings. An encoder of molecules also encodes graphs without attributes
-    (docs/training.md).
+    (docs/reference/training.md).
     """
     output = tmp_path / "result.json"
     command = ("finetune", "--task", "graphs", "--tu", shapes, "--seeds", 0, "--dropout", 0, "--lr", 0.005)

@@ -1,4 +1,4 @@
-"""The published candidate rule, compared with a slow implementation (docs/method.md)."""
+"""The published candidate rule, compared with a slow implementation (docs/concepts/method.md)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -53,7 +53,7 @@ def _grakel(contents: Sequence[Content], mode: str, iterations: int) -> np.ndarr
 
 
 def _pairs(contents: Sequence[Content], closeness: int = 10) -> set[tuple[int, int]]:
-    """Return the compared pairs (docs/method.md): either member, as the target, accepts the other."""
+    """Return the compared pairs (docs/concepts/method.md): either member, as the target, accepts the other."""
 
     def accepts(target: Content, other: Content) -> bool:
         (nodes, edges), (others, their) = ((c["num_nodes"], len(c["edges"])) for c in (target, other))

@@ -1,4 +1,4 @@
-"""Which graphs are compared: slow readings of both rules (docs/method.md), and ties that leak nothing."""
+"""Which graphs are compared: slow readings of both rules (docs/concepts/method.md), and ties that leak nothing."""
 
 import json
 from collections import Counter

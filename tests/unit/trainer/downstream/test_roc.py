@@ -1,4 +1,4 @@
-"""ROC-AUC over tasks, against counting all pairs (docs/training.md)."""
+"""ROC-AUC over tasks, against counting all pairs (docs/reference/training.md)."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Scaffold splits, against the published rule written out slowly (docs/training.md)."""
+"""Scaffold splits, against the published rule written out slowly (docs/reference/training.md)."""
 
 from collections import Counter
 

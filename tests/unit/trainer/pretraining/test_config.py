@@ -108,7 +108,7 @@ def test_graphs_and_nodes_have_nothing_to_mask(strategy: str, kind: str) -> None
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_presets_set_the_published_masking(preset: str) -> None:
-    """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (docs/training.md)."""
+    """Loss over all atoms in every AdaM preset; RdM is the same baseline in all (docs/reference/training.md)."""
     masking = PretrainConfig.from_strategy("adam", preset).masking  # type: ignore[arg-type]
     expected = {
         "default": Masking(score="kl"),

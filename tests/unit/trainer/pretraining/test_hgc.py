@@ -1,4 +1,4 @@
-"""The HGC losses against closed forms and against sums written out term by term (docs/training.md)."""
+"""The HGC losses against closed forms and against sums written out term by term (docs/reference/training.md)."""
 
 import math
 

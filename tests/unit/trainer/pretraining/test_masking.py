@@ -1,4 +1,4 @@
-"""Masks against the definitions of docs/training.md, and their frequencies against exact enumeration."""
+"""Masks against the definitions of docs/reference/training.md, and their frequencies against exact enumeration."""
 
 from collections.abc import Callable, Iterator
 from itertools import permutations

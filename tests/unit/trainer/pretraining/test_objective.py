@@ -96,7 +96,7 @@ def test_masking_predicts_the_original_types(many: Assembler, strategy: str) -> 
 
 
 def test_joint_training_adds_both_on_one_encoder(many: Assembler) -> None:
-    """Weight 1 each; the unmasked anchors feed HGC, and masks are on the anchors only (docs/training.md)."""
+    """Weight 1 each; the unmasked anchors feed HGC, and masks are on the anchors only (docs/reference/training.md)."""
     joint = objective(PretrainConfig.from_strategy("hgc-adam-fo"))
     draw = Draw(ANCHORS, POSITIVES, NONE)
     found = losses(joint, many, draw)
