@@ -84,7 +84,7 @@ graph-results: $(VENV)/.dev ## the same of social graphs: hours, and it goes on 
 node-results: $(VENV)/.dev ## the same of nodes of big graphs: hours, and it goes on where it was stopped
 	$(BIN)/python -m studies.downstream.node_results $(RESULTS)
 
-evidence: $(VENV)/.dev ## whether the source of positives matters: docs/evidence-plan.md; hours, and it goes on where it was stopped
+evidence: $(VENV)/.dev ## whether the source of positives matters: docs/develop/evidence-plan.md; hours, and it goes on where it was stopped
 	$(BIN)/python -m studies.downstream.evidence $(EVIDENCE)
 
 pins: $(VENV)/.dev ## deploy/requirements: what the images install, by the hashes of constraints.txt's versions

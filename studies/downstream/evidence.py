@@ -1,4 +1,4 @@
-"""Does the source of positives matter? The experiment of docs/evidence-plan.md.
+"""Does the source of positives matter? The experiment of docs/develop/evidence-plan.md.
 
     python -m studies.downstream.evidence [--seeds 0 1 2] [--steps 3000] [--splits 10] [--processes 2] [--work evidence]
                                           [--cells docs/evidence] [--arms exact window ...]

@@ -1,4 +1,4 @@
-"""Probe with few labels (docs/evidence-plan.md)."""
+"""Probe with few labels (docs/develop/evidence-plan.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Missing cells of the first evidence plan (docs/evidence-plan.md).
+"""Missing cells of the first evidence plan (docs/develop/evidence-plan.md).
 
 A unit is an arm and a seed. Its parts are the training, the retrieval of held-out positives, and the scores of each
 set, which need a CPU core but no GPU. `bridge-exact-0` repeats a cell that a CPU has already measured.

@@ -95,7 +95,7 @@ PENDING = {
     "docs/decisions/0007-a-worker-pool-of-our-own.md",
     "docs/develop/architecture.md",
     "docs/develop/extending.md",
-    "docs/evidence-plan.md",
+    "docs/develop/evidence-plan.md",
     "docs/concepts/method.md",
     "docs/notebooks/chemist.ipynb",
     "docs/notebooks/trainer.ipynb",
