@@ -103,8 +103,6 @@ PENDING = {
     "docs/python.md",
     "docs/reference/client.md",
     "docs/reference/reports.md",
-    "docs/results.md",
-    "docs/scale.md",
     "docs/reference/training.md",
     "graphkin/cli/commands/append.py",
     "graphkin/cli/commands/check.py",

@@ -510,7 +510,8 @@ def _masking(strategy: Strategy) -> Masking | None:
     """Return the options of masking of a strategy, or None if it masks nothing.
 
     The number of masking steps is from T6. The score is `kl`, because the score of the authors' code lets masks cluster
-    during the first 400 training steps, and `kl` does not (docs/results.md, "Where AdaM masks").
+    during the first 400 training steps, and `kl` does not ("Where AdaM masks atoms" in
+    docs/about/measurements/molecules.md).
     """
     match strategy:
         case "rdm":
