@@ -40,7 +40,7 @@ class OpenGeneration:
         weakref.finalize(self, generation.close)
 
     def require_ready(self) -> None:
-        """Check that the sampler is ready. If it is open but not ready, prepare it in the background.
+        """Check that the sampler, if it has been opened, is ready. If not, prepare it in the background.
 
         Raises:
             StoreBusy: The sampler is being prepared.

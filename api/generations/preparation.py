@@ -30,7 +30,7 @@ class SamplerPreparation:
             return self._sampler
 
     def require(self) -> None:
-        """Check that the sampler is ready, if it is open. Otherwise start its preparation.
+        """Check that the sampler, if it has been opened, is ready. If not, prepare it in the background.
 
         Raises:
             StoreBusy: The sampler is being prepared.

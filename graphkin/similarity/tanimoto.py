@@ -134,8 +134,9 @@ class TanimotoSearch(Search):
                 given=f"{64 * stored.shape[1]} bits",
                 expected=f"{64 * words} bits",
             )
-        # After an append, the stored planes lack the new items, so the planes of all items are built here. That takes
-        # no longer than reading stored planes.
+        # Stored planes are memory-mapped, so that all processes that search share their pages. Planes that are built
+        # here occupy as much memory of this process as the fingerprints. They are built only if the store keeps none,
+        # or if the stored planes lack the items of an append.
         is_complete = generation.indexed_count == generation.size
         stored_planes = (
             load_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
