@@ -24,7 +24,7 @@ from graphkin.protocol.generations import expand_id
 from graphkin.protocol.manifest import Manifest, Provenance, Rerun
 from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
-from graphkin.store.identity import BlockTree, generation_id
+from graphkin.store.identity import BlockHasher, generation_id
 from graphkin.store.keys import Keys, NoKeys
 from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Links, UInt64
 from graphkin.store.reruns import RerunRecord
@@ -680,10 +680,10 @@ class Generation(ABC):
 
         The result differs from `id` if the items differ from the published ones.
         """
-        tree = BlockTree()
+        hasher = BlockHasher()
         for batch in self.columns(item_schema(self.manifest).names):
-            tree.update(batch)
-        return generation_id(self.manifest, tree.blocks)
+            hasher.update(batch)
+        return generation_id(self.manifest, hasher.blocks)
 
     @abstractmethod
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:

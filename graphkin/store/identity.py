@@ -15,7 +15,7 @@ from graphkin.store.columns import texts
 from graphkin.store.records import Links, UInt64
 
 BLOCK_SIZE = 4096
-"""The number of items in one block of the tree."""
+"""The number of items in one block of an item table. The last block may have fewer."""
 DIGEST_SIZE = 32
 """The number of bytes of the hash of a block."""
 
@@ -40,7 +40,7 @@ def content_digests(contents: Iterable[str], seed: int) -> bytes:
 
 
 def tie_ranks(digests: bytes | NDArray[Any]) -> UInt64:
-    """Return the numbers by which items of equal similarity are ordered, (N,) uint64.
+    """Return the numbers that order items of equal similarity, (N,) uint64.
 
     The number of an item is the first half of its digest.
 
@@ -50,8 +50,8 @@ def tie_ranks(digests: bytes | NDArray[Any]) -> UInt64:
     return np.frombuffer(digests, "<u8")[::2].copy()
 
 
-class BlockTree:
-    """The SHA-256 of every block of an item table.
+class BlockHasher:
+    """Computes the SHA-256 of each block of an item table, whose rows are added one batch after the other.
 
     The hash of a block depends only on its own rows. So parts that begin at a multiple of `BLOCK_SIZE` can be hashed
     separately, and appended rows leave the full blocks before them unchanged. Two different blocks never feed the same
@@ -90,7 +90,7 @@ def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:
     """Return the generation id: 64 hexadecimal digits.
 
     It is the SHA-256 of the recipe, the versions of the libraries that describe and compare items, the types of the
-    properties, the blocks of the item table, and the big graph that the items are nodes of, if there is one.
+    properties, the blocks of the item table, and the big graph whose nodes the items are, if there is one.
     """
     content = {
         "recipe": provenance.recipe,

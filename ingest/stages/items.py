@@ -14,7 +14,7 @@ from graphkin.ingest.items import ColumnFormat, Properties, assign_item_ids, col
 from graphkin.ingest.source_columns import source_columns
 from graphkin.ingest.stages.job import Job
 from graphkin.protocol.manifest import ColumnValues, DifferingValues
-from graphkin.store.identity import BLOCK_SIZE, BlockTree
+from graphkin.store.identity import BLOCK_SIZE, BlockHasher
 from graphkin.store.lake.parts import add_ids, write_array, write_table
 from graphkin.store.records import Int64
 
@@ -141,9 +141,9 @@ def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict
             pieces.append(job.read("kept", part).slice(first - int(starts[part]), stop - first))
     items = pa.concat_tables(pieces).combine_chunks()
     table = properties.table(items, items["names"].combine_chunks())
-    tree = BlockTree()
+    hasher = BlockHasher()
     for batch in table.to_batches(max_chunksize=BLOCK_SIZE):
-        tree.update(rebase_offsets(batch))
+        hasher.update(rebase_offsets(batch))
     parts = {"items": [write_table(job.export_folder, job.run, "items", number, add_ids(table, begin)).model_dump()]}
     described = items.drop_columns(["names", "properties"])
     words = job.kind.descriptors(described, job.recipe).words
@@ -153,6 +153,6 @@ def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict
     popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
     return {
         "parts": parts,
-        "blocks": [block.hex() for block in tree.blocks],
+        "blocks": [block.hex() for block in hasher.blocks],
         "popcounts": np.bincount(popcounts).tolist(),
     }

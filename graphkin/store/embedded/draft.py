@@ -1,4 +1,4 @@
-"""Write a generation of the embedded store."""
+"""Drafts of the embedded store."""
 
 import shutil
 from abc import abstractmethod
@@ -23,11 +23,12 @@ from graphkin.store.disk import translate_disk_errors
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.items import ItemWriter
 from graphkin.store.embedded.whole import BLOCKS, DROPPED, INDEX, LINKS
-from graphkin.store.identity import DIGEST_SIZE, BlockTree, generation_id
+from graphkin.store.identity import DIGEST_SIZE, BlockHasher, generation_id
 from graphkin.store.records import Edges, Int32, Links, UInt64
 
 COLLECTIONS = "collections"
 _EDGE_PARTS = (("source", np.int32), ("target", np.int32), ("similarity", np.float32))
+"""Data types of the temporary files with edges, by name. They are deleted when the graph is built from them."""
 
 
 def sweep(folder: Path, catalog: Catalog) -> None:
@@ -90,7 +91,8 @@ class FolderDraft(Draft):
             manifest = self._catalog.manifest(self._collection, generation)
             with translate_disk_errors(self._folder):
                 if len(manifest.fragments) > 1 and not self.earlier_fragments:
-                    fragments = [self._settle(provenance, generation, blocks)]
+                    # This draft has the whole content in one fragment, which replaces the published fragments.
+                    fragments = [self._finish_fragment(provenance, generation, blocks)]
                     manifest = manifest.model_copy(update={"fragments": fragments})
                     self._catalog.rewrite(self._collection, manifest)
                 else:
@@ -102,13 +104,13 @@ class FolderDraft(Draft):
                     generation=generation,
                     format=FORMAT,
                     published_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    fragments=[*self.earlier_fragments, self._settle(provenance, generation, blocks)],
+                    fragments=[*self.earlier_fragments, self._finish_fragment(provenance, generation, blocks)],
                 )
                 self._catalog.publish(self._collection, manifest)
         self.discard()
         return manifest
 
-    def _settle(self, provenance: Provenance, generation: str, blocks: Sequence[bytes]) -> Fragment:
+    def _finish_fragment(self, provenance: Provenance, generation: str, blocks: Sequence[bytes]) -> Fragment:
         """Complete the folder, give it a name that no other fragment has, and return it as a fragment."""
         edges = self._finish_files(provenance, blocks)
         files = {path.name: file_sha256(path) for path in sorted(self._folder.iterdir())}
@@ -133,7 +135,7 @@ class FolderDraft(Draft):
             with suppress(OSError):  # the disk may be full, and the buffered data is discarded anyway
                 close()
         shutil.rmtree(self._folder, ignore_errors=True)
-        with suppress(OSError, StoreError):  # the next draft removes what stays
+        with suppress(OSError, StoreError):  # the next draft removes the remaining files
             sweep(self._folder.parent, self._catalog)
         self._lock.release()
 
@@ -142,26 +144,26 @@ class EmbeddedDraft(FolderDraft):
     """A draft of a generation that consists of a single fragment."""
 
     def _begin(self) -> None:
-        self._tree = BlockTree()
+        self._hasher = BlockHasher()
         self._item_count = 0
         self._words: ArrayWriter | None = None
         self._popcounts: ArrayWriter | None = None
         self._items = ItemWriter(self._folder)
         self._closers.append(self._items.close)
-        self._edges = [self._writer(f"spool.{part}.npy", dtype) for part, dtype in _EDGE_PARTS]
+        self._edges = [self._writer(self._edge_file(part).name, dtype) for part, dtype in _EDGE_PARTS]
 
     def _writer(self, name: str, dtype: DTypeLike, width: int | None = None) -> ArrayWriter:
         writer = ArrayWriter(self._folder / name, dtype, width)
         self._closers.append(writer.close)
         return writer
 
-    def _spool(self, part: str) -> Path:
+    def _edge_file(self, part: str) -> Path:
         return self._folder / f"spool.{part}.npy"
 
     def append_items(self, items: pa.RecordBatch) -> None:
         with translate_disk_errors(self._folder):
             self._items.append(items)
-        self._tree.update(items)
+        self._hasher.update(items)
         self._item_count += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
@@ -202,21 +204,21 @@ class EmbeddedDraft(FolderDraft):
             write_array(self._folder / name, array)
 
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:  # noqa: ARG002
-        return self._tree.blocks
+        return self._hasher.blocks
 
     def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:  # noqa: ARG002
         self._items.finish()
         self._write(BLOCKS, np.frombuffer(b"".join(blocks), np.uint8).reshape(-1, DIGEST_SIZE))
-        if self._words is None:
+        if self._words is None:  # items of this kind have no fingerprints, but readers expect the file
             self.append_fingerprints(np.empty((self._item_count, 0), np.uint64))
         if not (self._folder / "forest.source.npy").exists():
             self.write_forest(Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)))
         for writer in (*self._edges, self._words, self._popcounts):
             if writer is not None:
                 writer.close()
-        graph = csr.build(Edges(*(np.load(self._spool(part)) for part, _ in _EDGE_PARTS)), self._item_count)
+        graph = csr.build(Edges(*(np.load(self._edge_file(part)) for part, _ in _EDGE_PARTS)), self._item_count)
         for part, _ in _EDGE_PARTS:
-            self._spool(part).unlink()
+            self._edge_file(part).unlink()
         self._write("indptr.npy", graph.indptr)
         self._write("indices.npy", graph.indices)
         self._write("similarity.npy", graph.similarity)

@@ -125,7 +125,7 @@ class EmbeddedGeneration(MappedGeneration):
 
     def scrub(self, again: bool = False) -> Iterator[str]:
         for name in self._files:
-            self._files.read(name, again)
+            self._files.check(name, again)
             yield name
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:

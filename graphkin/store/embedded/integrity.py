@@ -48,7 +48,7 @@ class CheckedFiles:
                 self._paths[self.key_of(fragment, name)] = folder / fragment.folder / name
                 self._digests[self.key_of(fragment, name)] = digest
         self._locks = {name: threading.Lock() for name in self._paths}
-        self._problems: dict[str, str | None] = {}  # by file, only for files that were read
+        self._problems: dict[str, str | None] = {}  # by file, only for files that were compared; None if intact
         with ExitStack() as stack:
             self._files = {name: stack.enter_context(self._open(name)) for name in self._paths}
             self.bytes = sum(os.fstat(file.fileno()).st_size for file in self._files.values())
@@ -66,24 +66,24 @@ class CheckedFiles:
         return iter(self._files)
 
     def require(self, *names: str) -> None:
-        """Read the files that have not been read yet, in parallel.
+        """Compare the files with the manifest, in parallel, unless they were compared before.
 
         Raises:
-            StoreDamaged: A file differs from what was written.
+            StoreDamaged: A file is missing, cannot be read or differs from the manifest.
         """
-        unread = [name for name in names if name not in self._problems]
-        if len(unread) > 1:
-            with ThreadPoolExecutor(len(unread), thread_name_prefix="integrity") as threads:
-                list(threads.map(self.read, unread))
+        unchecked = [name for name in names if name not in self._problems]
+        if len(unchecked) > 1:
+            with ThreadPoolExecutor(len(unchecked), thread_name_prefix="integrity") as threads:
+                list(threads.map(self.check, unchecked))
         else:
-            for name in unread:
-                self.read(name)
+            for name in unchecked:
+                self.check(name)
         for name in names:
             problem = self._problems[name]
             if problem is not None:
                 raise self.damage_error(name, problem)
 
-    def read(self, name: str, again: bool = False) -> None:
+    def check(self, name: str, again: bool = False) -> None:
         """Compare a file with the manifest, unless it was compared before.
 
         If `again` is true, a file that was intact is compared again.
@@ -94,21 +94,24 @@ class CheckedFiles:
                 if problem is None:
                     self._problems[name] = None
                 else:
-                    self.damage_error(name, problem)
+                    self._record_damage(name, problem)
 
     def problems(self) -> list[str]:
-        """Read all files again and return the problems, including files that are no longer in their folder."""
+        """Compare all files again and return the problems, including files that are no longer in their folder."""
         for name in self._files:
-            self.read(name, again=True)
+            self.check(name, again=True)
         results = {name: problem or self._missing_problem(name) for name, problem in sorted(self._problems.items())}
         return [f"{name}: {problem}" for name, problem in results.items() if problem]
 
     def damage_error(self, name: str, problem: str) -> StoreDamaged:
         """Return the error for a damaged file, and remember the damage."""
+        return StoreDamaged(self._record_damage(name, problem))
+
+    def _record_damage(self, name: str, problem: str) -> Damage:
         damage = Damage(name, problem, self._collection, self._generation)
         self._problems[name] = problem
         self.damage = self.damage or damage
-        return StoreDamaged(damage)
+        return damage
 
     def _open(self, name: str) -> BufferedReader:
         try:

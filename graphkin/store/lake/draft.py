@@ -17,7 +17,7 @@ from graphkin.protocol.manifest import FORMAT, Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft
 from graphkin.store.disk import user_workspace
-from graphkin.store.identity import BlockTree, generation_id
+from graphkin.store.identity import BlockHasher, generation_id
 from graphkin.store.lake.export_folder import LOCK, WORK, ExportFolder
 from graphkin.store.lake.layout import FOLDERS, MANIFEST, RUN_DIGITS, Group, Lake, Part, parse_manifest, seal_manifest
 from graphkin.store.lake.parts import (
@@ -52,7 +52,7 @@ class LakeDraft(Draft):
             lambda words, start: words[start : start + ROWS],
             partial(self._write_array_part, "fingerprints"),
         )
-        self._blocks = BlockTree()
+        self._hasher = BlockHasher()
         self._item_count = 0
         self._edges: list[Edges] = []
         self._run = token_hex(RUN_DIGITS // 2)
@@ -67,7 +67,7 @@ class LakeDraft(Draft):
             raise
 
     def append_items(self, items: pa.RecordBatch) -> None:
-        self._blocks.update(items)
+        self._hasher.update(items)
         self._items.add(pa.Table.from_batches([items]))
 
     def _write_items(self, rows: pa.Table) -> None:
@@ -105,7 +105,7 @@ class LakeDraft(Draft):
         for buffer in (self._items, self._rejections, self._words):
             buffer.finish()
         self._write_graph(csr.build(Edges.concatenate(self._edges), self._item_count))
-        manifest = publish_lake(self._export_folder, self._collection, provenance, self._blocks.blocks, self._parts)
+        manifest = publish_lake(self._export_folder, self._collection, provenance, self._hasher.blocks, self._parts)
         self._is_open = False
         self._release()
         return manifest

@@ -18,7 +18,7 @@ from graphkin.protocol.manifest import FORMAT, Manifest, Provenance
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Draft
 from graphkin.store.disk import user_workspace
-from graphkin.store.identity import BlockTree, generation_id
+from graphkin.store.identity import BlockHasher, generation_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
@@ -40,7 +40,7 @@ class Neo4jDraft(Draft):
         self._collection = collection
         self._label = cypher.item_label(kind)
         self._graph = token_hex(16)
-        self._blocks = BlockTree()
+        self._hasher = BlockHasher()
         self._batches = self._items = self._rejection_count = self._fingerprint_count = 0
         self._cached_nodes: Int64 = np.empty(0, np.int64)
         self._lease = _Lease(connection, collection, self._graph)
@@ -61,7 +61,7 @@ class Neo4jDraft(Draft):
             self._write(
                 (cypher.CREATE_ITEMS, part), (cypher.CREATE_NAMES, [name for name in names if name["id"] in ids])
             )
-        self._blocks.update(items)
+        self._hasher.update(items)
         self._items += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
@@ -140,7 +140,7 @@ class Neo4jDraft(Draft):
 
     def publish(self, provenance: Provenance) -> Manifest:
         self._lease.check()
-        generation = generation_id(provenance, self._blocks.blocks)
+        generation = generation_id(provenance, self._hasher.blocks)
         rows = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
         key = {"collection": self._collection, "graph": self._graph, "generation": generation}
         if rows and rows[0]["deleted_at"] is None:

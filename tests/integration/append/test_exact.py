@@ -21,7 +21,7 @@ from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_store
-from graphkin.store.identity import BlockTree
+from graphkin.store.identity import BlockHasher
 from tests.integration.append.conftest import OPTIONS, content, grow, write_parts
 
 MEMORY = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
@@ -136,17 +136,17 @@ def test_append_only_hashes_changed_blocks(tmp_path: Path, monkeypatch: pytest.M
     full.
     """
     hashed = []
-    update = BlockTree.update
+    update = BlockHasher.update
 
-    def record_update(tree: BlockTree, items: pa.RecordBatch) -> None:
+    def record_update(hasher: BlockHasher, items: pa.RecordBatch) -> None:
         hashed.append(items["smiles"].to_pylist())
-        update(tree, items)
+        update(hasher, items)
 
     chains = ["C" * length for length in range(1, 13)]
     parts = [[f"{smiles} {smiles}" for smiles in chains[:11]], ["CC another", f"{chains[11]} last"]]
     files = write_parts(tmp_path / "files", parts, "smi")
     with open_store(tmp_path / "store", create=True) as store:
         ingest(store, "c", files[:1], resolve(), OPTIONS)
-        monkeypatch.setattr(BlockTree, "update", record_update)
+        monkeypatch.setattr(BlockHasher, "update", record_update)
         append(store, "c", files[1:], OPTIONS)
     assert hashed == [chains[:small_blocks], chains[9:]]

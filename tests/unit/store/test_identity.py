@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from graphkin.protocol.manifest import Counts, Provenance
 from graphkin.store.columns import ITEM_SCHEMA, NUMBER_WITH_TEXT
-from graphkin.store.identity import BLOCK_SIZE, BlockTree, content_digest, generation_id
+from graphkin.store.identity import BLOCK_SIZE, BlockHasher, content_digest, generation_id
 
 Row = dict[str, Any]
 
@@ -72,10 +72,10 @@ def _provenance(recipe: dict[str, Any] | None = None, libraries: dict[str, str] 
 
 
 def _blocks(*batches: pa.RecordBatch) -> list[bytes]:
-    tree = BlockTree()
+    hasher = BlockHasher()
     for batch in batches:
-        tree.update(batch)
-    return tree.blocks
+        hasher.update(batch)
+    return hasher.blocks
 
 
 def _id(*batches: pa.RecordBatch, recipe: dict[str, Any] | None = None, libraries: dict[str, str] | None = None) -> str:
