@@ -184,7 +184,7 @@ class ItemsQuery(PageQuery):
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Items per page."), Digits] = 100
 
     @model_validator(mode="after")
-    def _one_at_most(self) -> "ItemsQuery":
+    def _at_most_one(self) -> "ItemsQuery":
         if sum(value is not None for value in (self.smiles, self.name, self.inchikey)) > 1:
             raise ValueError("at most one of smiles, name, inchikey")
         return self
@@ -415,7 +415,7 @@ class MapQuery(GenerationQuery):
     @model_validator(mode="after")
     def _threshold_has_method(self) -> Self:
         if self.threshold is not None and self.method in (None, "scaffold"):
-            raise ValueError("a threshold is of clusters by butina or single")
+            raise ValueError("a threshold needs the method butina or single")
         return self
 
     def clustering(self) -> ClusteringFields | None:
@@ -479,7 +479,7 @@ class ComparisonFields(Frozen):
     ] = True
 
     @model_validator(mode="after")
-    def _one_at_most(self) -> Self:
+    def _at_most_one(self) -> Self:
         if self.highlight is not None and self.highlight_smiles is not None:
             raise ValueError("at most one of highlight, highlight_smiles")
         return self
@@ -604,7 +604,7 @@ class NegativesQuery(GenerationQuery):
     @model_validator(mode="after")
     def _bounded(self) -> "NegativesQuery":
         if self.batches * self.count > MAX_NEGATIVES:
-            raise ValueError(f"batches x count is at most {MAX_NEGATIVES} ids a reply")
+            raise ValueError(f"batches x count is at most {MAX_NEGATIVES} ids per reply")
         if self.first + self.batches - 1 > MAX_ID:
             raise ValueError(f"the last batch is at most {MAX_ID}")
         return self
@@ -694,7 +694,7 @@ class SearchBody(SearchFields):
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Largest number of hits.")] = 10
 
 
-class Near(StructureFields):
+class SimilarSource(StructureFields):
     """The items that are similar to a structure, most similar first.
 
     The structure has exactly one notation. A molecule has at most 1,000 atoms.
@@ -712,7 +712,7 @@ class Near(StructureFields):
     ] = True
 
 
-class Neighboring(Body):
+class NeighborsSource(Body):
     """The stored neighbors of an item, most similar first."""
 
     id: Annotated[Id, Field(description="Item id.")]
@@ -725,7 +725,7 @@ class Neighboring(Body):
     ] = None
 
 
-class InCluster(Body, ClusteringFields):
+class ClusterSource(Body, ClusteringFields):
     """The members of one cluster, its center first."""
 
     id: Annotated[int, Field(ge=1, le=MAX_ID, description="Id of the cluster. The largest cluster has id 1.")]
@@ -747,12 +747,14 @@ class QueryFields(Body):
     ] = None
     substructure: SubstructureCondition = None
     similar: Annotated[
-        Near | None, Field(description="Source: the items that are similar to a structure.", examples=[None])
+        SimilarSource | None, Field(description="Source: the items that are similar to a structure.", examples=[None])
     ] = None
     neighbors_of: Annotated[
-        Neighboring | None, Field(description="Source: the stored neighbors of an item.", examples=[None])
+        NeighborsSource | None, Field(description="Source: the stored neighbors of an item.", examples=[None])
     ] = None
-    cluster: Annotated[InCluster | None, Field(description="Source: the members of a cluster.", examples=[None])] = None
+    cluster: Annotated[
+        ClusterSource | None, Field(description="Source: the members of a cluster.", examples=[None])
+    ] = None
     ids: Annotated[
         list[Id] | None,
         Field(
@@ -767,7 +769,7 @@ class QueryFields(Body):
     ] = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def _at_most_one_source(self) -> Self:
         if sum(getattr(self, source) is not None for source in self.sources) > 1:
             raise ValueError(f"at most one of {', '.join(self.sources)}")
         return self
@@ -887,7 +889,7 @@ class ExportQuery(ExportFields, GenerationQuery):
     what: Annotated[
         Exported,
         Field(
-            description="Content of the export: items, edges, fingerprints, or links, the edges of the large graph "
+            description="Content of the export: items, edges, fingerprints, or links, the edges of the big graph "
             "whose nodes the items are.",
             examples=["edges"],
         ),
@@ -941,7 +943,7 @@ class ExportBody(ExportFields, Body):
     what: Annotated[
         Exported,
         Field(
-            description="Content of the export: items, edges, fingerprints, or links, the edges of the large graph "
+            description="Content of the export: items, edges, fingerprints, or links, the edges of the big graph "
             "whose nodes the items are.",
             examples=["items"],
         ),
@@ -964,7 +966,7 @@ class ExportBody(ExportFields, Body):
     ] = None
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _at_least_one(self) -> Self:
         if self.ids is None and self.query is None:
             raise ValueError("at least one of ids, query")
         return self

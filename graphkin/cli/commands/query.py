@@ -64,7 +64,7 @@ def query(
     from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
-    from graphkin.protocol.requests import Near, QueryFields
+    from graphkin.protocol.requests import QueryFields, SimilarSource
     from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
@@ -80,7 +80,7 @@ def query(
                 filters=[parse_filter(reader.manifest, condition) for condition in conditions],
                 name=name,
                 substructure=parse_substructure(substructure),
-                similar=None if similar is None else Near(structure=similar, min_similarity=min_similarity),
+                similar=None if similar is None else SimilarSource(structure=similar, min_similarity=min_similarity),
                 sort=None if sort is None else Sort(by=sort, descending=descending),
             )
         open_collection = OpenCollection(reader, partial(local_ports, stage=terminal_progress().stage))

@@ -1967,6 +1967,31 @@ export interface components {
             epoch?: number;
         };
         /**
+         * ClusterSource
+         * @description The members of one cluster, its center first.
+         */
+        ClusterSource: {
+            /**
+             * Method
+             * @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage).
+             * @default butina
+             * @example single
+             * @enum {string}
+             */
+            method?: "butina" | "scaffold" | "single";
+            /**
+             * Threshold
+             * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+             * @default null
+             */
+            threshold?: number | null;
+            /**
+             * Id
+             * @description Id of the cluster. The largest cluster has id 1.
+             */
+            id: number;
+        };
+        /**
          * ExportBody
          * @description An export of selected items, of their fingerprints, or of the edges or links between them.
          *
@@ -1975,7 +2000,7 @@ export interface components {
         ExportBody: {
             /**
              * What
-             * @description Content of the export: items, edges, fingerprints, or links, the edges of the large graph whose nodes the items are.
+             * @description Content of the export: items, edges, fingerprints, or links, the edges of the big graph whose nodes the items are.
              * @example items
              * @enum {string}
              */
@@ -2104,33 +2129,8 @@ export interface components {
             similarity: number;
         };
         /**
-         * InCluster
-         * @description The members of one cluster, its center first.
-         */
-        InCluster: {
-            /**
-             * Method
-             * @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage).
-             * @default butina
-             * @example single
-             * @enum {string}
-             */
-            method?: "butina" | "scaffold" | "single";
-            /**
-             * Threshold
-             * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
-             * @default null
-             */
-            threshold?: number | null;
-            /**
-             * Id
-             * @description Id of the cluster. The largest cluster has id 1.
-             */
-            id: number;
-        };
-        /**
          * Measure
-         * @description A similarity measure other than the collection's own.
+         * @description A similarity measure that replaces the measure of the collection in a search.
          *
          *     `tversky` compares fingerprints: c / (alpha (a - c) + beta (b - c) + c), with a bits in the query, b bits in
          *     the item and c common bits. It needs alpha and beta, which must not both be 0.
@@ -2159,80 +2159,10 @@ export interface components {
             beta?: number | null;
         };
         /**
-         * Near
-         * @description The items that are similar to a structure, most similar first.
-         *
-         *     The structure has exactly one notation. A molecule has at most 1,000 atoms.
-         */
-        Near: {
-            /**
-             * Smiles
-             * @description SMILES of at most 10 kB.
-             * @default null
-             * @example CC(=O)Oc1ccccc1C(=O)O
-             */
-            smiles?: string | null;
-            /**
-             * Inchi
-             * @description InChI of at most 10 kB.
-             * @default null
-             */
-            inchi?: string | null;
-            /**
-             * Molblock
-             * @description Molblock of at most 1 MB.
-             * @default null
-             */
-            molblock?: string | null;
-            /**
-             * @description Graph.
-             * @default null
-             * @example null
-             */
-            graph?: components["schemas"]["GraphBody"] | null;
-            /**
-             * Fingerprint
-             * @description Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints.
-             * @default null
-             */
-            fingerprint?: string | null;
-            /**
-             * Vector
-             * @description Vector of numbers.
-             * @default null
-             * @example null
-             */
-            vector?: number[] | null;
-            /**
-             * Structure
-             * @description Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in hexadecimal, or a vector as JSON.
-             * @default null
-             */
-            structure?: string | null;
-            /**
-             * @description Similarity measure. The default is the measure of the collection.
-             * @default null
-             * @example null
-             */
-            measure?: components["schemas"]["Measure"] | null;
-            /**
-             * Min Similarity
-             * @description Smallest similarity to the structure. The default selects all items.
-             * @default null
-             */
-            min_similarity?: number | null;
-            /**
-             * Itself
-             * @description Whether to include the item whose structure is identical to this one.
-             * @default true
-             */
-            itself?: boolean;
-        };
-        /**
-         * Neighboring
+         * NeighborsSource
          * @description The stored neighbors of an item, most similar first.
          */
-        Neighboring: {
+        NeighborsSource: {
             /**
              * Id
              * @description Item id.
@@ -2340,19 +2270,19 @@ export interface components {
              * @default null
              * @example null
              */
-            similar?: components["schemas"]["Near"] | null;
+            similar?: components["schemas"]["SimilarSource"] | null;
             /**
              * @description Source: the stored neighbors of an item.
              * @default null
              * @example null
              */
-            neighbors_of?: components["schemas"]["Neighboring"] | null;
+            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
             /**
              * @description Source: the members of a cluster.
              * @default null
              * @example null
              */
-            cluster?: components["schemas"]["InCluster"] | null;
+            cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Ids
              * @description Source: up to 10,000 item ids.
@@ -2422,19 +2352,19 @@ export interface components {
              * @default null
              * @example null
              */
-            similar?: components["schemas"]["Near"] | null;
+            similar?: components["schemas"]["SimilarSource"] | null;
             /**
              * @description Source: the stored neighbors of an item.
              * @default null
              * @example null
              */
-            neighbors_of?: components["schemas"]["Neighboring"] | null;
+            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
             /**
              * @description Source: the members of a cluster.
              * @default null
              * @example null
              */
-            cluster?: components["schemas"]["InCluster"] | null;
+            cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Ids
              * @description Source: up to 10,000 item ids.
@@ -2562,6 +2492,76 @@ export interface components {
              * @default 10
              */
             limit?: number;
+        };
+        /**
+         * SimilarSource
+         * @description The items that are similar to a structure, most similar first.
+         *
+         *     The structure has exactly one notation. A molecule has at most 1,000 atoms.
+         */
+        SimilarSource: {
+            /**
+             * Smiles
+             * @description SMILES of at most 10 kB.
+             * @default null
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
+            smiles?: string | null;
+            /**
+             * Inchi
+             * @description InChI of at most 10 kB.
+             * @default null
+             */
+            inchi?: string | null;
+            /**
+             * Molblock
+             * @description Molblock of at most 1 MB.
+             * @default null
+             */
+            molblock?: string | null;
+            /**
+             * @description Graph.
+             * @default null
+             * @example null
+             */
+            graph?: components["schemas"]["GraphBody"] | null;
+            /**
+             * Fingerprint
+             * @description Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints.
+             * @default null
+             */
+            fingerprint?: string | null;
+            /**
+             * Vector
+             * @description Vector of numbers.
+             * @default null
+             * @example null
+             */
+            vector?: number[] | null;
+            /**
+             * Structure
+             * @description Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in hexadecimal, or a vector as JSON.
+             * @default null
+             */
+            structure?: string | null;
+            /**
+             * @description Similarity measure. The default is the measure of the collection.
+             * @default null
+             * @example null
+             */
+            measure?: components["schemas"]["Measure"] | null;
+            /**
+             * Min Similarity
+             * @description Smallest similarity to the structure. The default selects all items.
+             * @default null
+             */
+            min_similarity?: number | null;
+            /**
+             * Itself
+             * @description Whether to include the item whose structure is identical to this one.
+             * @default true
+             */
+            itself?: boolean;
         };
         /**
          * Sort
@@ -6515,7 +6515,7 @@ export interface operations {
             query: {
                 /** @description Generation id. The default is the generation of the cursor, or the current generation. */
                 generation?: string | null;
-                /** @description Content of the export: items, edges, fingerprints, or links, the edges of the large graph whose nodes the items are. */
+                /** @description Content of the export: items, edges, fingerprints, or links, the edges of the big graph whose nodes the items are. */
                 what: "items" | "edges" | "links" | "fingerprints";
                 /** @description Smallest similarity of exported edges, from the stored threshold to 1. The default is the threshold. It applies to edges only. */
                 min_similarity?: number | null;
