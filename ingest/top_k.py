@@ -36,7 +36,7 @@ class KeptPartners:
         owner: (K,) int32 item that keeps the pair.
         partner: (K,) int32 other end of the pair.
         similarity: (K,) float64 similarity of the pair.
-        mixed: (K,) uint64, a content hash of both ends that ranks equally similar pairs.
+        pair_hash: (K,) uint64 content hash of both ends, which ranks equally similar pairs.
     """
 
     owner: Int32
@@ -69,7 +69,7 @@ class TopKSelection:
         tie: (N,) content hashes of the items.
         top_k: Number of partners that each item keeps, at least 1.
         room: Number of pairs that may accumulate before the selection is pruned.
-        least: (N,) similarities below which an item is already known to keep no pair.
+        lower_bounds: (N,) float64 similarities below which an item is already known to keep no pair.
     """
 
     def __init__(self, tie: UInt64, top_k: int, room: int = 1 << 25, lower_bounds: Float64 | None = None) -> None:
@@ -86,7 +86,7 @@ class TopKSelection:
         """Return the selection whose method `state` returned `state`."""
         selection = cls(tie, top_k)
         selection._degrees = state["degrees"]
-        selection._cutoff = state["bar_similarity"], state["bar_mixed"]
+        selection._cutoff = state["cutoff_similarity"], state["cutoff_hash"]
         selection._blocks = [Pairs(state["left"], state["right"], state["similarity"])]
         return selection
 
@@ -94,7 +94,12 @@ class TopKSelection:
         """Prune the selection, and return its state as arrays by name, for `from_state`."""
         self._prune()
         similarity, pair_hash = self._cutoff
-        return {"degrees": self._degrees, "bar_similarity": similarity, "bar_mixed": pair_hash, **vars(self._blocks[0])}
+        return {
+            "degrees": self._degrees,
+            "cutoff_similarity": similarity,
+            "cutoff_hash": pair_hash,
+            **vars(self._blocks[0]),
+        }
 
     @property
     def pair_count(self) -> int:

@@ -20,12 +20,19 @@ _FORESTS_PER_TASK = 8
 
 
 def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
-    """Select the partners that each owner in a shard keeps, and scatter these edges to the shards of both ends."""
+    """Select the partners that each owner in a shard keeps, and scatter these edges to the shards of both ends.
+
+    Args:
+        tasks: Number of the tasks that compared items.
+        shards: Number of shards.
+        job: Settings of all tasks.
+        shard: Number of the shard.
+    """
     tables = list(job.gather("kept-pairs", tasks, shard))
     rows = {name: np.empty(0, dtype) for name, dtype in (("row", "i4"), ("column", "i4"), ("similarity", "f4"))}
     if tables:
         table = pa.concat_tables(tables)
-        columns = (np.asarray(table[name]) for name in ("owner", "partner", "similarity", "mixed"))
+        columns = (np.asarray(table[name]) for name in ("owner", "partner", "similarity", "pair_hash"))
         partners = KeptPartners(*columns).best(job.top_k)
         similarity = partners.similarity.astype(np.float32)
         rows = {
@@ -38,7 +45,15 @@ def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
 
 
 def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[str, Any]:
-    """Write one shard of the graph, and return the numbers of its edges and truncated pairs."""
+    """Write one shard of the graph, and return its files, counts and histograms.
+
+    Args:
+        tasks: Number of the tasks that compared items.
+        shards: Number of shards.
+        items: Number of items.
+        job: Settings of all tasks.
+        number: Number of the shard.
+    """
     first = number * job.sizes.owners
     owners = min(job.sizes.owners, items - first)
     graph = _graph(job, shards, first, owners, number)
@@ -67,21 +82,28 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
 
 def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph:
     """Return the graph of one shard. A pair that both ends keep is one edge."""
-    none = pa.table({"row": np.empty(0, "i4"), "column": np.empty(0, "i4"), "similarity": np.empty(0, "f4")})
-    table = pa.concat_tables([none, *job.gather("best", shards, number)])
+    no_rows = pa.table({"row": np.empty(0, "i4"), "column": np.empty(0, "i4"), "similarity": np.empty(0, "f4")})
+    table = pa.concat_tables([no_rows, *job.gather("best", shards, number)])
     row, column, similarity = (np.asarray(table[name]) for name in ("row", "column", "similarity"))
     order = np.argsort(row.astype(np.int64) << 32 | column)
     row, column, similarity = row[order], column[order], similarity[order]
-    once = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))[: len(row)]
+    is_first = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))[: len(row)]
     indptr = np.zeros(owners + 1, np.int64)
-    np.cumsum(np.bincount(row[once] - first, minlength=owners), out=indptr[1:])
-    return Graph(indptr, column[once], similarity[once])
+    np.cumsum(np.bincount(row[is_first] - first, minlength=owners), out=indptr[1:])
+    return Graph(indptr, column[is_first], similarity[is_first])
 
 
 def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[str, Any]:
-    """Merge some forests into one.
+    """Merge some forests of a level into one forest of the next level.
 
     An edge that is not in the forest of some edges is not in the forest of any superset of them.
+
+    Args:
+        level: Level of the forests to merge. Level 0 has one forest per shard.
+        forests: Number of forests of this level.
+        items: Number of items.
+        job: Settings of all tasks.
+        number: Number of the merged forest.
     """
     numbers = range(number * _FORESTS_PER_TASK, min((number + 1) * _FORESTS_PER_TASK, forests))
     parts = [Edges(**job.read_arrays(_forests(level), forest_number)) for forest_number in numbers]

@@ -67,7 +67,7 @@ def _scatter_kept(
         "owner": owner,
         "partner": ids[partners.partner],
         "similarity": partners.similarity,
-        "mixed": partners.pair_hash,
+        "pair_hash": partners.pair_hash,
     }
     job.scatter("kept-pairs", task, pa.table(rows), owner // job.sizes.owners, shards)
     with_pairs = np.flatnonzero(degrees)

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,61 @@ def riddles(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
     return {name for name in names if name.strip("_").lower() in RIDDLES}
+
+
+def section(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, title: str) -> list[str]:
+    """The names that a section of the docstring, such as Args, describes."""
+    lines = re.findall(rf"^{title}:\n((?: +.*\n?)+)", ast.get_docstring(node) or "", re.MULTILINE)
+    return [name for text in lines for name in re.findall(r"^ {4}\*{0,2}(\w+):", text, re.MULTILINE)]
+
+
+def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The names of all parameters of a function."""
+    return {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+
+
+def attributes(node: ast.ClassDef) -> set[str]:
+    """The names that a class defines: fields, methods, and attributes that its methods set."""
+    names = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+    names |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return names | {each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+
+
+def stale_names(tree: ast.Module) -> list[str]:
+    """The names in Args and Attributes of docstrings that the function or class does not have.
+
+    Attributes of classes with base classes are not checked, because a base class may define them.
+    """
+    stale = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            stale += [name for name in section(node, "Args") if name not in parameters(node)]
+        elif isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+                    stale += [name for name in section(node, "Args") if name not in parameters(method)]
+            if not node.bases or [ast.unparse(base) for base in node.bases] == ["NamedTuple"]:
+                stale += [name for name in section(node, "Attributes") if name not in attributes(node)]
+    return stale
+
+
+def test_docstrings_describe_only_existing_names() -> None:
+    assert {path: names for path, tree in modules() if (names := stale_names(tree))} == {}
+
+
+@pytest.mark.parametrize(
+    ("header", "section_title", "body", "names"),
+    [
+        ("def f(new, *rest):", "Args", "pass", ["old"]),
+        ("class C:", "Args", "def __init__(self, new, rest): ...", ["old"]),
+        ("class C:", "Attributes", "new: int; rest: int", ["old"]),
+        ("class C(Base):", "Attributes", "pass", []),
+    ],
+)
+def test_stale_names_are_seen(header: str, section_title: str, body: str, names: list[str]) -> None:
+    described = "        old: O.\n        new: N, which\n            goes: on.\n        rest: R."
+    code = f'{header}\n    """C.\n\n    {section_title}:\n{described}\n    """\n    {body}'
+    assert stale_names(ast.parse(code)) == names
 
 
 def test_no_docstring_begins_without_its_subject() -> None:

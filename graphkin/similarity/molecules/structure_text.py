@@ -23,7 +23,7 @@ class StructureText(NamedTuple):
     Attributes:
         text: The text to parse.
         notation: Notation of the text.
-        may_say_more: Whether the notation can express features that an item cannot represent.
+        may_have_unsupported_features: Whether the notation can express features that an item cannot represent.
         grouped_atom_count: Number of atoms that the text puts into stereo groups of type "and" or "or".
     """
 
@@ -57,7 +57,7 @@ class StructureText(NamedTuple):
         """Parse the text.
 
         Raises:
-            Unreadable: RDKit cannot read it.
+            UnreadableStructure: RDKit cannot read it.
         """
         match self.notation:
             case "smiles":
