@@ -36,7 +36,7 @@ class Traces:
         class QueryRedactor(SpanProcessor):
             """Removes the query string from spans, because it may contain structures."""
 
-            def on_start(self, span: Span, parent_context: Any = None) -> None:  # noqa: ARG002 - its signature
+            def on_start(self, span: Span, parent_context: Any = None) -> None:  # noqa: ARG002 - SpanProcessor defines the signature
                 if span.attributes and _QUERY in span.attributes:
                     span.set_attribute(_QUERY, "REDACTED")
 

@@ -16,30 +16,30 @@ from graphkin.similarity.kinds import kind_named, kind_of
 from graphkin.store import open_cached
 
 
-def read_pattern(kind: str, recipe: dict[str, Any], text: str, writing: str) -> dict[str, str]:
+def read_pattern(kind: str, recipe: dict[str, Any], text: str, notation: str) -> dict[str, str]:
     """Read a substructure pattern and return it packed.
 
     Args:
         kind: Kind of the items.
         recipe: Recipe of the generation, as JSON.
         text: Pattern.
-        writing: Notation of the pattern.
+        notation: Notation of the pattern.
 
     Raises:
         GraphkinError: The errors of `Kind.pattern`.
     """
     item_kind = kind_named(kind)
-    return pack_pattern(item_kind.pattern(item_kind.recipe(recipe), text, writing))
+    return pack_pattern(item_kind.pattern(item_kind.recipe(recipe), text, notation))
 
 
 def pack_pattern(pattern: Pattern) -> dict[str, str]:
     """Return a pattern as a JSON-serializable dict."""
-    return {"writing": pattern.notation, "text": pattern.text, "screen": pattern.screen.hex()}
+    return {"notation": pattern.notation, "text": pattern.text, "screen": pattern.screen.hex()}
 
 
 def unpack_pattern(message: dict[str, str]) -> Pattern:
     """Return the pattern in a dict that `pack_pattern` returned."""
-    return Pattern(message["writing"], message["text"], bytes.fromhex(message["screen"]))
+    return Pattern(message["notation"], message["text"], bytes.fromhex(message["screen"]))
 
 
 def describe(store: str, collection: str, generation: str, block: int) -> None:
@@ -56,7 +56,7 @@ def match(
     parts: list[str],
     seconds: float,
 ) -> Generator[bytes, None, None]:
-    """Match items of one block with a pattern.
+    """Determine which items of one block contain a pattern.
 
     Args:
         store: Location of the store.
@@ -64,12 +64,12 @@ def match(
         generation: Id of the generation.
         pattern: Pattern packed by `pack_pattern`.
         block: Number of the block.
-        parts: Ids of the items in parts. Each part is an int32 array in base64.
+        parts: Ids of the items, divided into parts. Each part is an int32 array in base64.
         seconds: Limit of processor time per part. A part that exceeds it ends this process.
 
     Yields:
         First an empty piece, once the block is described, which may take seconds. Then one piece per part, with one
-        byte per item: 1 if the item matches, else 0.
+        byte per item: 1 if the item contains the pattern, else 0.
     """
     substructures = _substructures(store, collection, generation)
     substructures.prepare(block)

@@ -47,7 +47,7 @@ class SubstructureMatcher:
         self._patterns: LRUCache[tuple[str, str, str], Pattern] = LRUCache(_CACHED_PATTERNS)
         self._descriptions: LRUCache[tuple[str, int], asyncio.Task[None]] = LRUCache(_CACHED_BLOCKS)
 
-    async def read(self, generation: Generation, text: str, writing: str) -> Pattern:
+    async def read(self, generation: Generation, text: str, notation: str) -> Pattern:
         """Read a pattern.
 
         Raises:
@@ -56,13 +56,13 @@ class SubstructureMatcher:
             StoreBusy: Other requests keep the processors too busy.
         """
         manifest = generation.manifest
-        key = (generation.id, writing, text)
+        key = (generation.id, notation, text)
         cached = self._patterns.get(key)
         if cached is not None:
             return cached
         with self._translate_errors(text):
             async with self._readers.worker() as reader:
-                arguments = {"kind": manifest.kind, "recipe": manifest.recipe, "text": text, "writing": writing}
+                arguments = {"kind": manifest.kind, "recipe": manifest.recipe, "text": text, "notation": notation}
                 packed = await reader.run("read_pattern", PATIENCE, cpu_seconds=_READ_SECONDS, **arguments)
         self._patterns[key] = unpack_pattern(packed)
         return self._patterns[key]

@@ -27,8 +27,8 @@ _GAP = 1.5  # gap between neighboring trees, in edge lengths
 class Layout(NamedTuple):
     """The position of every item.
 
-    Items that an edge of the spanning forest joins lie close to each other. The trees are arranged in rows, from the
-    largest tree at the top left to the items without neighbors at the end.
+    Two items that share an edge of the spanning forest lie close to each other. The trees are arranged in rows, from
+    the largest tree at the top left to the items without neighbors at the end.
 
     Attributes:
         x: (N,) float32 from 0 to 1, rightward.
@@ -52,7 +52,7 @@ class Map:
     Attributes:
         layout: The positions of the items.
         values: (N,) float64 values of a property, NaN for items without a value. None if no property was requested.
-        label: (N,) int32 cluster of each item, from 0. None if no clusters were requested.
+        label: (N,) int32 number of the cluster of each item, from 0. None if no clusters were requested.
     """
 
     layout: Layout

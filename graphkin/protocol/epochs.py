@@ -24,7 +24,7 @@ def part_name(epoch: int, number: int) -> str:
 
 
 class EpochPart(Frozen):
-    """One file of an epoch. It holds `rows` anchors, which follow those of the previous part."""
+    """One file of an epoch. It contains `rows` anchors, which follow the anchors of the previous part."""
 
     epoch: Annotated[int, Field(ge=0)]
     name: Annotated[str, Field(pattern=r"^epoch=[0-9]+/part-[0-9]{5,}\.parquet$")]
@@ -65,13 +65,13 @@ class Epochs(Frozen):
             Damaged: The content is not a manifest of epochs, or was altered.
         """
         try:
-            values, whole = unseal_document("epochs", content)
-            if not whole:
-                raise ValueError("its SHA-256 differs from what it says")
+            values, is_intact = unseal_document("epochs", content)
+            if not is_intact:
+                raise ValueError("its content does not match its SHA-256")
             return cls.model_validate(values)
         except (ValueError, ValidationError) as error:
             raise Damaged(
-                f"{MANIFEST} is no manifest of epochs: {str(error).splitlines()[0]}",
-                expected="the file as `graphkin epochs` of this version writes it",
-                hint="copy the folder again, or write it again by `graphkin epochs`",
+                f"{MANIFEST} is not a manifest of epochs: {str(error).splitlines()[0]}",
+                expected="a file that `graphkin epochs` of this version wrote",
+                hint="copy the folder again, or write it again with `graphkin epochs`",
             ) from error

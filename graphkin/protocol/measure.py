@@ -1,4 +1,4 @@
-"""Similarity measures that a search can use instead of the collection's own."""
+"""Similarity measures that a search can use instead of the measure of the collection."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ Weight = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Measure(Frozen):
-    """A similarity measure other than the collection's own.
+    """A similarity measure that replaces the measure of the collection in a search.
 
     `tversky` compares fingerprints: c / (alpha (a - c) + beta (b - c) + c), with a bits in the query, b bits in
     the item and c common bits. It needs alpha and beta, which must not both be 0.
@@ -24,9 +24,9 @@ class Measure(Frozen):
     beta: Annotated[Weight | None, Field(description="Weight of bits that only the item has, for `tversky`.")] = None
 
     @model_validator(mode="after")
-    def _weights(self) -> "Measure":
+    def _check_weights(self) -> "Measure":
         if (self.name == "tversky") != (self.alpha is not None) or (self.name == "tversky") != (self.beta is not None):
-            raise ValueError("alpha and beta are tversky's, which needs both")
+            raise ValueError("tversky needs alpha and beta, and no other measure has them")
         if self.alpha == self.beta == 0:
-            raise ValueError("alpha and beta are not both 0: any common bit would be all there is")
+            raise ValueError("alpha and beta are both 0; at least one must be above 0")
         return self

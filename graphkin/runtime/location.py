@@ -19,7 +19,7 @@ from graphkin.runtime.files import PARTIAL_SUFFIX
 
 
 class LocationError(Exception):
-    """A file system failed. The text of the exception is the reason that the file system gives, if any."""
+    """A file system failed. The message gives the reason that the file system gives, if any."""
 
 
 class UnknownFileSystem(LocationError):

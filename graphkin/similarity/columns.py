@@ -39,5 +39,5 @@ def numeric_property(generation: Generation, property: str) -> Float64:
     columns = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}
     if property not in columns:
         expected = f"one of {', '.join(columns)}" if columns else "items with numeric properties"
-        raise InvalidInput("items have no such property with numbers", given=property, expected=expected)
+        raise InvalidInput("the items have no numeric property of this name", given=property, expected=expected)
     return generation.column(columns[property])

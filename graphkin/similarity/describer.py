@@ -16,7 +16,7 @@ _MAX_LENGTH = 200
 
 
 class Rejected(Exception):
-    """A record cannot become an item. The message is the reason."""
+    """A record cannot become an item. The message gives the reason."""
 
 
 def failure_reason(error: Exception) -> str:

@@ -27,7 +27,7 @@ class Pairs:
     Attributes:
         left: (P,) int32 ids, each less than the id in `right`.
         right: (P,) int32 ids.
-        similarity: (P,) float64 similarities; common / union for fingerprints.
+        similarity: (P,) float64 similarities.
     """
 
     left: Int32
@@ -86,7 +86,7 @@ class SelfJoin:
     interrupted join can continue with any task.
 
     Args:
-        words: (N, W) uint64 packed fingerprints. They must not change while the plan is in use.
+        words: (N, W) uint64 packed fingerprints. They must not change while the join is in use.
         threshold: Lowest similarity τ, 0 < τ ≤ 1.
         planes: The bit-sliced form of `words` if the caller has built it. It must not change while the join is in use.
     """
@@ -192,6 +192,7 @@ class TwoSetJoin:
         lists = BitLists.from_rows(self._planes, self._words, rows, popcounts)
         planes, min_common, min_popcount = self._planes, self._min_common, int(self._threshold * popcounts[0]) - 1
         tiles = len(planes.lacking)
+        # The tiles before `first` hold only items with too few bits for a similarity ≥ τ with any of these rows.
         first = min(int(np.searchsorted(planes.popcounts, min_popcount)) // TILE, tiles)
         # With -len(rows) as the position of the first row, the kernel compares each row with every item.
         row, right, shared = similar_in_tiles(lists, planes, min_common, -len(rows), first, tiles)

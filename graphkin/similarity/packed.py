@@ -43,7 +43,7 @@ def read_fingerprint(text: str, bits: int) -> UInt64:
     """Return a query fingerprint in hexadecimal as packed fingerprint, (W,) uint64.
 
     Raises:
-        InvalidInput: The text is not a fingerprint with `bits` bits. The message is the reason.
+        InvalidInput: The text is not a fingerprint with `bits` bits. The message gives the reason.
     """
     try:
         return np.frombuffer(pack_hex(text, bits), "<u8")

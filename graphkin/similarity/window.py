@@ -103,7 +103,7 @@ class Window:
         Args:
             similarity: Computes the similarities of pairs of items.
             threshold: Lowest similarity of a pair.
-            advance: Called with the number of targets that each block adds.
+            advance: Called after each block of targets with their number.
         """
         parts: list[Pairs] = []
         for start in range(0, len(self), _TARGETS_PER_BLOCK):

@@ -25,7 +25,7 @@ class CopyResult:
 
 
 def copy_all(source: Store, target: Store, stage: Stage = no_progress) -> CopyResult:
-    """Copy all generations of a store that another store lacks.
+    """Copy every generation of `source` that `target` lacks.
 
     Ids stay the same. Each generation is published completely or not at all. For each collection, the current
     generation of the source becomes current in the target. Nothing is deleted from the target. API keys are copied
@@ -75,7 +75,7 @@ def _current_last(collection: Collection) -> Iterator[str]:
 def _copy(source: Store, target: Store, collection: str, generation: str, stage: Stage) -> None:
     with stage(f"{collection} {generation[:12]}", None, "B") as advance:
         is_copied = target.copy_from(source, collection, generation, advance)
-    if not is_copied:
+    if not is_copied:  # the stores have different file formats
         with source.open(collection, generation) as reader:
             copy_generation(reader, target, stage)
     record = source.rerun(collection, generation)

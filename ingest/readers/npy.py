@@ -22,23 +22,28 @@ class _Layout(NamedTuple):
         kinds: NumPy's character codes of the accepted data types.
         expected: Description of the layout, for errors.
         hint: Advice for errors, or None.
-        text: Returns the text of a row.
+        format_row: Returns the text of a row.
     """
 
     kinds: str
     expected: str
     hint: str | None
-    text: Callable[[NDArray[Any]], str]
+    format_row: Callable[[NDArray[Any]], str]
 
 
 _LAYOUTS = {
     "fingerprint": _Layout(
         "B",
-        "uint8 (N, bytes), a row for each fingerprint",
-        'numpy.packbits(bits, axis=1, bitorder="little") gives such an array',
+        "a uint8 array of shape (N, bytes) with one row per fingerprint",
+        'numpy.packbits(bits, axis=1, bitorder="little") returns such an array',
         lambda row: row.tobytes().hex(),
     ),
-    "vector": _Layout("efd", "float32 (N, numbers), a row for each vector", None, lambda row: json.dumps(row.tolist())),
+    "vector": _Layout(
+        "efd",
+        "a float32 array of shape (N, numbers) with one row per vector",
+        None,
+        lambda row: json.dumps(row.tolist()),
+    ),
 }
 """Layout by the notation of the records."""
 
@@ -58,7 +63,7 @@ def read_array(path: str, stream: IO[bytes], notation: str, names: Iterator[Line
     """
     layout = _LAYOUTS[notation]
     shape, dtype = _header(path, stream, layout)
-    return _records(path, stream, shape, dtype, layout.text, names)
+    return _records(path, stream, shape, dtype, layout.format_row, names)
 
 
 def _header(path: str, stream: IO[bytes], layout: _Layout) -> tuple[tuple[int, int], np.dtype[Any]]:
@@ -67,7 +72,7 @@ def _header(path: str, stream: IO[bytes], layout: _Layout) -> tuple[tuple[int, i
         read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, by_column, dtype = read_header(stream)
     except ValueError as error:
-        raise InvalidInput(f"{path} is no array of NumPy", given=str(error)[:200], expected="a .npy file") from error
+        raise InvalidInput(f"{path} is not a NumPy array", given=str(error)[:200], expected="a .npy file") from error
     if (
         dtype.char not in layout.kinds
         or len(shape) != 2
@@ -75,8 +80,8 @@ def _header(path: str, stream: IO[bytes], layout: _Layout) -> tuple[tuple[int, i
         or not 0 < shape[1] * dtype.itemsize <= MAX_RECORD
     ):
         raise InvalidInput(
-            f"{path} holds no such rows",
-            given=f"{dtype} {shape}{', by columns' if by_column else ''}",
+            f"the array in {path} has the wrong data type, shape or order",
+            given=f"{dtype} {shape}{' in column order' if by_column else ''}",
             expected=layout.expected,
             hint=layout.hint,
         )
@@ -88,7 +93,7 @@ def _records(
     stream: IO[bytes],
     shape: tuple[int, int],
     dtype: np.dtype[Any],
-    text: Callable[[NDArray[Any]], str],
+    format_row: Callable[[NDArray[Any]], str],
     names: Iterator[Line] | None,
 ) -> Iterator[Record]:
     rows, width = shape[0], shape[1] * dtype.itemsize
@@ -99,14 +104,14 @@ def _records(
         content = stream.read(expected)
         if len(content) != expected:
             rows_read = f"{start + len(content) // width:,} rows"
-            raise InvalidInput(f"{path} is cut off", given=rows_read, expected=f"{rows:,} rows")
+            raise InvalidInput(f"{path} is truncated", given=rows_read, expected=f"{rows:,} rows")
         for number, row in enumerate(np.frombuffer(content, dtype).reshape(-1, shape[1]), start + 1):
             name = next(name_lines)
             if names is not None and name is None:
                 raise InvalidInput(f"there are fewer names than rows of {path}", given=f"{number - 1:,} lines")
-            yield _record(number, text(row), name)
+            yield _record(number, format_row(row), name)
     if next(name_lines) is not None:
-        raise InvalidInput(f"there are more names than rows of {path}", expected=f"{rows:,} lines, one for each row")
+        raise InvalidInput(f"there are more names than rows of {path}", expected=f"{rows:,} lines, one per row")
 
 
 def _record(number: int, text: str, line: Line | None) -> Record:

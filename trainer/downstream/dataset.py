@@ -43,7 +43,7 @@ class Dataset(LabeledGraphs):
     """N molecules that RDKit can read, with labels for T binary tasks.
 
     Attributes:
-        corpus: Features. Their identity is the SHA-256 of the file.
+        corpus: Features. `corpus.identity` is the SHA-256 of the file.
         smiles: (N,) SMILES as in the file, in the same order.
         tasks: (T,) Names of the tasks. Each has labels of both classes.
         labels: (N, T) int8. 1, 0, or -1 if missing.

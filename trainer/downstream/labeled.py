@@ -18,12 +18,12 @@ from graphkin.trainer.features.corpus import Corpus
 
 
 class LabeledGraphs(ABC):
-    """N labeled graphs: their features and splits, the loss of a model, and its scores.
+    """N labeled graphs with their features and splits, and the loss and scores of a model on them.
 
     The rows of a split, of losses and of scores are positions of graphs, from 0 to N - 1.
 
     Attributes:
-        corpus: Features of the graphs. Their identity is the SHA-256 of the source files.
+        corpus: Features of the graphs. `corpus.identity` is the SHA-256 of the source files.
         noun: Word for the graphs in messages, in the plural.
         metrics: Names of the scores. The first one selects the best epoch and the best trial.
         lower_is_better: Whether the scores are errors.

@@ -35,7 +35,7 @@ class Measurements(LabeledGraphs):
     units of the file.
 
     Attributes:
-        corpus: Features. Their identity is the SHA-256 of the file.
+        corpus: Features. `corpus.identity` is the SHA-256 of the file.
         smiles: (N,) SMILES as in the file, in the same order.
         tasks: (T,) Names of the measured values.
         values: (N, T) float64 in the units of the file; NaN if missing.

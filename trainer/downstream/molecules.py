@@ -41,7 +41,7 @@ class MoleculeFile:
     """N molecules that RDKit can read, in the order of the file.
 
     Attributes:
-        corpus: Features. Their identity is the SHA-256 of the file.
+        corpus: Features. `corpus.identity` is the SHA-256 of the file.
         smiles: (N,) SMILES as in the file.
         others: Names of the columns other than SMILES.
         rejected: Rejected records.

@@ -26,7 +26,7 @@ class NodeDataset(ClassifiedGraphs):
     """N nodes with one class each, represented by the subgraphs around them.
 
     Attributes:
-        corpus: Features of the subgraphs. Their identity is the SHA-256 of both files.
+        corpus: Features of the subgraphs. `corpus.identity` is the SHA-256 of both files.
         name: Name of the edge file up to its first dot.
         classes: Names of the classes, ascending.
         labels: (N,) int64. Index of each node's class in `classes`.

@@ -1,4 +1,4 @@
-"""Splits of labeled graphs into train, valid and test."""
+"""Splits of labeled graphs into a training, a validation and a test part."""
 
 from typing import NamedTuple
 
@@ -61,12 +61,12 @@ def stratified_folds(labels: NDArray[np.int64], noun: str) -> list[Split]:
 def _require_folds(labels: NDArray[np.int64], noun: str) -> None:
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < 2:
-        raise InvalidInput("there is nothing to tell apart", given=f"{len(classes)} classes", expected="2 or more")
+        raise InvalidInput(f"the {noun} have too few classes", given=len(classes), expected="2 or more")
     if sizes.min() < FOLDS:
         raise InvalidInput(
-            f"a class has fewer {noun} than there are folds",
-            given=f"{sizes.min()} of the smallest",
-            expected=f"{FOLDS} or more of each",
+            f"the smallest class has too few {noun} for {FOLDS} folds",
+            given=sizes.min(),
+            expected=f"{FOLDS} or more in each class",
         )
 
 

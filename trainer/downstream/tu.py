@@ -40,7 +40,7 @@ class TuDataset(ClassifiedGraphs):
     """N graphs without attributes, with one class each (method.md E2; docs/reference/training.md).
 
     Attributes:
-        corpus: Features. Their identity is the SHA-256 of the three files.
+        corpus: Features. `corpus.identity` is the SHA-256 of the three files.
         name: Name of the set, from its file names.
         classes: Numbers of the classes in the files, ascending.
         labels: (N,) int64. Index of each graph's class in `classes`.

@@ -1,4 +1,4 @@
-"""Subgraphs of a big graph, sampled anew in every epoch (GCC: Qiu et al., 2020)."""
+"""Subgraphs of a big graph, sampled again in every epoch (GCC: Qiu et al., 2020)."""
 
 from typing import Any
 
@@ -15,9 +15,10 @@ from graphkin.trainer.strategy import Walks
 
 
 class WalkedGraphs(Graphs):
-    """Subgraphs around the nodes of a network, which depend only on seed, epoch and node.
+    """Random subgraphs around the nodes of a network.
 
-    Each occurrence of a node in a batch is another subgraph: its first sample, its second sample, and so on.
+    A subgraph depends only on the seed, the epoch, the node, and the number of times that the node occurs before in the
+    batch.
     """
 
     def __init__(self, network: Network, walks: Walks, seed: int, device: torch.device | str = "cpu") -> None:
@@ -28,6 +29,7 @@ class WalkedGraphs(Graphs):
 
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._network.size:
-            raise InvalidInput("there are no such nodes", expected=f"0 to {self._network.size - 1}")
+            numbers = f"{ids.min()} to {ids.max()}" if len(ids) else "no number"
+            raise InvalidInput("invalid node numbers", given=numbers, expected=f"0 to {self._network.size - 1}")
         corpus = sample_surroundings(self._network, ids, turns(ids), self._walks, (self._seed, epoch))
         return Assembler(corpus, self.device).batch(np.arange(len(ids)))

@@ -33,7 +33,7 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # the fork 
 
 
 class CannotStart(Exception):
-    """A worker process cannot be started. The text of the exception is the reason."""
+    """A worker process cannot be started. The message gives the reason."""
 
 
 class ForkServer:
@@ -43,7 +43,7 @@ class ForkServer:
 
     Args:
         tasks: The module of each task, by the name of the function that runs it.
-        pack_error: Path of the function `PackError` that packs the errors of tasks, as "module:function".
+        pack_error: The function of type `PackError` that packs the errors of tasks, as "module:function".
     """
 
     def __init__(self, tasks: Mapping[str, str], pack_error: str) -> None:

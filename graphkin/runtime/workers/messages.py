@@ -1,7 +1,8 @@
 """Messages between a worker pool and its worker processes, over a socket.
 
 A request is a line of JSON: [task, arguments, seconds, processor seconds]. The last two are limits, null for no limit.
-A response consists of frames: any number of pieces, which hold bytes, and then a result or an error, which hold JSON.
+A response consists of frames: any number of pieces, which contain bytes, and then a result or an error, which contain
+JSON.
 """
 
 import json
@@ -23,7 +24,7 @@ def encode_request(task: str, arguments: dict[str, Any], seconds: float | None, 
 
     Args:
         task: Name of the task.
-        arguments: Keyword arguments of the task, which JSON can hold.
+        arguments: Keyword arguments of the task, as JSON values.
         seconds: Time limit; None for no limit.
         cpu_seconds: Limit of processor time; None for no limit.
     """

@@ -13,7 +13,7 @@ class BitsRecipe(Recipe):
 
     Attributes:
         bits: Number of bits of a fingerprint.
-        type: Type of the fingerprints, as the source names it.
+        type: Name of the type of the fingerprints in the file that they come from, such as "RDKit-Morgan/1 radius=2".
     """
 
     candidates: Literal["exact"] = "exact"

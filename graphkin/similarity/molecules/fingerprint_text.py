@@ -23,5 +23,5 @@ def split_fingerprint(text: str, notation: str) -> tuple[str, str]:
     """
     fingerprint, _, smiles = text.partition(" ")
     if notation != WITH_FINGERPRINT or not fingerprint:
-        raise Rejected("has no fingerprint beside its SMILES")
+        raise Rejected("has no fingerprint before its SMILES")
     return fingerprint, smiles

@@ -27,7 +27,7 @@ def read_molecule(recipe: MoleculeRecipe, text: str, notation: str) -> Query:
         that of the standardized molecule.
 
     Raises:
-        InvalidInput: The text cannot be read. The message is the reason.
+        InvalidInput: The text cannot be read. The message gives the reason.
     """
     if len(text) > MAX_RECORD_BYTES:
         raise InvalidInput(f"the {notation} is too long", given=f"{len(text)} bytes")

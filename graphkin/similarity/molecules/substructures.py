@@ -1,6 +1,6 @@
 """Substructure search in molecules.
 
-A screen by RDKit's pattern fingerprints rules out most molecules: all bits of the pattern must be set in the molecule.
+RDKit's pattern fingerprints rule out most molecules: a molecule that contains the pattern has all bits of the pattern.
 RDKit then matches the pattern with the other molecules.
 """
 
@@ -28,7 +28,7 @@ from graphkin.store.records import Int32, Int64, Mask, UInt64
 
 _WORDS = 32  # 64-bit words of a pattern fingerprint
 _SMARTS = "smarts"
-_RING_PRIMITIVE = re.compile(r"R|(?<!B)r|[xk@]")  # in every SMARTS that needs ring information; Br is excluded
+_RING_PRIMITIVE = re.compile(r"R|(?<!B)r|[xk@]")  # found in every SMARTS that needs ring information; not in Br
 
 
 def read_pattern(recipe: MoleculeRecipe, text: str, notation: str) -> Pattern:
@@ -40,7 +40,7 @@ def read_pattern(recipe: MoleculeRecipe, text: str, notation: str) -> Pattern:
         notation: "smarts", or a notation of molecules.
 
     Raises:
-        InvalidInput: The text cannot be read. The message is the reason.
+        InvalidInput: The text cannot be read. The message gives the reason.
     """
     if notation == _SMARTS:
         return _make_pattern(notation, _read_smarts(text))
@@ -54,10 +54,12 @@ def _read_smarts(text: str) -> str:
             "the SMARTS is too long",
             given=f"{len(smarts):,} characters",
             expected=f"at most {MAX_PATTERN:,}",
-            hint="look for less, or narrow with several filters",
+            hint="use a shorter pattern, or combine several filters",
         )
     if not smarts.isascii() or not smarts.isprintable() or " " in smarts:  # RDKit would ignore the rest of the text
-        raise invalid_text_error(text, _SMARTS, "holds white space, or what no SMARTS holds", "pattern")
+        raise invalid_text_error(
+            text, _SMARTS, "contains white space or a character other than printable ASCII", "pattern"
+        )
     with rdkit_messages() as messages:
         molecule = Chem.MolFromSmarts(smarts)
         if molecule is None:
@@ -104,7 +106,7 @@ class Pickles(NamedTuple):
             and bool((np.diff(self.indptr) > 0).all())
         )
 
-    def hold(self, rows: Int32) -> CachedMolHolder:
+    def holder(self, rows: Int32) -> CachedMolHolder:
         """Return a holder with the molecules `rows`, from which RDKit unpickles a molecule when it matches it."""
         holder = CachedMolHolder()
         for row in rows.tolist():
@@ -116,8 +118,8 @@ class Pickles(NamedTuple):
 class DescribedBlock(NamedTuple):
     """A block of n molecules prepared for substructure matching.
 
-    Each molecule is pickled twice, with and without information about its rings. Reading it takes more than half of the
-    time per molecule, and most patterns do not need it.
+    Each molecule is pickled twice, with and without information about its rings. Most patterns do not need this
+    information, and reading it takes more than half of the time per molecule.
 
     Attributes:
         screen: (n, 32) uint64 pattern fingerprints.
@@ -200,7 +202,7 @@ def _match(block: DescribedBlock, pattern: Pattern, rows: Int32, threads: int) -
     candidates = np.flatnonzero((block.screen[rows] & screen == screen).all(axis=1))
     contains = np.zeros(len(rows), np.bool_)
     if len(candidates):
-        molecules = block.pickles(_may_need_rings(pattern)).hold(rows[candidates])
+        molecules = block.pickles(_may_need_rings(pattern)).holder(rows[candidates])
         matches = SubstructLibrary(molecules).GetMatches(
             _query_molecule(pattern.notation, pattern.text),
             useChirality=False,
@@ -214,6 +216,7 @@ def _match(block: DescribedBlock, pattern: Pattern, rows: Int32, threads: int) -
 def _may_need_rings(pattern: Pattern) -> bool:
     """Return whether the pattern may need ring information.
 
-    A molecule does not. A SMARTS may need it if it contains the letter of a ring primitive, even as part of an element.
+    A pattern that is a molecule does not need it. A SMARTS may need it if it contains the letter of a ring primitive,
+    even as part of an element.
     """
     return pattern.notation == _SMARTS and _RING_PRIMITIVE.search(pattern.text) is not None

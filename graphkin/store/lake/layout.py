@@ -106,10 +106,12 @@ def parse_manifest(content: bytes) -> Lake:
         values, is_intact = seal.unseal_document("lake", content)
     except ValueError as error:
         raise StoreFormat(
-            "this manifest.json is no lake's", given=f"{error}", expected="one that `graphkin export lake` wrote"
+            "this manifest.json is not that of a lake",
+            given=f"{error}",
+            expected="one that `graphkin export lake` wrote",
         ) from error
     if not is_intact:
-        raise StoreDamaged(Damage(MANIFEST, "its SHA-256 differs from what it says"))
+        raise StoreDamaged(Damage(MANIFEST, "its content does not match its SHA-256"))
     require_schema_version(values["format"], _FORMAT)
     try:
         return Lake.model_validate(values)

@@ -154,7 +154,7 @@ def test_unescaped_charges_are_kept(client: httpx.Client) -> None:
         ("C(", "C("),
         ("", "no atoms"),
         ("CC O", "white space"),
-        ("Cé", "no SMARTS holds"),
+        ("Cé", "other than printable ASCII"),
         ("C" * 10_001, "10,000"),
         ({"smarts": "C", "smiles": "C"}, "exactly one"),
         ({}, "exactly one"),

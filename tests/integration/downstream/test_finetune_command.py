@@ -360,7 +360,7 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
     folder = write_tu(tmp_path / "FEW", [nx.path_graph(3)] * 29, [0] * 20 + [1] * 9)
     command = ("finetune", "--task", "graphs", "--tu", folder, "--checkpoint", "none", "--output", tmp_path / "x.json")
     outcome = graphkin(*command)
-    assert (outcome.code, "fewer graphs than there are folds" in outcome.err) == (2, True)
+    assert (outcome.code, "too few graphs for 10 folds" in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -517,7 +517,7 @@ def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, nod
         ({"edges": "g.txt"}, 2, "--task nodes, --edges"),
         ({"edges": "g.txt", "labels": "l.txt", "tu": "x.zip"}, 2, "--task nodes, --edges"),
         ({"edges": "g.txt", "labels": "nothing"}, 3, "no such file"),
-        ({"edges": "l.txt", "labels": "l.txt"}, 2, "fewer nodes than there are folds"),
+        ({"edges": "l.txt", "labels": "l.txt"}, 2, "too few nodes for 10 folds"),
         ({"edges": "g.txt", "labels": "l.txt"}, 2, "l.txt labels what is no node"),
         ({"edges": "g.txt", "labels": "g.txt", "tune": 1}, 2, "nothing can be tuned"),
     ],

@@ -102,7 +102,7 @@ def test_vector_collection_is_searched_sampled_and_exported(ingest: Graphkin, gr
     assert np.array_equal(np.array([json.loads(item["structure"]) for item in items], np.float32), VECTORS)
     refused = graphkin("export", "fingerprints", *PLACE, "--format", "fps", "--output", "-")
     assert "have no fingerprints" in refused.err
-    for wrong, message in (("[1, 2]", "2 numbers, not 16"), ("CCO", "no JSON array")):
+    for wrong, message in (("[1, 2]", "2 numbers, not 16"), ("CCO", "not a JSON array")):
         refused = graphkin("search", *PLACE, wrong)
         assert refused.code == 2
         assert message in refused.err
@@ -149,7 +149,7 @@ def test_embeddings_from_graphkin_are_ingested(graphkin: Graphkin, ingest: Graph
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((3, 4), np.int64), "no such rows"),
+        (np.zeros((3, 4), np.int64), "wrong data type, shape or order"),
         (np.zeros((0, 4), np.float32), "vectors"),
         (None, "not hold vectors"),
     ],
