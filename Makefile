@@ -108,8 +108,9 @@ format: $(VENV)/.dev ## sort imports and format the code
 	$(BIN)/ruff check --fix --select I .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## docs/cli.md from the commands' own help; graphkin/client/synchronous/; the page's types from the OpenAPI
+docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## the reference of the commands and of the REST API; graphkin/client/synchronous/; the page's types
 	$(BIN)/python docs/regenerate.py
+	$(BIN)/python docs/rest.py
 	$(BIN)/python -m studies.gpu.readme
 	$(BIN)/python docs/synchronous.py
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types

@@ -6,6 +6,7 @@ in a clone too; the site links to the page made from that file.
 
 import posixpath
 import re
+from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -18,9 +19,41 @@ FROM_ROOT = {
 }
 """Files of the repository's root, and the pages of the site that show them."""
 
+COMMANDS = "reference/commands/index.md"
+"""The page that lists all commands."""
+
+_GROUP = re.compile(r"^## ([^\n]+)\n\n\| Command .*?\n((?:\|.*\n)+)", re.MULTILINE)
+_TARGET = re.compile(r"^\| \[[^\]]*\]\(([^)#]+)\)", re.MULTILINE)
 _SOURCES = {page: source for source, page in FROM_ROOT.items()}
 _FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)#\s]+)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List the pages of the commands in the navigation, in the groups and the order of their index."""
+    for section in config.nav or []:
+        if isinstance(section, dict) and "Reference" in section:
+            section["Reference"] = [
+                {"Commands": _commands(config.docs_dir)} if entry == COMMANDS else entry
+                for entry in section["Reference"]
+            ]
+    return config
+
+
+def _commands(docs_dir: str) -> list[str | dict[str, list[str]]]:
+    index = Path(docs_dir, COMMANDS).read_text(encoding="utf-8")
+    groups: list[str | dict[str, list[str]]] = [COMMANDS]
+    for title, rows in _GROUP.findall(index):
+        pages = [page for name in _TARGET.findall(rows) for page in _with_subcommands(docs_dir, name)]
+        groups += [{title: pages}] if title != "Commands" else pages
+    return groups
+
+
+def _with_subcommands(docs_dir: str, name: str) -> list[str]:
+    folder = posixpath.dirname(COMMANDS)
+    text = Path(docs_dir, folder, name).read_text(encoding="utf-8")
+    subcommands = [page for _, rows in _GROUP.findall(text) for page in _TARGET.findall(rows)]
+    return [f"{folder}/{page}" for page in [name, *subcommands]]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -64,7 +64,7 @@ def ingest(
             molecules and fingerprints only. The result does not depend on it.
         **recipe: Options of the recipe, with the names that they have in `graphkin ingest KIND`, such as
             fingerprint="rdkit", bits=1024, top_k=20, standardise=("largest_fragment",) or candidates="window".
-            docs/cli.md lists them.
+            The reference of the command lists them.
 
     Returns:
         The manifest of the generation: counts, recipe, library versions and checksums.

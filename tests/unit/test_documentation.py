@@ -15,9 +15,13 @@ import yaml
 ROOT = Path(__file__).parents[2]
 
 
-def test_command_page_is_generated_from_the_commands() -> None:
-    regenerate = runpy.run_path(str(ROOT / "docs" / "regenerate.py"))
-    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == regenerate["page"](), "run `make docs`"
+@pytest.mark.parametrize(("script", "folder"), [("regenerate", "commands"), ("rest", ".")])
+def test_reference_pages_are_generated(script: str, folder: str) -> None:
+    pages = runpy.run_path(str(ROOT / "docs" / f"{script}.py"))["pages"]()
+    texts = {path: path.read_text(encoding="utf-8") for path in pages if path.exists()}
+    assert [path.name for path, text in pages.items() if texts.get(path) != text] == [], "run `make docs`"
+    if folder == "commands":
+        assert {*(ROOT / "docs" / "reference" / folder).glob("*.md")} == pages.keys(), "run `make docs`"
 
 
 def test_make_without_a_target_lists_all_targets() -> None:
@@ -101,7 +105,7 @@ def test_help_takes_less_than_half_a_second() -> None:
 def test_shell_completes_commands(shell: str) -> None:
     """It runs the command of the page, and then the command that the shell runs."""
     variable = f"_GRAPHKIN_COMPLETE={shell}_source"
-    assert variable in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert variable in (ROOT / "docs" / "reference" / "commands" / "index.md").read_text(encoding="utf-8")
     command = [str(Path(sys.executable).with_name("graphkin"))]
 
     def output(**environment: str) -> str:
