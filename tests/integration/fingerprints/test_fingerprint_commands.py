@@ -120,7 +120,7 @@ def test_exported_fingerprints_can_be_ingested_again(
     assert names[0][0] == NAMES[0]
 
 
-@pytest.mark.parametrize("form", ["gz", "npy", "npy.gz", "csv", "binary", "text", "stdin"])
+@pytest.mark.parametrize("form", ["gz", "npy", "npy.gz", "csv", "fixed-binary", "binary", "text", "stdin"])
 def test_every_format_gives_the_same_generation(
     ingest: Graphkin, place: tuple[object, ...], tmp_path: Path, form: str
 ) -> None:
@@ -144,10 +144,10 @@ def test_every_format_gives_the_same_generation(
             path, arguments = tmp_path / "a.csv", known_bits
             rows = [f"{bits.upper()},{name}" for bits, name in zip(HEXADECIMAL, NAMES, strict=True)]
             path.write_text("\n".join(["Fingerprint,ID", *rows]))
-        case "binary" | "text":
+        case "fixed-binary" | "binary" | "text":
             path, arguments = tmp_path / "a.parquet", (*known_bits, "--fingerprint-column", "fp")
-            type = pa.binary(len(packed[0])) if form == "binary" else pa.string()
-            column = pa.array(packed if form == "binary" else HEXADECIMAL, type)
+            types = {"fixed-binary": pa.binary(len(packed[0])), "binary": pa.binary(), "text": pa.string()}
+            column = pa.array(HEXADECIMAL if form == "text" else packed, types[form])
             pq.write_table(pa.table({"id": NAMES, "fp": column}), path)
         case "stdin":
             path, arguments, stdin = Path("-"), (*known_bits, "--format", "fps"), CHEMFP.read_bytes()
