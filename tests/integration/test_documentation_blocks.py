@@ -48,6 +48,14 @@ class Page:
 
 PAGES = [
     Page("docs/quickstart.md"),
+    Page("docs/how-to/append-and-remove.md"),
+    Page("docs/how-to/cluster.md"),
+    Page("docs/how-to/filter-and-export.md"),
+    Page("docs/how-to/fingerprints-and-vectors.md", long=True),
+    Page("docs/how-to/graphs.md", ("graph_files",), long=True),
+    Page("docs/how-to/nodes.md", long=True),
+    Page("docs/how-to/search-a-list.md"),
+    Page("docs/how-to/splits.md"),
 ]
 
 NOT_EXECUTED: dict[str, str] = {}
