@@ -48,6 +48,7 @@ class Page:
 
 PAGES = [
     Page("docs/quickstart.md"),
+    Page("docs/concepts/exact-and-top-k.md"),
     Page("docs/how-to/append-and-remove.md"),
     Page("docs/how-to/cluster.md"),
     Page("docs/how-to/filter-and-export.md"),
