@@ -1,4 +1,4 @@
-"""The queries in docs/cypher.md, sent by the driver, equal networkx and igraph."""
+"""The queries in docs/reference/neo4j.md, sent by the driver, equal networkx and igraph."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ import pytest
 from graphkin.cli import run
 from graphkin.store import open_store
 
-PAGE = (Path(__file__).parents[4] / "docs" / "cypher.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "neo4j.md").read_text(encoding="utf-8")
 SECTIONS = {
     int(number): re.findall(r"```cypher\n(.*?)```", text, re.DOTALL)
     for number, text in re.findall(r"^## (\d+)\. (.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
