@@ -141,7 +141,6 @@ PENDING = {
     "SECURITY.md",
     "docs/concepts/method.md",
     "docs/concepts/molecule-identity.md",
-    "docs/cypher.md",
     "docs/decisions/0001-walks-end-after-a-step.md",
     "docs/decisions/0002-isolated-anchors-have-no-positives.md",
     "docs/decisions/0003-descriptors-follow-from-the-smiles.md",

@@ -44,11 +44,11 @@ def _wipe(server: Any) -> None:
 
 @pytest.fixture(scope="session")
 def guide_cypher() -> Callable[[str], list[str]]:
-    """Return guide_cypher(heading), which returns the Cypher statements of this section of the operating guide."""
-    guide = (Path(__file__).parents[4] / "docs" / "operating.md").read_text(encoding="utf-8")
+    """Return guide_cypher(heading), which returns the Cypher statements of a section of docs/reference/neo4j.md."""
+    guide = (Path(__file__).parents[4] / "docs" / "reference" / "neo4j.md").read_text(encoding="utf-8")
 
     def statements(heading: str) -> list[str]:
-        section = guide.partition(f"### {heading}\n")[2].partition("\n### ")[0]
+        section = guide.partition(f"## {heading}\n")[2].partition("\n## ")[0]
         blocks = re.findall(r"```cypher\n(.*?)```", section, re.DOTALL)
         return [statement for block in blocks for statement in block.rstrip(";\n").split(";\n")]
 

@@ -16,7 +16,7 @@ from graphkin.store import open_store
 PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "neo4j.md").read_text(encoding="utf-8")
 SECTIONS = {
     int(number): re.findall(r"```cypher\n(.*?)```", text, re.DOTALL)
-    for number, text in re.findall(r"^## (\d+)\. (.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    for number, text in re.findall(r"^### (\d+)\. (.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE)
 }
 TAU, WEIGHT, LIMIT = 0.35, 250.0, 20
 
@@ -135,7 +135,7 @@ def test_section_5_finds_the_strongest_path(ask_page: Any, hierarchy: nx.Graph, 
 def test_section_6_finds_hubs(ask_page: Any, hierarchy: nx.Graph) -> None:
     graph = similar(hierarchy, TAU)
     ranked = sorted(graph.degree, key=lambda each: (-each[1], each[0]))[:LIMIT]
-    assert [(row["id"], row["neighbours"]) for row in ask_page(6)] == ranked
+    assert [(row["id"], row["neighbors"]) for row in ask_page(6)] == ranked
 
 
 def test_section_7_finds_isolated_items(ask_page: Any, hierarchy: nx.Graph) -> None:
@@ -175,7 +175,7 @@ def test_section_10_returns_a_graph(ask_page: Any, hierarchy: nx.Graph, pair: tu
 
 
 def test_read_only_session_may_not_write(ask_page: Any, spare_neo4j: Any) -> None:
-    """docs/operating.md describes these sessions."""
+    """docs/reference/neo4j.md describes these sessions."""
     with (
         neo4j.GraphDatabase.driver(spare_neo4j.url, auth=(spare_neo4j.user, spare_neo4j.password)) as driver,
         driver.session(default_access_mode=neo4j.READ_ACCESS) as session,

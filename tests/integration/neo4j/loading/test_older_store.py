@@ -54,7 +54,7 @@ def test_guide_removes_the_older_store_and_nothing_else(
         neo4j.GraphDatabase.driver(older_server.url, auth=(older_server.user, older_server.password)) as driver,
         driver.session() as shell,
     ):
-        for statement in guide_cypher("A store of an older version"):
+        for statement in guide_cypher("Remove a store"):
             shell.run(statement).consume()
     labels = [row["labels"] for row in older_server.ask("MATCH (n) RETURN labels(n)[0] AS labels ORDER BY labels")]
     assert labels == ["Batch", "Collection", "Draft", "Generation", "Molecule", "Molecule", "Name", "Node"]
