@@ -6,13 +6,16 @@ reads files that it does not write. To write a page, leave its outputs empty, an
     GRAPHKIN_UPDATE_BLOCKS=1 pytest tests/integration/test_documentation_blocks.py -k quickstart
 """
 
-from collections.abc import Iterator
-from contextlib import closing
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
@@ -47,6 +50,12 @@ class Page:
 
 
 PAGES = [
+    Page("docs/how-to/backup-and-restore.md"),
+    Page("docs/how-to/epochs-as-files.md"),
+    Page("docs/how-to/parquet-export.md"),
+    Page("docs/how-to/serve-with-keys.md"),
+    Page("docs/how-to/troubleshooting.md", ("served_store",)),
+    Page("docs/how-to/upgrade.md", ("mine",)),
     Page("docs/quickstart.md"),
     Page("docs/concepts/exact-and-top-k.md"),
     Page("docs/how-to/append-and-remove.md"),
@@ -57,9 +66,14 @@ PAGES = [
     Page("docs/how-to/nodes.md", long=True),
     Page("docs/how-to/search-a-list.md"),
     Page("docs/how-to/splits.md"),
+    Page("docs/tutorials/neo4j.md", ("docker_compose",)),
 ]
 
-NOT_EXECUTED: dict[str, str] = {}
+NOT_EXECUTED: dict[str, str] = {
+    "docs/how-to/docker.md": "builds images; test_compose.py checks its commands and variables",
+    "docs/how-to/kubernetes.md": "needs a cluster and a registry; test_kubernetes.py checks the files",
+    "docs/how-to/single-sign-on.md": "needs nginx, oauth2-proxy and an identity provider",
+}
 """Pages of `EXECUTED_FOLDERS` that need what the tests do not have, and the reason."""
 
 EXECUTED_FOLDERS = ("docs/tutorials", "docs/how-to")
@@ -121,6 +135,62 @@ def neo4j_server(reader: Reader, spare_neo4j: Any) -> None:
     """Empty the Neo4j server, which answers at neo4j://HOST with the credentials in the environment."""
     spare_neo4j.clear()
     reader.replacements["neo4j://HOST"] = spare_neo4j.url
+
+
+@pytest.fixture
+def served_store(reader: Reader, mine: None, serve: Callable[..., AbstractContextManager[str]]) -> Iterator[None]:
+    """Serve the collection mine."""
+    with serve(reader.folder / "store") as url:
+        reader.addresses["8000"] = url.removeprefix("http://")
+        yield
+
+
+@pytest.fixture
+def docker_compose(
+    reader: Reader, neo4j_server: None, spare_neo4j: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Run the commands of the containers on this machine, with the Neo4j server of the tests.
+
+    No container is started. The arguments are those of docker-compose.yml, and a script replaces `cypher-shell`.
+    """
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    serve, host = services["api"]["command"][:3], services["api"]["command"][3:]
+    assert host == ["--host", "0.0.0.0", "--port", "8000"]
+    entry_point = "docker compose run --rm --entrypoint graphkin"
+    reader.replacements |= {
+        f'{entry_point} -v "$PWD/backup:/backup" ingest': "graphkin",
+        f"{entry_point} ingest": "graphkin",
+        "docker compose run --rm ingest": " ".join(services["ingest"]["entrypoint"]),
+        "docker compose up -d": f"graphkin {' '.join(serve)}",
+        "docker compose exec api": "",
+        "docker compose exec -T neo4j": "",
+        "docker compose down": "",
+        " /data/": " data/",
+        "--to /backup": "--to backup",
+        "bolt://neo4j:7687": spare_neo4j.url,
+    }
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    shell = programs / "cypher-shell"
+    shell.write_text(CYPHER_SHELL.format(python=sys.executable, url=spare_neo4j.url))
+    shell.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("NEO4J_AUTH_FILE", str(reader.folder / "secrets" / "neo4j_auth"))
+    yield
+    spare_neo4j.clear()
+
+
+CYPHER_SHELL = """#!{python}
+import json, os, re, sys, neo4j
+
+assert sys.argv[1:4] == ["--username", "neo4j", "--password"] and re.fullmatch("[0-9a-f]{{32}}", sys.argv[4])
+assert sys.argv[5:] == ["--format", "plain"]
+auth = os.environ["GRAPHKIN_NEO4J_USER"], os.environ["GRAPHKIN_NEO4J_PASSWORD"]
+with neo4j.GraphDatabase.driver("{url}", auth=auth) as driver:
+    rows, _, names = driver.execute_query(sys.stdin.read().strip().removesuffix(";"))
+print(", ".join(names), *(", ".join(json.dumps(value) for value in row) for row in rows), sep="\\n")
+"""
+"""Script that runs a statement as `cypher-shell --format plain` does. The password of the page is not that of the server."""
 
 
 @pytest.mark.parametrize(
