@@ -3,7 +3,7 @@
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-# What is built with and what is installed: each package by the hashes of its files, which `make pins` wrote.
+# The packages to build with and to install, each pinned by the hashes of its files. `make pins` writes these lists.
 COPY deploy/requirements deploy/requirements
 ARG EXTRA=neo4j
 RUN python -m venv /opt/build && /opt/build/bin/pip install --require-hashes -r deploy/requirements/build.txt \
@@ -14,11 +14,11 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheels 
     && /opt/graphkin/bin/pip install --no-deps --no-index /wheels/*.whl
 
 FROM python:3.11-slim-bookworm
-# RDKit's drawing code is linked with these.
+# The drawing code of RDKit is linked with these libraries.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends libexpat1 libxext6 libxrender1 \
     && rm -rf /var/lib/apt/lists/*
-# A named volume mounted here takes over the owner.
+# A named volume that is mounted here inherits the owner of the folder.
 RUN useradd --system --uid 10001 --user-group --no-create-home graphkin \
     && install -d -o graphkin -g graphkin /var/cache/graphkin /runs
 COPY --from=build /opt/graphkin /opt/graphkin

@@ -8,12 +8,14 @@ reads files that it does not write. To write a page, leave its outputs empty, an
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
@@ -142,6 +144,10 @@ def served_store(reader: Reader, mine: None, serve: Callable[..., AbstractContex
     """Serve the collection mine."""
     with serve(reader.folder / "store") as url:
         reader.addresses["8000"] = url.removeprefix("http://")
+        deadline = time.monotonic() + 60
+        while httpx.get(f"{url}/readyz").is_error:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
         yield
 
 
@@ -162,7 +168,7 @@ def docker_compose(
         f"{entry_point} ingest": "graphkin",
         "docker compose run --rm ingest": " ".join(services["ingest"]["entrypoint"]),
         "docker compose up -d": f"graphkin {' '.join(serve)}",
-        "docker compose exec api": "",
+        "docker compose exec -T api": "",
         "docker compose exec -T neo4j": "",
         "docker compose down": "",
         " /data/": " data/",
@@ -190,7 +196,7 @@ with neo4j.GraphDatabase.driver("{url}", auth=auth) as driver:
     rows, _, names = driver.execute_query(sys.stdin.read().strip().removesuffix(";"))
 print(", ".join(names), *(", ".join(json.dumps(value) for value in row) for row in rows), sep="\\n")
 """
-"""Script that runs a statement as `cypher-shell --format plain` does. The password of the page is not that of the server."""
+"""Script that runs a statement as `cypher-shell --format plain` does. The server has another password than the page."""
 
 
 @pytest.mark.parametrize(

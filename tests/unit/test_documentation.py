@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from graphkin.api.settings import Settings
+from graphkin.api.work.classes import CLASSES
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -69,19 +72,98 @@ def test_modules_in_developer_pages_exist() -> None:
             )
 
 
-def test_each_setting_is_documented() -> None:
-    from graphkin.api.settings import Settings
+def settings_rows(section: str, page: str = "reference/settings.md") -> dict[str, list[str]]:
+    """The cells of each row of the tables under a heading, without backticks, by the names of the variables."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    text = text.partition(f"## {section}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[A-Z].*) \|$", text, re.MULTILINE)
+    cells = [[cell.strip().replace("`", "") for cell in row.split("|")] for row in rows]
+    return {names: rest for names, *rest in cells}
 
-    guide = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
-    missing = [name for name in Settings.model_fields if f"GRAPHKIN_{name.upper()}" not in guide]
-    assert missing == []
+
+def test_each_setting_is_documented() -> None:
+    """The table has the default and the unit of each setting of the server."""
+    rows = settings_rows("Server")
+    units = {"bytes": "bytes", "seconds": "seconds", "hours": "hours", "connections": "connections"}
+    expected = {}
+    for name, field in Settings.model_fields.items():
+        if name == "store":  # `--store` of every command
+            continue
+        default = field.default
+        if name == "cache_dir":
+            text = "~/.cache/graphkin"
+        elif isinstance(default, tuple):
+            text = ",".join(default) or "none"
+        else:
+            text = "none" if default is None else str(default).lower().removesuffix(".0" if name != "host" else "")
+        unit = next((unit for suffix, unit in units.items() if suffix in name.split("_")), "")
+        expected[f"GRAPHKIN_{name.upper()}"] = (text, unit)
+    documented = {name: (default, unit) for name, (default, unit, _) in rows.items()}
+    assert documented == expected
+
+
+def test_each_variable_is_documented() -> None:
+    """Every variable that the code reads is in a table, and every variable of the tables is one that it reads."""
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("graphkin", "api", "ingest", "trainer")
+        for path in (ROOT / folder).rglob("*.py")
+    )
+    read = set(re.findall(r"\"(GRAPHKIN_[A-Z0-9_]+)\"", code)) | {
+        f"GRAPHKIN_{name.upper()}" for name in Settings.model_fields
+    }
+    documented = {name for section in ("Commands", "Neo4j", "Server") for name in settings_rows(section)}
+    assert documented == read
+
+
+def test_each_variable_of_compose_is_documented() -> None:
+    """docker-compose.yml has the defaults that the page names."""
+    compose = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    defaults = dict(re.findall(r"\$\{(\w+):[-?]([^}]*)\}", compose))
+    defaults["GRAPHKIN_NEO4J_AUTH_FILE"] = "none, required"
+    defaults["GRAPHKIN_RUNS"] = "the volume runs"
+    rows = settings_rows("Variables", "how-to/docker.md")
+    documented = {
+        name: default
+        for names, (texts, _) in rows.items()
+        for name, default in zip(names.split(", "), texts.split(", ") if ", " in names else [texts], strict=True)
+    }
+    assert documented == defaults
+
+
+def test_limits_of_work_are_documented() -> None:
+    """The page has the limits of each class of work."""
+    rows = re.findall(
+        r"^\| `(\w+)` \| .* \| (\d+) \| (\d+) \| (\d+) s \| (\d+) s \|$",
+        (ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    limits = {
+        name: (each.max_running, each.max_waiting, each.patience, each.retry_after) for name, each in CLASSES.items()
+    }
+    assert {name: tuple(map(int, numbers)) for name, *numbers in rows} == limits
+
+
+def test_metrics_are_documented() -> None:
+    page = (ROOT / "docs" / "reference" / "metrics-and-logs.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"^\| `(graphkin_\w+)`", page, re.MULTILINE))
+    code = [(ROOT / "api" / path).read_text(encoding="utf-8") for path in ("http/metrics.py", "state_metrics.py")]
+    written = {f"graphkin_{name}" for name in re.findall(r"(?:gauge|counter)\(\s*\"(\w+)\"", code[1])}
+    written |= set(re.findall(r"\"(graphkin_\w+)\"", code[0]))
+    assert {name.removesuffix("_total") for name in names} == written
+    dashboard = (ROOT / "deploy" / "grafana" / "graphkin.json").read_text(encoding="utf-8")
+    shown = {re.sub("_bucket$", "", name) for name in re.findall(r"graphkin_[a-z_]+", dashboard)}
+    assert names - shown == {"graphkin_damaged_generations", "graphkin_connections_closed_total"}
 
 
 def test_links_between_pages_exist() -> None:
+    hooks = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
+    generated = {ROOT / "docs" / page for page in hooks["FROM_ROOT"].values()}
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         text = re.sub(r"```.*?```|`[^`\n]+`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)  # SMILES
         for target in re.findall(r"\]\((?!http)([^)#]+)", text):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+            path = page.parent / target
+            assert path.exists() or path.resolve() in generated, f"{page.name}: {target}"
 
 
 @pytest.mark.parametrize("package", [each.parent.name for each in (ROOT / "graphkin").glob("*/__init__.py")])

@@ -38,7 +38,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 def serve(store_location: str, host: str, port: int, workers: int, **server_options: Any) -> None:
     """Serve the store over REST until ctrl-C. Documentation is at /docs.
 
-    Further settings come from the environment: see docs/operating.md.
+    Further settings come from the environment: see docs/reference/settings.md.
     """
     from graphkin.api.serve import Server
     from graphkin.api.servers import Servers

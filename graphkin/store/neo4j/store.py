@@ -30,7 +30,7 @@ from graphkin.store.neo4j.removal import delete_graph
 from graphkin.store.reruns import RerunRecord, decode_rerun, encode_rerun
 from graphkin.store.sampling.base import Engine
 
-_OLDER_HINT = "ingest again, or load from a folder, once the older store is removed: docs/operating.md, Neo4j"
+_OLDER_HINT = "ingest again, or load from a folder, once the older store is removed: docs/how-to/upgrade.md"
 _UNRECORDED = 4
 """The newest schema version whose generations do not record their version."""
 
