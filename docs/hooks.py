@@ -22,6 +22,9 @@ FROM_ROOT = {
 COMMANDS = "reference/commands/index.md"
 """The page that lists all commands."""
 
+_FOREIGN_MODULE = re.compile(
+    r'<script type="module">(?:(?!</script>).)*?https://(?:(?!</script>).)*</script>', re.DOTALL
+)
 _GROUP = re.compile(r"^## ([^\n]+)\n\n\| Command .*?\n((?:\|.*\n)+)", re.MULTILINE)
 _TARGET = re.compile(r"^\| \[[^\]]*\]\(([^)#]+)\)", re.MULTILINE)
 _SOURCES = {page: source for source, page in FROM_ROOT.items()}
@@ -62,6 +65,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source, page in FROM_ROOT.items():
         files.append(File.generated(config, page, abs_src_path=posixpath.join(root, source)))
     return files
+
+
+def on_post_page(output: str, page: Page, **_: object) -> str:
+    """Load Mermaid from this site alone.
+
+    The theme and the notebooks name copies on other hosts. A page with diagrams loads the local copy before them.
+    """
+    output = _FOREIGN_MODULE.sub("", output)
+    if 'class="mermaid"' not in output:
+        return output
+    script = posixpath.relpath("assets/mermaid.min.js", posixpath.dirname(page.file.dest_uri) or ".")
+    return output.replace("</head>", f'<script src="{script}"></script></head>', 1)
 
 
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> str:

@@ -85,6 +85,7 @@ _FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 _DIRECTIVE = re.compile(r"^(:::.*(\n    .*)*|--8<--.*)$", re.MULTILINE)
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])(\{[^}]*\})?")
+_ATTRIBUTES = re.compile(r" *\{:? *[#.][^}]*\}")
 _TAG = re.compile(r"</?[a-zA-Z][^>]*>")
 _BLOCK = re.compile(r"^\s*(?:[-*+] |\d+\. |#+ |> |!!! \w+ ?|\?\?\?\+? \w+ ?|=== |: )")
 
@@ -93,7 +94,7 @@ def passages(markdown: str) -> Iterator[str]:
     """The paragraphs, list items, headings and table cells of a page, without code."""
     for pattern, replacement in ((_COMMENT, ""), (_FENCE, "\n"), (_DIRECTIVE, "\n"), (_CODE, "`code`")):
         markdown = pattern.sub(replacement, markdown)
-    text = _TAG.sub("", _LINK.sub(r"\1", markdown))
+    text = _ATTRIBUTES.sub("", _TAG.sub("", _LINK.sub(r"\1", markdown)))
     lines: list[str] = []
 
     def passage() -> Iterator[str]:
