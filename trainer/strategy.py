@@ -186,7 +186,7 @@ class Sampling:
         seed: int = 0,
         positives: Positives = "exact",
     ) -> "Sampling":
-        """Return the published settings of a strategy (paper, T6 and T7; method.md B; docs/concepts/method.md).
+        """Return the published settings of a strategy (paper, T6 and T7; method.md B).
 
         - First order: 3 positives, and no shared negatives.
         - High order: 5 positives from 5 walks of 2 edges, and 255 shared negatives. GCN and GraphSAGE without AdaM have

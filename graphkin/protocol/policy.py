@@ -16,7 +16,7 @@ Chance = Annotated[float, Field(ge=0, lt=1), AfterValidator(abs)]  # abs: -0.0 i
 
 
 class Policy(Frozen):
-    """The policy by which the positives of an anchor are sampled (docs/concepts/method.md).
+    """The policy by which the positives of an anchor are sampled (docs/concepts/positives.md).
 
     Attributes:
         name: "first_order" samples neighbors with probability proportional to similarity, without replacement.

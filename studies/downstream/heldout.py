@@ -1,4 +1,4 @@
-"""Retrieval of held-out anchors' positives, as a sign that the pre-training task saturates (docs/develop/evidence-plan.md)."""
+"""Retrieval of held-out anchors' positives, a sign that pre-training saturates (docs/develop/evidence-plan.md)."""
 
 import numpy as np
 import torch

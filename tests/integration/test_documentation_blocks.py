@@ -69,6 +69,18 @@ PAGES = [
     Page("docs/how-to/search-a-list.md"),
     Page("docs/how-to/splits.md"),
     Page("docs/tutorials/neo4j.md", ("docker_compose",)),
+    Page("docs/tutorials/pretrain.md"),
+    Page(
+        "docs/how-to/train.md",
+        ("nci",),
+        {"--output runs/": "--max-steps 2 --set layers=1 --set width=16 --output runs/"},
+        long=True,
+    ),
+    Page(
+        "docs/how-to/fine-tune-and-embed.md",
+        ("checkpoint", "labeled_molecules"),
+        {"finetune --csv mine.csv": "finetune --epochs 1 --seeds 0 --csv mine.csv"},
+    ),
 ]
 
 NOT_EXECUTED: dict[str, str] = {
@@ -130,6 +142,27 @@ def mine(reader: Reader, chemist_files: None) -> None:
     options = IngestOptions(workers=1)
     with open_store(reader.folder / "store", create=True) as store:
         pipeline.ingest(store, "mine", [str(reader.folder / "molecules.csv.gz")], resolve(), options)
+
+
+@pytest.fixture
+def checkpoint(reader: Reader) -> None:
+    """Write runs/hgc-fo, a run with a small, untrained encoder."""
+    from graphkin.trainer.pretraining.checkpoint import Run
+    from graphkin.trainer.pretraining.config import Model, PretrainConfig
+    from graphkin.trainer.pretraining.objective import make_encoder
+    from graphkin.trainer.pretraining.pretrained import encoder_checkpoint
+
+    config = PretrainConfig.from_strategy("hgc-fo", model=Model(layers=1, width=16))
+    run = Run(reader.folder / "runs" / "hgc-fo", {"config": config.as_json()}, resume=False)
+    run.save(encoder_checkpoint(make_encoder(config.model), 1, 1))
+
+
+@pytest.fixture
+def labeled_molecules(reader: Reader, nci_file: Path) -> None:
+    """Write mine.csv, 300 real molecules with a class and a number that depend on their SMILES."""
+    texts = [line.split()[0] for line in nci_file.read_text().splitlines()[:300]]
+    rows = (f"{text},{text.count('N') % 2},{-len(text) / 10}" for text in texts)
+    (reader.folder / "mine.csv").write_text("\n".join(["smiles,toxic,logS", *rows, ""]))
 
 
 @pytest.fixture

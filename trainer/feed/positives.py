@@ -12,7 +12,7 @@ from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.source import Epoch, Generation, Source
 
 _SHUFFLE, _SIZE = 1, 2  # last parts of the seeds of `shuffled` and `size-matched`
-_SIZE_RATIO = 10  # sizes match if they differ by at most 1/10 of the anchor's size (docs/concepts/method.md)
+_SIZE_RATIO = 10  # sizes match if they differ by at most 1/10 of the anchor's size (docs/reference/training.md)
 
 
 def select_positives(source: Source, second: Source | None = None) -> Source:

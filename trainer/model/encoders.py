@@ -35,7 +35,7 @@ class Incidence:
         right: (N, 1); None for ones.
         counts: (N, 9) Bonds of an atom and its self-loop, counted by type (6) and direction (3), each with its weight
             left_u. Multiplied by a layer's two tables, they are the bonds' share of the sum, so no row per edge is ever
-            created (method.md I, "Speed").
+            created (method.md C).
     """
 
     edge_index: Tensor

@@ -1,7 +1,7 @@
 """All options of pre-training, with defaults from the paper.
 
 T6 and T7 are tables of the paper. HGC contrasts an item with its neighbors in the similarity graph. AdaM masks atoms
-and predicts them. docs/reference/training.md describes all strategies, and docs/concepts/method.md gives the formulas.
+and predicts them. docs/reference/training.md describes all strategies.
 """
 
 from collections.abc import Mapping

@@ -61,13 +61,13 @@ def in_batch_masks(anchors: Tensor, positives: Tensor, edges: EdgeSet | None = N
 
     Entry [s, i, j] of the two (S, B, B) masks is about anchor i and positive (s, j). In the first mask it says that
     column j is no negative of row i; in the second, for the opposite direction, that row i is no negative of column j.
-    The diagonal is the positive and is never masked (method.md B and I).
+    The diagonal is the positive and is never masked (method.md B).
 
     Args:
         anchors: (B,) Ids of the lowest twins (`twins`), so that items of similarity 1 count as one.
         positives: (S, B) Ids of the lowest twins.
         edges: Edges of the similarity graph. If given, neighbors of the row are masked too (off by default,
-            docs/concepts/method.md).
+            method.md C).
     """
     of_anchor, of_positive = anchors.view(1, -1, 1), positives.unsqueeze(1)
     same = of_anchor == of_positive
@@ -100,7 +100,7 @@ def first_order_loss(
 
     Negatives of an anchor are the other anchors' positives in the same slot. Negatives of a positive are the other
     anchors. With orthonormal anchors equal to their positives, each direction is -log(e^(1/τ) / (e^(1/τ) + B - 1)).
-    With all embeddings equal, it is log B (method.md C, H5).
+    With all embeddings equal, it is log B (method.md C).
 
     Args:
         anchors: (B, D) Unit vectors Z.

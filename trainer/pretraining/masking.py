@@ -27,7 +27,7 @@ _LEAST_SCORE = 1e-6
 
 @dataclass(frozen=True)
 class Masking:
-    """Options of masking: the choice of atoms, and the atoms that the loss counts (method.md D and I).
+    """Options of masking: the choice of atoms, and the atoms that the loss counts (method.md D).
 
     Attributes:
         ratio: Share of the atoms to mask, in (0, 1). The budget is floor(ratio * n) + 1.
@@ -165,7 +165,7 @@ def masking_loss(
     ranks: Ranks = ALONE,
     padding: Padding | None = None,
 ) -> Tensor:
-    """Return the mean cross-entropy of atom types over all atoms or the masked ones (method.md D and I).
+    """Return the mean cross-entropy of atom types over all atoms or the masked ones (method.md D).
 
     Args:
         logits: (N, 119) Logits.

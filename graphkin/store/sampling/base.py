@@ -105,7 +105,7 @@ class Sampler(ABC):
         """Return the shared negatives of the batches `first`, `first` + 1, ...: (batches, count) int32.
 
         The negatives of a batch are distinct. They are sampled successively without replacement, proportional to
-        degree^0.75 (docs/concepts/method.md). An item without neighbors is never sampled. A batch depends only on
+        degree^0.75 (docs/concepts/positives.md). An item without neighbors is never sampled. A batch depends only on
         (seed, generation, epoch, batch number, count).
 
         Raises:
@@ -116,7 +116,8 @@ class Sampler(ABC):
     def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
         """Return the loop-free path of exactly `edges` edges (1 to 8) that comes first in id order: (edges + 1,) int32.
 
-        Returns None if there is no such path, that is, if the two items are not `edges`-connected (method.md).
+        Returns None if there is no such path, that is, if the two items are not `edges`-connected
+        (docs/concepts/positives.md).
         """
 
 

@@ -1,4 +1,4 @@
-"""k-connectivity: loop-free paths of exactly k edges (docs/concepts/method.md)."""
+"""k-connectivity: loop-free paths of exactly k edges (docs/concepts/positives.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

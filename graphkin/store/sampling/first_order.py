@@ -1,4 +1,4 @@
-"""First-order positives: neighbors sampled by similarity, without replacement (docs/concepts/method.md)."""
+"""First-order positives: neighbors sampled by similarity, without replacement (docs/concepts/positives.md)."""
 
 import numpy as np
 

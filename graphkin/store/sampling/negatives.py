@@ -1,4 +1,4 @@
-"""Shared negatives: distinct vertices per batch, sampled proportional to degree^0.75 (docs/concepts/method.md)."""
+"""Shared negatives: distinct vertices per batch, sampled proportional to degree^0.75 (docs/concepts/positives.md)."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Positives from the visits of random walks (docs/concepts/method.md).
+"""Positives from the visits of random walks (docs/concepts/positives.md).
 
 The paper selects visited vertices "according to frequency". The ranks `TOP`, `COUNT` and `EXP` are three
 interpretations of this.

@@ -1,4 +1,4 @@
-"""Second-order positives: P2_i(j) = P_i(j) + Σ_k P_i(k) P_k(j), j ≠ i, distinct (docs/concepts/method.md)."""
+"""Second-order positives: P2_i(j) = P_i(j) + Σ_k P_i(k) P_k(j), j ≠ i, distinct (docs/concepts/positives.md)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Random-walk positives: walks by similarity, visited vertices ranked by frequency (docs/concepts/method.md)."""
+"""Random-walk positives: walks by similarity, visited vertices ranked by frequency (docs/concepts/positives.md)."""
 
 from typing import Final, NamedTuple
 

@@ -9,7 +9,7 @@ COPIES = 20_000
 
 
 def second_order(matrix, anchor):
-    """Return P2 of docs/concepts/method.md over the vertices it reaches, normalized without the anchor."""
+    """Return P2 of docs/concepts/positives.md over the vertices it reaches, normalized without the anchor."""
     mass = matrix[anchor] + matrix[anchor] @ matrix
     mass[anchor] = 0
     return {int(vertex): mass[vertex] / mass.sum() for vertex in np.flatnonzero(mass)}

@@ -1,4 +1,4 @@
-"""Samples of the gds sampler follow the exact distributions (docs/concepts/method.md), which are enumerated."""
+"""Samples of the gds sampler follow the exact distributions (docs/concepts/positives.md), which are enumerated."""
 
 import math
 from collections import Counter, defaultdict
