@@ -48,6 +48,7 @@ _MASKS = (
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d| UTC)?)?"), "DATE"),
     (re.compile(r"\b(?:\d+(?:[.,]\d+)*\s?(?:ms|s|min|h)\b\s?)+"), "TIME "),
     (re.compile(r"\b\d+(?:[.,]\d+)*(?:/s| per second)"), "RATE"),
+    (re.compile(r"seconds: \{.*\}"), "TIMES"),
     (_ADDRESS, "ADDRESS"),
     (re.compile(r"[ \t]+"), " "),
 )
@@ -120,11 +121,13 @@ class Reader:
     Args:
         folder: The working folder.
         state: A folder for variables and logs, outside the working folder.
+        programs: Folders of commands, which come first on PATH.
         replacements: Texts of the page, and the texts that replace them before a block runs.
     """
 
     folder: Path
     state: Path
+    programs: tuple[Path, ...] = (Path(sys.executable).parent,)
     replacements: dict[str, str] = field(default_factory=dict)
     namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     addresses: dict[str, str] = field(default_factory=dict)
@@ -211,7 +214,7 @@ class Reader:
 
     def _place(self) -> dict[str, Any]:
         folder = self.state / "folder"
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        path = os.pathsep.join([*map(str, self.programs), os.environ["PATH"]])
         return {
             "cwd": folder.read_text().rstrip("\n") if folder.exists() else self.folder,
             "env": {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"},
@@ -223,7 +226,10 @@ class Reader:
         documented = re.search(r"--port[= ](\d+)", command)
         with log.open("wb") as file:
             process = subprocess.Popen(
-                self._shell(f"exec env {command} --port 0"), stdout=file, stderr=subprocess.STDOUT, **self._place()
+                self._shell(f"exec env {command} --port 0"),
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                **self._place(),
             )
         self._servers.append(process)
         deadline = time.monotonic() + 60

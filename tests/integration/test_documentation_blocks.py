@@ -6,6 +6,7 @@ reads files that it does not write. To write a page, leave its outputs empty, an
     GRAPHKIN_UPDATE_BLOCKS=1 pytest tests/integration/test_documentation_blocks.py -k quickstart
 """
 
+import gzip
 import os
 import sys
 import time
@@ -32,6 +33,7 @@ from tests.documentation_files import (
     write_large_graphs,
     write_molecules,
 )
+from tests.warm_commands import warm_commands
 
 
 @dataclass(frozen=True)
@@ -52,22 +54,23 @@ class Page:
 
 
 PAGES = [
-    Page("docs/how-to/backup-and-restore.md"),
-    Page("docs/how-to/epochs-as-files.md"),
-    Page("docs/how-to/parquet-export.md"),
-    Page("docs/how-to/serve-with-keys.md"),
-    Page("docs/how-to/troubleshooting.md", ("served_store",)),
-    Page("docs/how-to/upgrade.md", ("mine",)),
-    Page("docs/quickstart.md"),
     Page("docs/concepts/exact-and-top-k.md"),
     Page("docs/how-to/append-and-remove.md"),
+    Page("docs/how-to/backup-and-restore.md"),
     Page("docs/how-to/cluster.md"),
+    Page("docs/how-to/epochs-as-files.md"),
     Page("docs/how-to/filter-and-export.md"),
     Page("docs/how-to/fingerprints-and-vectors.md", long=True),
     Page("docs/how-to/graphs.md", ("graph_files",), long=True),
+    Page("docs/how-to/larger-than-memory.md", ("part_files",)),
     Page("docs/how-to/nodes.md", long=True),
+    Page("docs/how-to/parquet-export.md"),
     Page("docs/how-to/search-a-list.md"),
+    Page("docs/how-to/serve-with-keys.md"),
     Page("docs/how-to/splits.md"),
+    Page("docs/how-to/troubleshooting.md", ("served_store",)),
+    Page("docs/how-to/upgrade.md", ("mine",)),
+    Page("docs/quickstart.md"),
     Page("docs/tutorials/neo4j.md", ("docker_compose",)),
     Page("docs/tutorials/pretrain.md"),
     Page(
@@ -85,21 +88,30 @@ PAGES = [
 
 NOT_EXECUTED: dict[str, str] = {
     "docs/how-to/docker.md": "builds images; test_compose.py checks its commands and variables",
+    "docs/how-to/gpu.md": "needs an NVIDIA GPU",
     "docs/how-to/kubernetes.md": "needs a cluster and a registry; test_kubernetes.py checks the files",
     "docs/how-to/single-sign-on.md": "needs nginx, oauth2-proxy and an identity provider",
+    "docs/how-to/spark.md": "needs Spark; tests/integration/tasks runs a standalone cluster",
 }
 """Pages of `EXECUTED_FOLDERS` that need what the tests do not have, and the reason."""
 
 EXECUTED_FOLDERS = ("docs/tutorials", "docs/how-to")
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, ...]]:
+    """Yield the folders of the commands: a `graphkin` that starts at once, and those of the environment."""
+    with warm_commands(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder, Path(sys.executable).parent
+
+
 @pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Reader]:
+def reader(tmp_path: Path, programs: tuple[Path, ...]) -> Iterator[Reader]:
     """Yield the reader of the page. Fixtures write into `reader.folder` and add to `reader.replacements`."""
     folder, state = tmp_path / "folder", tmp_path / "state"
     folder.mkdir()
     state.mkdir()
-    with closing(Reader(folder, state)) as reader:
+    with closing(Reader(folder, state, programs)) as reader:
         yield reader
 
 
@@ -108,6 +120,14 @@ def nci(reader: Reader, nci_file: Path) -> None:
     """Write molecules.smi, 500 real molecules."""
     lines = nci_file.read_text().splitlines(keepends=True)[:500]
     (reader.folder / "molecules.smi").write_text("".join(lines))
+
+
+@pytest.fixture
+def part_files(reader: Reader, nci_smiles: list[str]) -> None:
+    """Write part-0.smi.gz and part-1.smi.gz, 100 real molecules each."""
+    for part in range(2):
+        with gzip.open(reader.folder / f"part-{part}.smi.gz", "wt") as file:
+            file.writelines(f"{each}\n" for each in nci_smiles[100 * part : 100 * (part + 1)])
 
 
 @pytest.fixture
