@@ -5,7 +5,8 @@ Blocks run from top to bottom in one folder. The first word after the fence deci
 - `sh`, `bash` or `shell`: commands. They run with `sh -e`. Later blocks keep the working folder and exported variables.
 - `python`: statements in the namespace of the page. As in a notebook, the value of a last expression is printed.
 - `text`, `console`, `json` or `csv`: the output of the block before. Ids, times, dates, rates and addresses are masked,
-  runs of spaces count as one, and `…` stands for any text, or alone on a line for any lines.
+  runs of spaces count as one, and `…` stands for any text, or alone on a line for any lines. The folder is shown as
+  `/home/ann/work`.
 - Any of them with `title="NAME"`: a file, which is written into the folder.
 
 A comment on the line above a block changes that. `<!-- not executed: REASON -->` leaves out the block, or the
@@ -35,6 +36,9 @@ SHELL = frozenset({"sh", "bash", "shell"})
 OUTPUT = frozenset({"text", "console", "json", "csv"})
 UPDATE = "GRAPHKIN_UPDATE_BLOCKS"
 """Environment variable. If it is set, outputs that differ are written into the page instead of failing the test."""
+
+FOLDER = "/home/ann/work"
+"""The working folder as outputs in pages show it."""
 
 _FENCE = re.compile(
     r"^(?P<indent> *)(?P<ticks>```+)(?P<info>[^`\n]*)\n(?P<text>.*?)^(?P=indent)(?P=ticks) *$", re.M | re.S
@@ -156,10 +160,10 @@ class Reader:
                 assert block.skipped, f"{place}: an output without a block that prints it"
                 output = None
             else:
-                output = self._run(block, place)
+                output = self._documented(self._run(block, place))
                 executed += 1
         if new_outputs:
-            page.write_text(_updated(text, new_outputs, self._documented), encoding="utf-8")
+            page.write_text(_updated(text, new_outputs), encoding="utf-8")
         return executed
 
     def close(self) -> None:
@@ -182,10 +186,10 @@ class Reader:
         return _ADDRESS.sub(lambda match: self.addresses.get(match[1], match[0]), text)
 
     def _documented(self, output: str) -> str:
-        """Return an output with the addresses of the page."""
+        """Return an output with the addresses of the page, and with an ordinary working folder."""
         for port, address in self.addresses.items():
             output = output.replace(address, f"127.0.0.1:{port}")
-        return output.replace(f"{self.folder}/", "")
+        return output.replace(str(self.folder), FOLDER)
 
     def _run_shell(self, code: str, exit_code: int, place: str) -> str:
         output, script = "", ""
@@ -259,8 +263,8 @@ def _difference(expected: str, actual: str) -> str:
     return "\n".join([*lines, "", "whole output:", actual])
 
 
-def _updated(text: str, new_outputs: Iterable[tuple[Block, str]], documented: Any) -> str:
+def _updated(text: str, new_outputs: Iterable[tuple[Block, str]]) -> str:
     for block, output in reversed(list(new_outputs)):
-        lines = "".join(f"{block.indent}{line}".rstrip() + "\n" for line in documented(output).rstrip().splitlines())
+        lines = "".join(f"{block.indent}{line}".rstrip() + "\n" for line in output.rstrip().splitlines())
         text = text[: block.start] + lines + text[block.end :]
     return text

@@ -175,6 +175,6 @@ def test_security_page_supports_the_newest_version() -> None:
     (newest, date), *_ = re.findall(r"^## \[(\S+)\] - (\S+)$", changes, re.M)
     assert newest == PROJECT["version"]
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-    (versions,) = re.findall(r"^## Versions\n(.*?)^## ", text, re.M | re.S)
+    (versions,) = re.findall(r"^## Supported versions\n(.*?)^## ", text, re.M | re.S)
     assert newest in versions
-    assert ("not released" in versions) == (date == "unreleased")
+    assert ("not been released" in versions) == (date == "unreleased")
