@@ -96,11 +96,12 @@ sbom: $(VENV)/.dev ## deploy/sbom: what is in the images, as CycloneDX
 	for extra in neo4j trainer; do $(BIN)/uv tool run --from cyclonedx-bom==$(CYCLONEDX) cyclonedx-py requirements \
 		--pyproject pyproject.toml --output-reproducible -o deploy/sbom/$$extra.json deploy/requirements/$$extra.txt || exit 1; done
 
-lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, who may import whom, what is made by `make docs`
+lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, import contracts, spelling, files that `make docs` makes
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
 	$(BIN)/python docs/synchronous.py --check || { echo "run 'make docs'"; exit 1; }
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types -- --check || { echo "run 'make docs'"; exit 1; }
 
