@@ -17,7 +17,7 @@ SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 MEMORY = $(shell test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs site screenshot clean
+.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs site site-version screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -118,6 +118,10 @@ docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## the reference of the
 
 site: $(VENV)/.dev ## the documentation as a site, in site/; no network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean
+
+site-version: $(VENV)/.dev ## commit the site of a version to the local branch gh-pages: VERSION=0.2
+	PATH="$(abspath $(BIN)):$$PATH" NO_MKDOCS_2_WARNING=1 mike deploy --update-aliases $(VERSION) latest
+	$(BIN)/mike set-default latest
 
 screenshot: page ## the README's picture, docs/page.png; needs Chromium
 	$(BIN)/python docs/screenshot.py
