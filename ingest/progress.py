@@ -10,6 +10,17 @@ _NOTE_PERIOD = 4.0
 _COMPILING = "compiling for this processor: half a minute at most, and once on this machine"
 
 
+def duration(seconds: float) -> str:
+    """Return a duration as text: "0.4 s", "12 s", "3 min 12 s" or "2 h 5 min"."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
 class Progress:
     """Receives the progress reports of a pipeline. This class discards them. Front ends override its methods."""
 
@@ -59,7 +70,7 @@ def report_compilation(
             return
         progress.note(_COMPILING)
         while not done.wait(note_period):
-            progress.note(f"still compiling, {time.monotonic() - begin:.0f} s")
+            progress.note(f"still compiling, {duration(time.monotonic() - begin)}")
 
     with run_alongside(report):
         yield

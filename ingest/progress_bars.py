@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import click
 from tqdm.auto import tqdm
 
-from graphkin.ingest.progress import Progress
+from graphkin.ingest.progress import Progress, duration
 
 
 class _Bars(Progress):
@@ -27,7 +27,7 @@ class _Lines(Progress):
         begin = time.perf_counter()
         yield lambda _: None
         size = "" if total is None else f" {total:,} {unit}"
-        click.echo(f"{name}:{size} {time.perf_counter() - begin:.1f} s", err=True)
+        click.echo(f"{name}:{size} {duration(time.perf_counter() - begin)}", err=True)
 
     def note(self, text: str) -> None:
         click.echo(text, err=True)

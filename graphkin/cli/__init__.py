@@ -7,39 +7,43 @@ from importlib import import_module
 
 import click
 
+from graphkin.cli.help import HELP_SETTINGS, Command, Group
+from graphkin.cli.output import print_error
+
 _COMMANDS = {
-    "ingest": "ingest",
-    "append": "append",
-    "remove": "remove",
-    "compact": "compact",
-    "info": "info",
-    "neighbors": "read",
-    "search": "read",
-    "query": "query",
-    "positives": "read",
-    "export": "export",
-    "load": "load",
-    "epochs": "epochs",
-    "cluster": "cluster",
-    "mcs": "mcs",
-    "map": "map",
-    "pick": "pick",
-    "cliffs": "cliffs",
-    "recall": "check",
-    "verify": "check",
-    "delete": "delete",
-    "prune": "prune",
-    "backup": "backup",
-    "restore": "backup",
-    "doctor": "doctor",
-    "serve": "serve",
-    "keys": "keys",
-    "fetch": "fetch",
-    "pretrain": "pretrain",
-    "finetune": "finetune",
-    "embed": "embed",
-    "demo": "demo",
+    "ingest": ("Build", "ingest"),
+    "append": ("Build", "append"),
+    "remove": ("Build", "remove"),
+    "load": ("Build", "load"),
+    "demo": ("Build", "demo"),
+    "info": ("Query", "info"),
+    "search": ("Query", "read"),
+    "neighbors": ("Query", "read"),
+    "query": ("Query", "query"),
+    "positives": ("Query", "read"),
+    "cluster": ("Analyze", "cluster"),
+    "mcs": ("Analyze", "mcs"),
+    "map": ("Analyze", "map"),
+    "pick": ("Analyze", "pick"),
+    "cliffs": ("Analyze", "cliffs"),
+    "recall": ("Analyze", "check"),
+    "export": ("Export", "export"),
+    "epochs": ("Export", "epochs"),
+    "fetch": ("Train", "fetch"),
+    "pretrain": ("Train", "pretrain"),
+    "finetune": ("Train", "finetune"),
+    "embed": ("Train", "embed"),
+    "serve": ("Serve", "serve"),
+    "keys": ("Serve", "keys"),
+    "verify": ("Maintain", "check"),
+    "doctor": ("Maintain", "doctor"),
+    "compact": ("Maintain", "compact"),
+    "prune": ("Maintain", "prune"),
+    "delete": ("Maintain", "delete"),
+    "backup": ("Maintain", "backup"),
+    "restore": ("Maintain", "backup"),
 }
+"""The group of each command in the help, and the module of `graphkin.cli.commands` that defines it."""
 
 _EXTRAS = {
     **dict.fromkeys(("httpx", "pydantic", "sklearn", "tenacity", "tomli_w", "torch", "torch_geometric"), "trainer"),
@@ -52,37 +56,62 @@ _EXTRAS = {
 _GC_THRESHOLD = 10_000
 """Net number of allocations that starts a garbage collection. The default of 700 makes imports noticeably slower."""
 
-_EPILOG = """\b
+_EPILOG = """\
+Environment variables:
+  GRAPHKIN_STORE       the store of commands without --store
+  GRAPHKIN_COLLECTION  the collection of commands without --collection
+  NO_COLOR             print without colors, if it is set
+
+Output:
+  Results go to standard output, progress and notes to standard error.
+  A terminal gets tables with headers, a pipe gets rows with tabs between the cells.
+  --json prints JSON. Its field names are stable.
+
 Exit codes:
-  0    done
-  1    `verify` or `doctor` found something wrong, or an error of graphkin's own
-  2    what was given is wrong: the command line, the input, the data it does not fit
-  3    no such store, collection, generation or item
-  4    the store cannot do it: busy, full, unwritable, foreign, newer or damaged;
-       a reply or a file that is not what was requested
+  0    success
+  1    verify or doctor found a problem, or graphkin itself failed
+  2    the command line or the input is invalid
+  3    the store, collection, generation or item does not exist
+  4    the store is busy, full, not writable, damaged or of a newer version,
+       or a server sent an unexpected reply
   130  interrupted
 """
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(Group):
     """A group of commands. The module of a command is imported when the command is used."""
 
-    def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
 
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
-        if name not in _COMMANDS:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"graphkin.cli.commands.{_COMMANDS[name]}"), name)
+        section, module = _COMMANDS[cmd_name]
+        command: Command | Group = getattr(import_module(f"graphkin.cli.commands.{module}"), cmd_name)
+        command.panel = section
         return command
 
 
 @click.group(
-    cls=_LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+    cls=_LazyGroup,
+    epilog=_EPILOG,
+    context_settings=HELP_SETTINGS,
+    examples=[
+        (
+            "Build a similarity graph from a file of SMILES",
+            "graphkin ingest molecules small.smi --store s --collection m",
+        ),
+        ("Find the molecules that are most similar to ethanol", "graphkin search CCO --store s --collection m"),
+        ("Try it on real molecules, with a server and a page", "graphkin demo"),
+    ],
 )
 @click.version_option(package_name="graphkin")
 def graphkin() -> None:
-    """A similarity store for molecules and graphs."""
+    """Build, query and serve similarity graphs of molecules and graphs.
+
+    GRAPHKIN_STORE and GRAPHKIN_COLLECTION in the environment replace --store and --collection in every command.
+    """
 
 
 def main() -> None:
@@ -102,23 +131,27 @@ def run(arguments: list[str], command: click.Command = graphkin, name: str = "gr
     Returns:
         The exit code. `_EPILOG` lists them.
     """
+    from graphkin.cli.usage import translate
     from graphkin.protocol.errors import GraphkinError
 
     try:
         code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except GraphkinError as error:
-        click.echo(f"error: {error}", err=True)
+        print_error(str(error))
+        return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        print_error(str(translate(error)))
         return error.exit_code
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get(error.name or "")
         if extra is None:
             raise
         hint = f"pip install 'graphkin[{extra}]', or '.[{extra}]' in a clone"
-        click.echo(f"error: this command needs {error.name}\n  hint: {hint}", err=True)
+        print_error(f"this command needs {error.name}\n  hint: {hint}")
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)

@@ -1,6 +1,7 @@
 """Parsing of options into requests: conditions, substructures, clusterings and measures."""
 
 import re
+import sys
 from collections.abc import Sequence
 
 from graphkin.protocol.errors import InvalidInput
@@ -15,6 +16,11 @@ from graphkin.store.columns import visible_columns
 _SIGNS = {">=": "min", "<=": "max", "=": "equals", "~": "contains"}
 _SIGN = re.compile("|".join(_SIGNS))
 _SIGN_AND_VALUE = re.compile(rf"\s*({_SIGN.pattern})\s*(.*)", re.DOTALL)
+
+
+def read_argument(text: str | None) -> str | None:
+    """Return the value of an argument or option, or the content of standard input if the value is "-"."""
+    return sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if text == "-" else text
 
 
 def parse_query(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from graphkin.cli.help import option
 from graphkin.protocol.values import MAX_SHARED
 
 if TYPE_CHECKING:
@@ -28,24 +29,28 @@ _SETTINGS = {
 }
 """Names of settings, by the option that sets them."""
 
-_negatives = click.option(
+_negatives = option(
     "--negatives",
     type=click.IntRange(0, MAX_SHARED),
-    help="Negatives that a batch shares; 0: those of first order.  [default: 255 with hgc-ho]",
+    panel="Sampling",
+    help="Number of negatives that a batch shares, or 0 for first-order negatives. [default: 255 with hgc-ho]",
 )
-_file = click.option(
+_file = option(
     "--config",
     "file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Settings in TOML, as `graphkin pretrain --show-config` prints them. Options that are typed go before them.",
+    panel="Training",
+    help="TOML file of settings, as `graphkin pretrain --show-config` prints them. Options on the command line "
+    "override it.",
 )
-_assignments = click.option(
+_assignments = option(
     "--set",
     "assignments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="One setting by name, over all others, such as score=softmax or policy.k=8; may be repeated.",
+    panel="Training",
+    help="Setting, such as score=softmax or policy.k=8. It overrides options and --config. Repeat it for several.",
 )
 
 

@@ -11,6 +11,8 @@ from typing import Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
+from graphkin.cli.help import option
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_SEED, ClusterMethod, Pad, PolicyName, Rank
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -22,63 +24,92 @@ _STORE_OPTION: dict[str, Any] = {
     "metavar": "STORE",
     "envvar": STORE_VARIABLE,
     "show_envvar": True,
-    "help": "Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake.",
+    "panel": "Collection",
+    "help": "Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or URL of a lake.",
 }
-store = click.option("--store", "store_location", required=True, **_STORE_OPTION)
-optional_store = click.option("--store", "store_location", **_STORE_OPTION)
-_COLLECTION_OPTION: dict[str, Any] = {"metavar": "NAME", "envvar": COLLECTION_VARIABLE, "show_envvar": True}
-collection = click.option("--collection", required=True, help="Collection.", **_COLLECTION_OPTION)
-optional_collection = click.option("--collection", help="Collection.  [default: all]", **_COLLECTION_OPTION)
-generation = click.option(
-    "--generation", metavar="ID", help="Generation id, or how one alone begins.  [default: the current one]"
+store = option("--store", "store_location", required=True, **_STORE_OPTION)
+optional_store = option("--store", "store_location", **_STORE_OPTION)
+_COLLECTION_OPTION: dict[str, Any] = {
+    "metavar": "NAME",
+    "envvar": COLLECTION_VARIABLE,
+    "show_envvar": True,
+    "panel": "Collection",
+}
+collection = option("--collection", required=True, help="Name of the collection.", **_COLLECTION_OPTION)
+optional_collection = option("--collection", help="Name of the collection. [default: all]", **_COLLECTION_OPTION)
+generation = option(
+    "--generation",
+    metavar="ID",
+    panel="Collection",
+    help="Generation, by its id or the beginning of it. [default: current]",
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-min_similarity = click.option(
-    "--min-similarity", type=float, metavar="X", help="Smallest similarity.  [default: the stored threshold]"
+as_json = option("--json", "as_json", is_flag=True, panel="Output", help="Print JSON.")
+min_similarity = option(
+    "--min-similarity",
+    type=float,
+    metavar="X",
+    panel="Similarity",
+    help="Smallest similarity. [default: the stored threshold]",
 )
-conditions = click.option(
+conditions = option(
     "--filter",
     "conditions",
     metavar="CONDITION",
     multiple=True,
-    help="'molwt>=300', 'molwt<=500', 'class=acid', 'names~acid'; once for each, all of which hold.",
+    panel="Conditions",
+    help="Condition on a property, such as 'molwt>=300', 'class=acid' or 'names~acid'. Repeat it to require several.",
 )
-workers = click.option("--workers", type=click.IntRange(min=1), help="Processes and threads.  [default: all cores]")
-device = click.option(
+workers = option(
+    "--workers",
+    type=click.IntRange(min=1),
+    panel="Execution",
+    help="Number of processes and threads. [default: all cores]",
+)
+device = option(
     "--device",
     type=click.Choice(["cpu", "cuda"]),
     default="cpu",
-    help="Where fingerprints are compared: on the processor, or on an NVIDIA GPU, which needs graphkin[gpu]. The "
-    "result is the same.",
+    panel="Execution",
+    help="Processor that compares fingerprints. cuda needs graphkin[gpu]. The result is the same.",
 )
-output = click.option(
+output = option(
     "--output",
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="File to write; - for standard output.",
+    panel="Output",
+    help="CSV file to write, or - for standard output.",
 )
-cache_dir = click.option(
+cache_dir = option(
     "--cache-dir",
     type=click.Path(path_type=Path),
     metavar="DIR",
     envvar="GRAPHKIN_CACHE_DIR",
+    show_envvar=True,
     show_default="the user's cache folder",
-    help="Local cache of what was read from the server; an interrupted command continues from it.",
+    panel="Execution",
+    help="Folder that caches data of the server. An interrupted command continues from it.",
 )
-seed = click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of the draws.")
-master = click.option(
+seed = option("--seed", type=click.IntRange(0, MAX_SEED), default=0, panel="Sampling", help="Random seed.")
+master = option(
     "--master",
     metavar="URL",
-    help="Where Spark runs: local[N], spark://HOST:PORT, ...  [default: as spark-submit says]",
+    panel="Execution",
+    help="Spark master, such as local[4] or spark://HOST:PORT. [default: as in spark-submit]",
 )
-names = click.option(
-    "--names", "names_files", multiple=True, metavar="FILE", help="Names of the rows of a .npy, one on each line."
+names = option(
+    "--names",
+    "names_files",
+    multiple=True,
+    metavar="FILE",
+    panel="Input",
+    help="File with the name of each row of a .npy file, one per line.",
 )
-other_collection = click.option(
+other_collection = option(
     "--beside",
     metavar="NAME[@GENERATION]",
-    help="Another collection of the same items: anchors are those linked in both.",
+    panel="Sampling",
+    help="Second collection of the same items. Anchors are the items with neighbors in both.",
 )
 
 _TABLE_OPTIONS = ("structure_column", "fingerprint_column", "name_column", "delimiter")
@@ -106,20 +137,22 @@ def clustering(*, required: bool) -> Callable[[Command], Command]:
 
 
 def _method(required: bool) -> Callable[[Command], Command]:
-    return click.option(
+    return option(
         "--method",
         type=click.Choice(get_args(ClusterMethod)),
         required=required,
-        help="Taylor and Butina's; molecules by Bemis and Murcko's scaffolds; or single linkage in the stored "
-        "hierarchy.",
+        panel="Clustering",
+        help="butina: Taylor-Butina; scaffold: Bemis-Murcko scaffolds of molecules; single: single linkage of the "
+        "stored edges.",
     )
 
 
-_threshold = click.option(
+_threshold = option(
     "--threshold",
     type=float,
-    help="Smallest similarity of neighbours, for butina and single; with single the stored threshold or more.  "
-    "[default: 0.7; single: the smallest at which the largest cluster holds a tenth of all items]",
+    panel="Clustering",
+    help="Smallest similarity of neighbors in butina and single. For single, at least the stored threshold. "
+    "[default: 0.7; single: the smallest at which the largest cluster has a tenth of the items]",
 )
 
 
@@ -129,14 +162,21 @@ def substructure(command: Callable[..., None]) -> Callable[..., None]:
     The command gets one argument, `substructure`: a pair of the text and its notation ("smarts" or "smiles"), or None.
     """
 
-    @click.option("--substructure", metavar="SMARTS", help="What molecules have in them.")
-    @click.option("--substructure-smiles", metavar="SMILES", help="The same as a molecule, which is no SMARTS.")
+    @option("--substructure", metavar="SMARTS", panel="Conditions", help="Substructure of the molecules, as SMARTS.")
+    @option(
+        "--substructure-smiles",
+        metavar="SMILES",
+        panel="Conditions",
+        help="Substructure of the molecules, as SMILES, which is matched differently from SMARTS.",
+    )
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
         texts = {"smarts": arguments.pop("substructure"), "smiles": arguments.pop("substructure_smiles")}
         patterns = [(text, notation) for notation, text in texts.items() if text is not None]
         if len(patterns) > 1:
-            raise click.UsageError("one of --substructure and --substructure-smiles")
+            raise InvalidInput(
+                "--substructure and --substructure-smiles cannot be combined", expected="at most one of them"
+            )
         command(substructure=patterns[0] if patterns else None, **arguments)
 
     return wrapper
@@ -148,26 +188,30 @@ def table_columns(command: Callable[..., None]) -> Callable[..., None]:
     The command gets one mapping, `table_options`, with arguments of `ReadOptions`.
     """
 
-    @click.option(
+    @option(
         "--smiles-column",
         "structure_column",
         metavar="COLUMN",
-        help="Column with the SMILES.  [default: smiles, in any case]",
+        panel="Input",
+        help="Column with the SMILES. [default: smiles, in any case]",
     )
-    @click.option(
+    @option(
         "--fingerprint-column",
         metavar="COLUMN",
-        help="Column of a table with given fingerprints: in hexadecimal as in FPS files, or in Parquet as bytes.",
+        panel="Input",
+        help="Column with fingerprints: in hexadecimal as in FPS files, or as bytes in Parquet.",
     )
-    @click.option(
+    @option(
         "--name-column",
         metavar="COLUMN",
-        help="Column with the name.  [default: id, Compound ID, name and the like, if there; SDF: the title line]",
+        panel="Input",
+        help="Column with the name. [default: id, Compound ID, name or similar, if present; SDF: the title line]",
     )
-    @click.option(
+    @option(
         "--delimiter",
         type=click.Choice(["comma", "tab", "semicolon", "pipe", "space"]),
-        help="What separates the cells of a table.  [default: told by the header of .csv; .tsv: tab]",
+        panel="Input",
+        help="Separator of the cells. [default: detected in the header of .csv; .tsv: tab]",
     )
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
@@ -181,14 +225,19 @@ def ingest_run(command: Callable[..., None]) -> Callable[..., None]:
 
     @as_json
     @workers
-    @click.option(
+    @option(
         "--rejections-file",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Where a run that fails by rejections leaves them.  [default: NAME.rejections.csv]",
+        panel="Output",
+        help="File for the rejected records of a run that fails. [default: NAME.rejections.csv]",
     )
-    @click.option(
-        "--max-rejected", type=click.FloatRange(0, 1), default=0.1, help="Share of rejected records that fails the run."
+    @option(
+        "--max-rejected",
+        type=click.FloatRange(0, 1),
+        default=0.1,
+        panel="Input",
+        help="Largest share of rejected records. The run fails above it.",
     )
     @collection
     @click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -205,16 +254,16 @@ def sampling_policy(command: Callable[..., None]) -> Callable[..., None]:
     The command gets one mapping, `policy_options`, with the arguments of `parse_policy`.
     """
 
-    @click.option("--policy", type=click.Choice(get_args(PolicyName)), required=True)
-    @click.option("--k", type=int, help="Positives to draw.  [default: 3; random_walk: 5]")
-    @click.option("--length", type=int, help="Steps of a walk.  [default: 2]")
-    @click.option("--walks", type=int, help="Walks.  [default: 5]")
-    @click.option("--p", type=float, help="node2vec return parameter.  [default: 1]")
-    @click.option("--q", type=float, help="node2vec in-out parameter.  [default: 1]")
-    @click.option("--p-end", type=float, help="Probability that a walk ends after a step.  [default: 0]")
-    @click.option("--restart", type=float, help="Probability that a walk goes back to the anchor.  [default: 0]")
-    @click.option("--rank", type=click.Choice(get_args(Rank)), help="How visits count.  [default: exp]")
-    @click.option("--pad", type=click.Choice(get_args(Pad)), help="How short lists fill up.  [default: resample]")
+    @_policy_option("--policy", type=click.Choice(get_args(PolicyName)), required=True, help="How to sample positives.")
+    @_policy_option("--k", type=int, help="Number of positives. [default: 3; random_walk: 5]")
+    @_policy_option("--length", type=int, help="Steps of a walk. [default: 2]")
+    @_policy_option("--walks", type=int, help="Number of walks. [default: 5]")
+    @_policy_option("--p", type=float, help="Return parameter of node2vec. [default: 1]")
+    @_policy_option("--q", type=float, help="In-out parameter of node2vec. [default: 1]")
+    @_policy_option("--p-end", type=float, help="Probability that a walk ends after a step. [default: 0]")
+    @_policy_option("--restart", type=float, help="Probability that a walk returns to the anchor. [default: 0]")
+    @_policy_option("--rank", type=click.Choice(get_args(Rank)), help="Weight of the visits. [default: exp]")
+    @_policy_option("--pad", type=click.Choice(get_args(Pad)), help="How to fill short lists. [default: resample]")
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
         policy = {name: arguments.pop(name) for name in _POLICY_OPTIONS}
@@ -223,28 +272,25 @@ def sampling_policy(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
+def _policy_option(name: str, **settings: Any) -> Any:
+    return option(name, panel="Sampling", **settings)
+
+
 def ingest_target(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that select the engine of an ingest, and the store or lake that it writes.
 
     The command gets one mapping, `target_options`.
     """
 
-    @click.option(
-        "--store",
-        "store_location",
-        metavar="STORE",
-        envvar=STORE_VARIABLE,
-        show_envvar=True,
-        help="Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or the URL of a lake; beside --lake, "
-        "where the lake is loaded then.",
-    )
-    @click.option("--lake", metavar="URL", help="Folder or URL to write a lake into, new or empty.")
-    @click.option(
+    @option("--store", "store_location", **{**_STORE_OPTION, "help": _TARGET_HELP})
+    @option("--lake", metavar="URL", panel="Collection", help="Folder or URL of a new lake to write.")
+    @option(
         "--engine",
         type=click.Choice(["local", "tasks", "spark"]),
         default="local",
-        help="What does the work: this machine, in one stream; its processes, by tasks that each hold a part, into a "
-        "lake; or Spark, by the same tasks.",
+        panel="Execution",
+        help="local: one stream in this process; tasks: larger-than-memory, by processes of this machine, into a lake; "
+        "spark: the same tasks on Spark.",
     )
     @master
     @wraps(command)
@@ -260,22 +306,39 @@ def ingest_target(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
+_TARGET_HELP = (
+    "Folder of the store, made if there is none, or neo4j://HOST or bolt://HOST of a Neo4j server. With --lake, the "
+    "store into which the lake is loaded."
+)
+
+
 def is_on_command_line(name: str) -> bool:
     """Return whether an option has its value from the command line, not from the environment or a default."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def require_engine_options(engine: str, workers: int | None, master: str | None) -> None:
-    """Raise `UsageError` if an option is set that the engine does not have."""
+    """Raise `InvalidInput` if an option is set that the engine does not have."""
     if engine == "spark" and workers is not None:
-        raise click.UsageError("--workers are of this machine: Spark's configuration says how many it has.")
+        raise InvalidInput(
+            "--workers cannot be combined with --engine spark",
+            given=workers,
+            expected="--engine local or --engine tasks",
+            hint="set the number of executors in Spark's configuration",
+        )
     if engine != "spark" and master is not None:
-        raise click.UsageError("--master is of --engine spark.")
+        raise InvalidInput("--master needs --engine spark", given=f"--engine {engine}", expected="--engine spark")
 
 
 def _require_target(store_location: str | None, lake: str | None, engine: str) -> None:
-    """Raise `UsageError` unless a store or a lake is given that the engine can write."""
+    """Raise `InvalidInput` unless a store or a lake is given that the engine can write."""
     if engine != "local" and lake is None:
-        raise click.UsageError(f"--engine {engine} writes a lake: give --lake.")
+        raise InvalidInput(
+            f"--engine {engine} writes a lake", expected="--lake with a folder or URL", hint="add `--lake URL`"
+        )
     if lake is None and store_location is None:
-        raise click.UsageError("Missing option '--store', or '--lake'.")
+        raise InvalidInput(
+            "the command needs a store or a lake to write",
+            expected="--store or --lake",
+            hint=f"add `--store STORE` or `--lake URL`, or set the environment variable {STORE_VARIABLE}",
+        )

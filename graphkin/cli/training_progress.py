@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 from tqdm.auto import tqdm
 
+from graphkin.cli.output import is_quiet
+
 if TYPE_CHECKING:
     from graphkin.trainer.pretraining.metrics_log import Listener, Report
 
@@ -21,8 +23,11 @@ def training_progress() -> "Iterator[Listener]":
     """Yield a listener for the reports of `pretrain`.
 
     If standard error is a terminal, the listener shows a progress bar. Otherwise it prints a line every ten seconds and
-    one at the end.
+    one at the end. With --quiet it prints nothing.
     """
+    if is_quiet():
+        yield lambda _: None
+        return
     if not sys.stderr.isatty():
         yield _training_lines()
         return

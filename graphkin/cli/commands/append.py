@@ -6,28 +6,41 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
 
 if TYPE_CHECKING:
     from graphkin.similarity.devices import Device
 
 
-@click.command()
+@command(
+    examples=[
+        ("Add the molecules of a file", "graphkin append new.smi --store s --collection m"),
+        ("Add a table from standard input", "graphkin append - --format csv --store s --collection m < new.csv"),
+    ]
+)
 @options.ingest_run
 @options.device
 @options.store
-@click.option(
+@option(
     "--max-size",
     type=click.IntRange(1, 100_000),
-    help="Larger items, in atoms or nodes, are rejected.  [default: as the ingest of such items]",
+    panel="Input",
+    help="Largest item in atoms or nodes. Larger ones are rejected. [default: as in graphkin ingest]",
 )
-@click.option(
+@option(
     "--format",
     "format",
     type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl", "fps", "npy"]),
-    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+    panel="Input",
+    help="Format of the input. Standard input (-) needs it. [default: by file name]",
 )
 @options.table_columns
-@click.option("--vector-column", metavar="COLUMN", help="Column with the vectors.  [default: vector, in any case]")
+@option(
+    "--vector-column",
+    metavar="COLUMN",
+    panel="Input",
+    help="Column with the vectors. [default: vector, in any case]",
+)
 @options.names
 def append(
     max_size: int | None,
@@ -39,23 +52,24 @@ def append(
     store_location: str,
     run_options: dict[str, Any],
 ) -> None:
-    """Add the items of FILE... to a collection and publish the generation that one ingest of the older files and these
-    would give, the same id included.
+    """Add items to a collection.
 
-    The recipe is the collection's. Only what is new is compared, and the new generation shares the files of the one
-    before, so both the time and the room are about those of what is added. Items that are there already get the names
-    that are new. Files that bring neither items nor names leave the collection as it is: its manifest does not count
-    them, and `graphkin info` shows them as the latest run that changed nothing.
-    Collections by the window rule, and of nodes, do not grow. In Neo4j generations share nothing: the new one is
-    written there as a whole, beside the one before.
+    FILE holds items of the collection's kind, in the formats of `graphkin ingest`. The new generation equals an ingest
+    of all files at once, and has the same id. The recipe stays the same.
+
+    Only the new items are compared, and the new generation shares the files of the previous one. Items that exist
+    already get additional names. If the files add neither items nor names, the collection does not change, and
+    `graphkin info` shows the run.
+
+    Collections of nodes and collections made with the window rule cannot grow. Neo4j stores the new generation as a
+    whole.
     """
     from graphkin.ingest import forking
 
     forking.start_fork_server(forking.MOLECULES)  # it imports modules while this process imports others
-    from graphkin.cli.output import count_records, summarize, summary_json
+    from graphkin.cli.output import count_records, print_manifest, progress, summarize
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions
-    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.recipes import read_options
     from graphkin.similarity.kinds import kind_named
     from graphkin.store import open_store
@@ -78,11 +92,11 @@ def append(
             rejections_file=run_options["rejections_file"] or Path(f"{collection}.rejections.csv"),
             **({"workers": workers} if workers else {}),
         )
-        result = run(store, collection, run_options["files"], ingest_options, terminal_progress())
+        result = run(store, collection, run_options["files"], ingest_options, progress())
     if run_options["as_json"]:
         numbers = {"items": result.items, "named": result.named}
         counts = result.counts.model_dump(include={"read", "duplicates", "rejected"})
-        click.echo(summary_json(result.manifest, appended={**numbers, **counts}))
+        print_manifest(result.manifest, appended={**numbers, **counts})
         return
     named = f"{result.named:,} older ones with more names"
     click.echo(f"{result.items:,} new items, {named} ({count_records(result.counts)})")

@@ -1,23 +1,40 @@
 """`graphkin recall` and `graphkin verify`: measure the completeness and check the integrity of a similarity graph."""
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
+from graphkin.cli.output import print_json, short_id
+from graphkin.protocol.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graphkin.similarity.devices import Device
     from graphkin.store.base import Store
 
 
-@click.command()
+@command(
+    examples=[
+        ("Measure the recall of the stored edges", "graphkin recall --store s --collection m"),
+        ("Measure the recall of the window rule", "graphkin recall --store s --collection m --rule window"),
+    ]
+)
 @options.source_generation
-@click.option("--rule", type=click.Choice(["window"]), help="Candidate rule to measure.  [default: the stored edges]")
-@click.option("--sample", type=click.IntRange(min=1), default=1_000, help="Random items to measure.")
-@click.option("--threshold", type=float, help="Similarity that counts.  [default: the stored threshold]")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the sample.")
+@option(
+    "--rule",
+    type=click.Choice(["window"]),
+    panel="Similarity",
+    help="Candidate rule to measure. [default: the stored edges]",
+)
+@option("--sample", type=click.IntRange(min=1), default=1_000, panel="Sampling", help="Number of random items.")
+@option(
+    "--threshold",
+    type=float,
+    panel="Similarity",
+    help="Smallest similarity of a similar pair. [default: the stored threshold]",
+)
+@option("--seed", type=click.IntRange(min=0), default=0, panel="Sampling", help="Random seed.")
 @options.device
 @options.as_json
 def recall(
@@ -31,7 +48,11 @@ def recall(
     device: "Device",
     as_json: bool,
 ) -> None:
-    """Measure which share of all similar pairs a rule, or the stored hierarchy, finds."""
+    """Measure the share of similar pairs that a graph contains.
+
+    An exact search gives all similar pairs of a random sample of items. The recall is the share of them that are stored
+    edges, or with --rule the share that the candidate rule finds.
+    """
     from graphkin.similarity.recall import measure_recall
     from graphkin.store import open_generation
 
@@ -39,7 +60,7 @@ def recall(
         measurement = measure_recall(reader, "window" if rule else None, sample, threshold, seed, device)
         result = {"generation": reader.id, **measurement.as_dict()}
     if as_json:
-        click.echo(json.dumps(result))
+        print_json(result)
         return
     share = "none exist" if measurement.recall is None else f"{measurement.recall:.2%}"
     click.echo(f"{measurement.rule} at {measurement.threshold:g}, {measurement.sample:,} items sampled")
@@ -48,26 +69,41 @@ def recall(
         click.echo(f"  {label:15} {values['found']:.3f} (exact: {values['exact']:.3f})")
 
 
-@click.command()
+@command(
+    examples=[
+        ("Verify all collections of a store", "graphkin verify --store s"),
+        (
+            "Verify one collection, and recompute 10,000 edges",
+            "graphkin verify --store s --collection m --sample 10000",
+        ),
+    ]
+)
 @options.store
 @options.optional_collection
 @options.generation
-@click.option("--sample", type=click.IntRange(min=0), default=1_000, help="Items and edges to recompute with RDKit.")
+@option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=1_000,
+    panel="Sampling",
+    help="Number of random items and edges to recompute with RDKit.",
+)
 @options.as_json
 def verify(store_location: str, collection: str | None, generation: str | None, sample: int, as_json: bool) -> None:
-    """Check checksums and content hashes, and recompute a random sample of edges with RDKit.
+    """Check all files of a store against their checksums.
 
-    Exits 1 if anything is wrong: it is reported, whatever it is.
+    The command also checks the content hashes, and recomputes a random sample of items and edges with RDKit. The exit
+    code is 1 if it finds a problem.
     """
     if generation and not collection:
-        raise click.UsageError("--generation needs --collection")
+        raise InvalidInput("--generation needs --collection", given=generation, hint="add `--collection NAME`")
     results = _check_generations(store_location, collection, generation, sample)
     if as_json:
-        click.echo(json.dumps([{"collection": c, "generation": g, "problems": problems} for c, g, problems in results]))
+        print_json([{"collection": c, "generation": g, "problems": problems} for c, g, problems in results])
     else:
         for name, id, problems in results:
-            subject = "the store" if name is None else f"{name} {id}"
-            click.echo(f"{subject}: {'whole' if not problems else f'{len(problems)} problems'}")
+            subject = "the store" if name is None or id is None else f"{name} {short_id(id)}"
+            click.echo(f"{subject}: {'intact' if not problems else f'{len(problems)} problems'}")
             for problem in problems:
                 click.echo(f"  {problem}")
     if any(problems for *_, problems in results):

@@ -7,37 +7,58 @@ from typing import Any, get_args
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
 from graphkin.protocol.values import By
 
 
-@click.command()
-@options.source_generation
-@click.option(
-    "--property", "name", required=True, metavar="NAME", help="Property with numbers, as exports call it: an activity."
+@command(
+    examples=[
+        (
+            "Write the pairs with the largest difference in pIC50",
+            "graphkin cliffs --store s --collection m --property pIC50 --output cliffs.csv",
+        ),
+        (
+            "Rank by SALI, and print 20 pairs",
+            "graphkin cliffs --store s --collection m --property pIC50 --by sali --limit 20 --output -",
+        ),
+    ]
 )
-@click.option(
+@options.source_generation
+@option(
+    "--property",
+    "name",
+    required=True,
+    metavar="NAME",
+    panel="Query",
+    help="Numeric property, such as an activity, by its name in exports.",
+)
+@option(
     "--by",
     type=click.Choice(get_args(By)),
     default="difference",
-    help="Rank by the difference, or by SALI, the difference over 1 - similarity.",
+    panel="Query",
+    help="Rank by the difference, or by SALI: the difference divided by 1 - similarity.",
 )
-@click.option(
+@option(
     "--min-similarity",
     type=float,
     metavar="X",
-    help="Smallest similarity.  [default: 0.7, or the stored threshold if that is larger]",
+    panel="Similarity",
+    help="Smallest similarity. [default: 0.7, or the stored threshold if that is larger]",
 )
-@click.option("--max-similarity", type=float, default=1.0, metavar="X", help="Largest similarity.")
-@click.option("--min-difference", type=float, default=0.0, metavar="X", help="Smallest difference.")
-@click.option(
+@option("--max-similarity", type=float, default=1.0, metavar="X", panel="Similarity", help="Largest similarity.")
+@option("--min-difference", type=float, default=0.0, metavar="X", panel="Query", help="Smallest difference.")
+@option(
     "--exclude-identical/--include-identical",
     default=True,
-    help="Whether to leave out pairs with identical fingerprints, whose SALI is infinite.",
+    panel="Query",
+    help="Exclude or include pairs with identical fingerprints. Their SALI is infinite.",
 )
 @options.conditions
 @options.substructure
-@click.option("--limit", type=click.IntRange(1), default=1000, metavar="N", help="Pairs to write.")
+@option("--limit", type=click.IntRange(1), default=1000, metavar="N", panel="Output", help="Number of pairs to write.")
 @options.output
+@options.as_json
 def cliffs(
     store_location: str,
     collection: str,
@@ -47,40 +68,44 @@ def cliffs(
     substructure: tuple[str, str] | None,
     limit: int,
     output: Path,
+    as_json: bool,
     **ranking_options: Any,
 ) -> None:
-    """Write activity cliffs: pairs of stored neighbors that differ in a property, the largest difference first.
+    """Write activity cliffs: similar items that differ in a property.
 
-    Columns: a, b, similarity, difference, sali, and of both ends smiles (of graphs: structure), names and the property.
-    Both ends of a pair pass all conditions and have a substructure, which are as of `graphkin query`. Pairs with
-    identical fingerprints are counted; `--min-similarity 1 --include-identical` writes them alone.
+    An activity cliff is a pair of stored neighbors, and the pairs with the largest difference come first. The columns
+    are a, b, similarity, difference, sali, and for both items smiles (graphs: structure), names and the property.
+
+    Both items meet the conditions, which are those of `graphkin query`. Pairs with identical fingerprints are counted;
+    `--min-similarity 1 --include-identical` writes only these pairs.
     """
     from graphkin.cli.conditions import parse_query
-    from graphkin.cli.output import atomic_file, note_truncation
+    from graphkin.cli.output import atomic_file, note, note_truncation, progress, report_file, require_json_apart
     from graphkin.collection.cliffs import cliffs_table
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
-    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.requests import CliffRanking
     from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
+    require_json_apart(output, as_json)
     with translate_validation_errors():
         ranking = CliffRanking(property=name, **ranking_options)
     with open_generation(store_location, collection, generation) as reader:
         conditions_query = parse_query(reader.manifest, conditions, substructure)
-        open_collection = OpenCollection(reader, partial(local_ports, stage=terminal_progress().stage))
+        open_collection = OpenCollection(reader, partial(local_ports, stage=progress().stage))
         pairs = open_collection.cliffs(ranking, limit, conditions_query)
         structure = reader.manifest.structure
         table = cliffs_table(pairs, reader.manifest, name, open_collection.items_of)
         with atomic_file(output) as file:
             file.writelines(csv_lines([table], plain=(f"{structure}_a", f"{structure}_b")))
         note_truncation(reader.manifest)
-    click.echo(f"{len(pairs.a):,} of {pairs.total:,} pairs that differ in {name}", err=True)
+    text = f"{len(pairs.a):,} of {pairs.total:,} pairs that differ in {name}"
+    counts = {"pairs": len(pairs.a), "total": pairs.total, "identical": pairs.identical}
+    report_file(output, as_json, text, generation=reader.id, **counts)
     if pairs.identical and ranking.exclude_identical:
-        click.echo(
+        note(
             f"{pairs.identical:,} pairs with identical fingerprints differ too: "
-            "--min-similarity 1 --include-identical writes them",
-            err=True,
+            "--min-similarity 1 --include-identical writes them"
         )

@@ -5,9 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from graphkin.cli import options
+from graphkin.cli.help import command
 from graphkin.protocol.values import ClusterMethod
 
 if TYPE_CHECKING:
@@ -19,10 +18,16 @@ if TYPE_CHECKING:
 _ROWS = 65_536  # rows per block of output
 
 
-@click.command()
+@command(
+    examples=[
+        ("Cluster by Taylor-Butina", "graphkin cluster --store s --collection m --method butina --output clusters.csv"),
+        ("Group molecules by scaffold", "graphkin cluster --store s --collection m --method scaffold --output -"),
+    ]
+)
 @options.source_generation
 @options.clustering(required=True)
 @options.output
+@options.as_json
 def cluster(
     store_location: str,
     collection: str,
@@ -31,32 +36,35 @@ def cluster(
     threshold: float | None,
     workers: int | None,
     output: Path,
+    as_json: bool,
 ) -> None:
-    """Write all items, the largest cluster first: columns cluster, id, smiles (of graphs: structure), names.
+    """Cluster a collection and write one row per item.
 
-    Each cluster begins with its centre: the item that Taylor and Butina's is taken around, the medoid of single
-    linkage, the first molecule of a scaffold. Taylor and Butina's neighbours are all similar items, whatever the cap
-    of the hierarchy.
+    The columns are cluster, id, smiles (graphs: structure) and names. The largest cluster comes first, and each cluster
+    begins with its center: the centroid of Taylor-Butina, the medoid of single linkage, or the first molecule with a
+    scaffold.
+
+    butina compares all pairs of items, so the top-k limit of the collection does not matter.
     """
     from graphkin.cli.conditions import parse_clustering
-    from graphkin.cli.output import atomic_file
+    from graphkin.cli.output import atomic_file, progress, report_file, require_json_apart
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
-    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation
 
+    require_json_apart(output, as_json)
     with open_generation(store_location, collection, generation) as reader:
-        open_collection = OpenCollection(reader, partial(local_ports, threads=workers, stage=terminal_progress().stage))
+        open_collection = OpenCollection(reader, partial(local_ports, threads=workers, stage=progress().stage))
         clusters = open_collection.clusters(parse_clustering(method, threshold)).clusters
         structure = reader.manifest.structure
         with atomic_file(output) as file:
             file.writelines(csv_lines(_tables(reader, clusters, ["id", structure, "names"]), plain=(structure,)))
     sizes = clusters.sizes
-    click.echo(
-        f"{len(sizes):,} clusters of {reader.size:,} items, the largest of {sizes[0]:,}; {(sizes == 1).sum():,} of one",
-        err=True,
-    )
+    largest, singletons = int(sizes[0]), int((sizes == 1).sum())
+    text = f"{len(sizes):,} clusters of {reader.size:,} items, the largest of {largest:,}; {singletons:,} of one"
+    counts = {"items": reader.size, "clusters": len(sizes), "largest": largest, "singletons": singletons}
+    report_file(output, as_json, text, generation=reader.id, **counts)
 
 
 def _tables(reader: "Generation", clusters: "Clusters", columns: list[str]) -> "Iterator[pa.Table]":

@@ -3,28 +3,30 @@
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command
 
 
-@click.command()
+@command(examples=[("Merge the fragments of a collection", "graphkin compact --store s --collection m")])
 @options.store
 @options.collection
 @options.as_json
 def compact(store_location: str, collection: str, as_json: bool) -> None:
-    """Write the current generation anew as one fragment, as an ingest would have.
+    """Merge the fragments that appends left in a collection.
 
-    It keeps its id. Who reads it goes on; the fragments go once no other generation is read from them. A generation
-    that is one fragment already, as every one in Neo4j is, stays as it is.
+    The command rewrites the current generation as one fragment, as an ingest writes it. The generation keeps its id,
+    and readers are not interrupted. Fragments are deleted when no other generation uses them. Generations with a single
+    fragment, and generations in Neo4j, do not change.
     """
-    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.cli.output import print_manifest, progress, short_id
     from graphkin.similarity.compaction import compact as run
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
         before = len(store.manifest(collection).fragments)
-        manifest = run(store, collection, terminal_progress().stage)
+        manifest = run(store, collection, progress().stage)
     if as_json:
-        click.echo(manifest.model_dump_json(exclude={"fragments"}))
+        print_manifest(manifest)
     elif before > 1:
-        click.echo(f"compacted {collection} generation {manifest.generation}: {before} fragments are one")
+        click.echo(f"compacted {collection} generation {short_id(manifest.generation)}: {before} fragments are one")
     else:
-        click.echo(f"nothing to compact: {collection} generation {manifest.generation} is one fragment")
+        click.echo(f"nothing to compact: {collection} generation {short_id(manifest.generation)} is one fragment")

@@ -6,21 +6,38 @@ from typing import TYPE_CHECKING
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
+from graphkin.cli.output import note, print_json, short_id
 
 if TYPE_CHECKING:
     from graphkin.store.base import Collection, Store
 
 
-@click.command()
+@command(
+    examples=[
+        ("Delete a generation after a question", "graphkin delete --store s --collection m --generation 5141f97b"),
+        ("Delete it without a question", "graphkin delete --store s --collection m --generation 5141f97b --yes"),
+    ]
+)
 @options.store
 @options.collection
-@click.option("--generation", metavar="ID", required=True, help="Generation id, or how one alone begins.")
-@click.option("--yes", is_flag=True, help="Do not ask, also where only the beginning of an id is given.")
-def delete(store_location: str, collection: str, generation: str, yes: bool) -> None:
-    """Delete one generation. The newest that is left becomes current; with the last one the collection is gone.
+@option(
+    "--generation",
+    metavar="ID",
+    required=True,
+    panel="Collection",
+    help="Generation, by its id or the beginning of it.",
+)
+@option("--yes", is_flag=True, panel="Execution", help="Do not ask.")
+@options.as_json
+def delete(store_location: str, collection: str, generation: str, yes: bool, as_json: bool) -> None:
+    """Delete one generation of a collection.
 
-    Where ID is only the beginning of an id the command asks first on a terminal; elsewhere it needs the whole id, or
-    --yes.
+    If it is the current generation, the newest of the others becomes current. Deleting the only generation deletes the
+    collection.
+
+    If ID is only the beginning of an id, the command asks on a terminal. Without a terminal, use the whole id or --yes.
+    `graphkin info --json` shows whole ids.
     """
     from graphkin.protocol.errors import Deleted, NotFound
     from graphkin.store import open_store
@@ -36,11 +53,14 @@ def delete(store_location: str, collection: str, generation: str, yes: bool) -> 
             expected = f"one of {', '.join(store.collection(collection).generations)}"
             raise NotFound(error.detail, given=generation, expected=expected) from None
         current = next((each.current for each in store.collections() if each.name == collection), None)
-    click.echo(f"deleted {collection} {id}")
+    if as_json:
+        print_json({"collection": collection, "generation": id, "current": current})
+        return
+    click.echo(f"deleted {collection} {short_id(id)}")
     if current is None:
         click.echo(f"this was the only generation: {collection} is gone")
     elif entry is not None and current != entry.current:
-        click.echo(f"this was the current generation: now it is {current}")
+        click.echo(f"this was the current generation: now it is {short_id(current)}")
 
 
 def _confirm_id(store: "Store", entry: "Collection", prefix: str, yes: bool) -> str:
@@ -63,11 +83,12 @@ def _confirm_id(store: "Store", entry: "Collection", prefix: str, yes: bool) -> 
         consequence = "its current generation: the newest that is left becomes current"
     if not sys.stdin.isatty():
         raise InvalidInput(
-            f"{prefix} is only the beginning of an id, and without a terminal nobody can confirm it",
+            f"{prefix} is only the beginning of an id, and there is no terminal to confirm the deletion",
             given=f"{entry.name} {id} ({facts}; {consequence})",
             expected="the whole id, or --yes",
+            hint="add `--yes`",
         )
-    if not click.confirm(f"Delete {entry.name} {id} ({facts}; {consequence})?", err=True):
-        click.echo("nothing was deleted", err=True)
+    if not click.confirm(f"Delete {entry.name} {short_id(id)} ({facts}; {consequence})?", err=True):
+        note("nothing was deleted")
         raise click.exceptions.Exit(130)
     return id

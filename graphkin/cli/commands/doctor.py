@@ -3,17 +3,24 @@
 import click
 
 from graphkin.cli import options
-from graphkin.cli.json_lines import print_json
+from graphkin.cli.help import command, option
+from graphkin.cli.output import print_json
 
 
-@click.command()
+@command(
+    examples=[
+        ("Check this machine", "graphkin doctor"),
+        ("Check a store and a server too", "graphkin doctor --store s --server http://127.0.0.1:8000"),
+    ]
+)
 @options.optional_store
-@click.option("--server", "url", metavar="URL", help="Server to ask whether it is ready.")
+@option("--server", "url", metavar="URL", panel="Server", help="URL of a server.")
 @options.as_json
 def doctor(store_location: str | None, url: str | None, as_json: bool) -> int:
-    """Look at this machine, a store and a server, and say what is wrong, what may be better, and what to do.
+    """Check this machine, a store and a server.
 
-    Nothing is changed. Exit code 1 where something is wrong.
+    The command prints problems, possible improvements, and what to do about them. It changes nothing. The exit code is
+    1 if it finds a problem.
     """
     from graphkin.cli import checkup
 

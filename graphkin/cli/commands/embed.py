@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
+from graphkin.cli.help import command, option
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
@@ -107,52 +109,79 @@ _RECORD_KINDS = {
 """The kinds of records, by notation of the text."""
 
 
-@click.command()
-@click.option(
+@command(
+    examples=[
+        (
+            "Embed the molecules of a file",
+            "graphkin embed --checkpoint runs/hgc --input small.smi --output embeddings.parquet",
+        ),
+        (
+            "Build a collection of the embeddings",
+            "graphkin ingest vectors embeddings.parquet --vector-column embedding --store s --collection embeddings",
+        ),
+    ]
+)
+@option(
     "--checkpoint",
     type=click.Path(path_type=Path),
     required=True,
     metavar="DIR",
-    help="Folder of `graphkin pretrain`, or of `graphkin finetune --save-encoder`.",
+    panel="Model",
+    help="Folder written by `graphkin pretrain` or `graphkin finetune --save-encoder`.",
 )
-@click.option(
+@option(
     "--input",
     "source_path",
     required=True,
     metavar="FILE",
-    help="Molecules: SMILES, CSV, TSV, SDF or Parquet; graphs: TUDataset, GraphML or JSON Lines; also compressed.",
+    panel="Input",
+    help="Molecules as SMILES, CSV, TSV, SDF or Parquet, or graphs as TUDataset, GraphML or JSON Lines. They may be "
+    "compressed.",
 )
-@click.option(
+@option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
+    panel="Output",
     help="File to write: .npy or .parquet.",
 )
-@click.option(
+@option(
     "--format",
     "format",
     type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl"]),
-    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+    panel="Input",
+    help="Format of the input. Standard input (-) needs it. [default: by file name]",
 )
-@click.option("--smiles-column", metavar="COLUMN", help="Column with the SMILES.  [default: smiles, in any case]")
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to encode.")
+@option(
+    "--smiles-column", metavar="COLUMN", panel="Input", help="Column with the SMILES. [default: smiles, in any case]"
+)
+@option(
+    "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", panel="Execution", help="Processor that encodes."
+)
+@option("--json", "as_json", is_flag=True, panel="Output", help="Print JSON.")
 def embed(
-    checkpoint: Path, source_path: str, output: Path, format: str | None, smiles_column: str | None, device: str
+    checkpoint: Path,
+    source_path: str,
+    output: Path,
+    format: str | None,
+    smiles_column: str | None,
+    device: str,
+    as_json: bool,
 ) -> None:
-    """Write the embeddings of molecules, or of graphs, in the order of the input.
+    """Write the embeddings of molecules or graphs.
 
-    An embedding is the mean of the vectors of atoms, or nodes, made a unit vector (L2 norm 1), in float32: the products
-    of embeddings are cosines. Records are counted from 0. A .npy file has a row for each of them, NaN where it is no
-    molecule; a .parquet file has the columns row, smiles and embedding, for molecules only. What is no molecule is
-    listed with its reason in FILE.rejections.csv (row, line, input, reason), which is always written. SD files are
-    read as `graphkin ingest molecules` reads them; their molecules have canonical SMILES.
+    The order is that of the input. An embedding is the mean of the vectors of the atoms or nodes, scaled to L2 norm 1,
+    in float32, so the product of two embeddings is their cosine.
 
-    Of graphs only the edges are seen, as in training: any encoder of molecules or graphs takes them. They are read as
-    `graphkin ingest graphs` reads them; in place of smiles the .parquet file has structure, which is JSON.
+    A .npy file has one row per record, which is NaN if the record is invalid. A .parquet file has the columns row (from
+    0), smiles (graphs: structure, as JSON) and embedding, for valid records. FILE.rejections.csv lists the invalid
+    records with the columns row, line, input and reason, and is always written.
+
+    Files are read as by `graphkin ingest molecules` and `graphkin ingest graphs`. The molecules of SD files have
+    canonical SMILES. Encoders of molecules and of graphs both accept graphs, of which they use the edges.
     """
-    from graphkin.cli.output import atomic_file
-    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.cli.output import atomic_file, print_json, progress
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.protocol.errors import Conflict, InvalidInput
     from graphkin.similarity.graphs.kind import GraphKind
@@ -176,16 +205,20 @@ def embed(
         kind = _RECORD_KINDS[source.notation]
         with (
             output_format(file, encoder.width, kind.column) as embeddings,
-            terminal_progress().stage("embedding", None, f"{kind.noun}s") as advance,
+            progress().stage("embedding", None, f"{kind.noun}s") as advance,
         ):
             records, embedded = _write_embeddings(source, kind, encoder, embeddings, report, advance)
         if not embedded:
             raise InvalidInput(
                 f"none of {records:,} records is a {kind.noun}", given=source_path, expected=kind.expected
             )
+    if as_json:
+        counts = {"records": records, "embeddings": embedded, "dimensions": encoder.width}
+        print_json({"output": str(output), "rejections": str(rejections), **counts})
+        return
     click.echo(f"{output}: {embedded:,} embeddings of {encoder.width} dimensions")
     if embedded < records:
-        click.echo(f"{rejections}: {records - embedded:,} of {records:,} records are no {kind.noun}s")
+        click.echo(f"{rejections}: {records - embedded:,} of {records:,} records are not {kind.noun}s")
 
 
 def _write_embeddings(

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
+from graphkin.cli.output import print_json, progress
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_SEED
 
 if TYPE_CHECKING:
@@ -29,32 +32,47 @@ class _EpochRange(click.ParamType[range]):
         except ValueError:
             epochs = range(0)
         if not 0 <= epochs.start < epochs.stop <= MAX_SEED or epochs.stop - epochs.start > _MAX_EPOCHS:
-            self.fail(
-                f"{value!r} is not FIRST:STOP with FIRST < STOP, or a count; at most {_MAX_EPOCHS:,} epochs", param, ctx
-            )
+            self.fail(f"FIRST:STOP with FIRST < STOP, or a number, of at most {_MAX_EPOCHS:,} epochs", param, ctx)
         return epochs
 
 
-@click.command()
+@command(
+    examples=[
+        (
+            "Write the positives of epochs 0 to 9",
+            "graphkin epochs --store s --collection m --policy first_order --epochs 0:10 --output positives",
+        ),
+        (
+            "Train from them",
+            (
+                "graphkin pretrain --api http://127.0.0.1:8000 --collection m --strategy hgc-ho "
+                "--epochs-from positives --output runs/hgc"
+            ),
+        ),
+    ]
+)
 @options.source_generation
-@click.option("--output", required=True, metavar="URL", help="Where to write them; new or empty. A folder or a URL.")
-@click.option(
+@option("--output", required=True, metavar="URL", panel="Output", help="New or empty folder, or URL, to write.")
+@option(
     "--epochs",
     "epoch_range",
     type=_EpochRange(),
     required=True,
     metavar="FIRST:STOP",
-    help="Epochs, or how many from 0 on.",
+    panel="Sampling",
+    help="Range of epochs without STOP, or the number of epochs from 0.",
 )
 @options.seed
 @options.sampling_policy
-@click.option(
+@option(
     "--engine",
     type=click.Choice(["local", "spark"]),
     default="local",
-    help="What draws: this machine, or Spark, from a lake.",
+    panel="Execution",
+    help="local: this process; spark: Spark, from a lake.",
 )
 @options.master
+@options.as_json
 def epochs(
     store_location: str,
     collection: str,
@@ -65,22 +83,26 @@ def epochs(
     policy_options: dict[str, Any],
     engine: str,
     master: str | None,
+    as_json: bool,
 ) -> None:
-    """Draw the positives of every anchor in some epochs, and write them as Parquet files.
+    """Write the positives of whole epochs as Parquet files.
 
-    They hold the rows of the API's positives/epochs/EPOCH, equal for the same generation, policy, seed and epoch, in
-    epoch=EPOCH/part-NNNNN.parquet. They lie in a folder, or on S3, GCS, HDFS or whatever else fsspec knows, and there
-    is no manifest.json until all are written. The same command, started again, goes on with the parts that are missing.
-    `graphkin pretrain --epochs-from` reads them instead of asking the server.
+    The files epoch=EPOCH/part-NNNNN.parquet hold the rows of the API's positives/epochs/EPOCH. They are equal for the
+    same generation, policy, seed and epoch. `graphkin pretrain --epochs-from` reads them instead of the server.
+
+    The target is a folder, or a URL of S3, GCS, HDFS or another file system of fsspec. manifest.json is written last.
+    If the command was interrupted, start it again: it writes the missing parts.
     """
     from graphkin.protocol.validation import parse_policy
     from graphkin.store import is_lake, open_export_folder, open_generation
 
     options.require_engine_options(engine, None, master)
     if engine == "spark" and not is_lake(store_location):
-        raise click.UsageError(
-            "--engine spark reads a lake: give its URL (file:///..., s3://...) as --store. "
-            "`graphkin export lake` writes one of a collection."
+        raise InvalidInput(
+            "--engine spark reads a lake",
+            given=f"--store {store_location}",
+            expected="--store with the URL of a lake, such as file:///... or s3://...",
+            hint="`graphkin export lake` writes a collection as a lake",
         )
     policy, export_folder = parse_policy(**policy_options), open_export_folder(output)
     from graphkin.export.epochs import EpochsPlan
@@ -89,6 +111,9 @@ def epochs(
         plan = EpochsPlan(export_folder, reader.collection, reader.id, reader.size, policy, seed, epoch_range)
         manifest = _write_by_spark(master, store_location, plan) if engine == "spark" else _write_locally(reader, plan)
     size = sum(part.bytes for part in manifest.parts)
+    if as_json:
+        print_json({"output": output, "generation": manifest.generation, "epochs": len(epoch_range), "bytes": size})
+        return
     click.echo(
         f"{export_folder.display_url}: {len(epoch_range):,} epochs of {manifest.size:,} anchors, {size / 2**20:.1f} MiB"
     )
@@ -96,11 +121,10 @@ def epochs(
 
 def _write_locally(reader: "Generation", plan: "EpochsPlan") -> "Epochs":
     from graphkin.export.epochs import write_epochs
-    from graphkin.ingest.progress_bars import terminal_progress
 
     def sample(missing: list[int]) -> "Iterable[EpochPart]":
         sampler = reader.sampler()
-        with terminal_progress().stage("epochs", len(missing), "parts") as advance:
+        with progress().stage("epochs", len(missing), "parts") as advance:
             for task in missing:
                 yield plan.write_part(sampler, task)
                 advance(1)
@@ -111,13 +135,12 @@ def _write_locally(reader: "Generation", plan: "EpochsPlan") -> "Epochs":
 def _write_by_spark(master: str | None, lake: str, plan: "EpochsPlan") -> "Epochs":
     from graphkin.cli.runners import open_runner
     from graphkin.export.epochs import write_epochs
-    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.ingest.stages.epochs import sample_parts
 
     def sample(missing: list[int]) -> "Iterable[EpochPart]":
         with (
             open_runner("spark", None, master) as spark,
-            terminal_progress().stage("epochs", len(missing), "parts") as advance,
+            progress().stage("epochs", len(missing), "parts") as advance,
         ):
             return sample_parts(spark, lake, plan, missing, advance)
 

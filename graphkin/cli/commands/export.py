@@ -9,34 +9,60 @@ from typing import Any
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import group, option
 from graphkin.cli.options import Command
+from graphkin.protocol.errors import InvalidInput
 
 
 def _id_range(command: Command) -> Command:
     """Add --start and --stop: a range of ids."""
-    start = click.option("--start", type=click.IntRange(0), default=0, metavar="ID", help="First id.")
-    stop = click.option("--stop", type=click.IntRange(0), metavar="ID", help="Id to stop before.  [default: all]")
+    start = option("--start", type=click.IntRange(0), default=0, metavar="ID", panel="Query", help="First id.")
+    stop = option(
+        "--stop", type=click.IntRange(0), metavar="ID", panel="Query", help="Id after the last one. [default: all]"
+    )
     return start(stop(command))
 
 
-@click.group()
-def export() -> None:
-    """Write a generation, or its edges, items, links or fingerprints, to files.
+def _format(*formats: str) -> Any:
+    return option("--format", "format", required=True, type=click.Choice(formats), panel="Output", help="File format.")
 
-    They appear whole or not at all.
+
+_output = option(
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    panel="Output",
+    help="File to write, or - for standard output.",
+)
+
+
+@group(
+    examples=[
+        ("Write the edges as CSV", "graphkin export edges --store s --collection m --format csv --output edges.csv"),
+        ("Write the items as an SD file", "graphkin export items --store s --collection m --format sdf --output m.sdf"),
+        ("Write everything as Parquet", "graphkin export lake --store s --collection m --output lake"),
+    ]
+)
+def export() -> None:
+    """Write items, edges or a whole generation to files.
+
+    A file appears when it is complete.
     """
 
 
-@export.command()
-@options.source_generation
-@click.option(
-    "--format",
-    "format",
-    required=True,
-    type=click.Choice(["csv", "parquet", "graphml", "arrow"]),
-    help="Format of the file.",
+@export.command(
+    examples=[
+        ("Write all edges as CSV", "graphkin export edges --store s --collection m --format csv --output edges.csv"),
+        (
+            "Write the edges with similarity 0.7 or more as GraphML",
+            "graphkin export edges --store s --collection m --format graphml --min-similarity 0.7 --output m.graphml",
+        ),
+    ]
 )
-@options.output
+@options.source_generation
+@_format("csv", "parquet", "graphml", "arrow")
+@_output
 @options.min_similarity
 @_id_range
 def edges(
@@ -49,7 +75,10 @@ def edges(
     start: int,
     stop: int | None,
 ) -> None:
-    """Write the edges to a file, in a range those with their lower id in it."""
+    """Write the edges of a collection to a file.
+
+    The columns are source, target and similarity, with source < target. --start and --stop select edges by source.
+    """
     from graphkin.cli.output import atomic_file, note_truncation
     from graphkin.export import export_edges
     from graphkin.store import open_generation
@@ -63,16 +92,17 @@ def edges(
         note_truncation(reader.manifest)
 
 
-@export.command()
-@options.source_generation
-@click.option(
-    "--format",
-    "format",
-    required=True,
-    type=click.Choice(["csv", "parquet", "arrow"]),
-    help="Format of the file.",
+@export.command(
+    examples=[
+        (
+            "Write the links as CSV",
+            "graphkin export links --store s --collection nodes --format csv --output links.csv",
+        ),
+    ]
 )
-@options.output
+@options.source_generation
+@_format("csv", "parquet", "arrow")
+@_output
 @_id_range
 def links(
     store_location: str,
@@ -83,7 +113,11 @@ def links(
     start: int,
     stop: int | None,
 ) -> None:
-    """Write the links of the big graph whose nodes the items are, in a range those with their lower id in it."""
+    """Write the links between the nodes of a collection to a file.
+
+    Only collections of nodes have links: the edges of the graph that was ingested. --start and --stop select links by
+    the lower id.
+    """
     from graphkin.cli.output import atomic_file
     from graphkin.export import export_links
     from graphkin.store import open_generation
@@ -94,18 +128,28 @@ def links(
             file.writelines(blocks)
 
 
-@export.command()
-@options.source_generation
-@click.option(
-    "--format",
-    "format",
-    required=True,
-    type=click.Choice(["csv", "parquet", "sdf", "arrow"]),
-    help="Format of the file.",
+@export.command(
+    examples=[
+        ("Write all items as CSV", "graphkin export items --store s --collection m --format csv --output items.csv"),
+        (
+            "Write two columns as Parquet",
+            (
+                "graphkin export items --store s --collection m --format parquet --column id --column smiles "
+                "--output items.parquet"
+            ),
+        ),
+    ]
 )
-@options.output
-@click.option(
-    "--column", "columns", metavar="NAME", multiple=True, help="Column to write, once for each.  [default: all]"
+@options.source_generation
+@_format("csv", "parquet", "sdf", "arrow")
+@_output
+@option(
+    "--column",
+    "columns",
+    metavar="NAME",
+    multiple=True,
+    panel="Output",
+    help="Column to write. Repeat it for several. [default: all]",
 )
 @_id_range
 def items(
@@ -118,7 +162,7 @@ def items(
     start: int,
     stop: int | None,
 ) -> None:
-    """Write the items to a file."""
+    """Write the items of a collection to a file."""
     from graphkin.cli.output import atomic_file
     from graphkin.export import export_items
     from graphkin.store import open_generation
@@ -129,10 +173,17 @@ def items(
             file.writelines(blocks)
 
 
-@export.command()
+@export.command(
+    examples=[
+        (
+            "Write the fingerprints for chemfp",
+            "graphkin export fingerprints --store s --collection m --format fps --output m.fps",
+        ),
+    ]
+)
 @options.source_generation
-@click.option("--format", "format", required=True, type=click.Choice(["fps", "npy"]), help="Format of the file.")
-@options.output
+@_format("fps", "npy")
+@_output
 @_id_range
 def fingerprints(
     store_location: str,
@@ -143,11 +194,11 @@ def fingerprints(
     start: int,
     stop: int | None,
 ) -> None:
-    """Write the packed fingerprints to a file, in the order of ids, as `graphkin export items` writes the items.
+    """Write the fingerprints of a collection to a file.
 
-    fps is chemfp's format: each line is the bits in hexadecimal and the item's first name, else its SMILES, else its
-    id. npy is an array of bytes, a row for each item. In both, byte 0 comes first, and of each byte the least
-    significant bit.
+    The order is that of the ids. fps is the format of chemfp: each line has the bits in hexadecimal, and the first name
+    of the item, or its SMILES, or its id. npy is an array of bytes with one row per item. In both formats byte 0 and
+    the least significant bit of each byte come first.
     """
     from graphkin.cli.output import atomic_file
     from graphkin.export import export_fingerprints
@@ -161,23 +212,34 @@ def fingerprints(
             file.writelines(blocks)
 
 
-@export.command("neo4j-admin")
+@export.command(
+    "neo4j-admin",
+    examples=[
+        (
+            "Write the files of a new Neo4j database",
+            "graphkin export neo4j-admin --store s --collection m --output bulk",
+        ),
+    ],
+)
 @options.source_generation
-@click.option(
+@option(
     "--output",
     type=click.Path(path_type=Path),
     required=True,
     metavar="FOLDER",
-    help="Folder to write; new or empty.",
+    panel="Output",
+    help="New or empty folder to write.",
 )
-@click.option(
+@option(
     "--engine",
     type=click.Choice(["local", "tasks", "spark"]),
     default="local",
-    help="What writes: this process, several of this machine, or Spark, whose executors all reach STORE and FOLDER.",
+    panel="Execution",
+    help="local: this process; tasks: processes of this machine; spark: Spark, whose executors reach STORE and FOLDER.",
 )
 @options.workers
 @options.master
+@options.as_json
 def neo4j_admin(
     store_location: str,
     collection: str,
@@ -186,23 +248,25 @@ def neo4j_admin(
     engine: str,
     workers: int | None,
     master: str | None,
+    as_json: bool,
 ) -> None:
-    """Write the files that `neo4j-admin database import` makes a new Neo4j database of.
+    """Write the files for `neo4j-admin database import`.
 
-    Prints the command that does it. It works only where the database was never started; into a running one, use
-    `graphkin load`.
+    The command prints the `neo4j-admin` command that imports them into a new database. The database must never have
+    been started. For a running database, use `graphkin load`.
     """
-    from graphkin.cli.output import atomic_folder
-    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.cli.output import atomic_folder, print_json, progress
     from graphkin.store import is_file_based, open_generation
     from graphkin.store.neo4j.bulk import serial_runner, write_import
 
     options.require_engine_options(engine, workers, master)
     if workers is not None and engine == "local":
-        raise click.UsageError("--workers are of --engine tasks.")
+        raise InvalidInput("--workers needs --engine tasks", given=workers, hint="add `--engine tasks`")
     if engine != "local" and not is_file_based(store_location):
-        raise click.UsageError(f"--engine {engine} reads a folder or a lake, not a Neo4j server.")
-    stage = terminal_progress().stage
+        raise InvalidInput(
+            f"--engine {engine} cannot read a Neo4j server", given=store_location, expected="a folder or a lake"
+        )
+    stage = progress().stage
     with ExitStack() as stack:
         reader = stack.enter_context(open_generation(store_location, collection, generation))
         folder = stack.enter_context(atomic_folder(output))
@@ -214,20 +278,32 @@ def neo4j_admin(
             executor = stack.enter_context(open_runner(engine, workers, master, task_runner.__module__))
             run_tasks = task_runner(executor, store_location, reader, stage)
         command = write_import(reader, folder, run_tasks)
+    if as_json:
+        print_json({"output": str(output), "generation": reader.id, "command": command})
+        return
     click.echo(f"cd {shlex.quote(str(output.resolve()))}")
     click.echo(re.sub(r" ('?--)", r" \\\n  \1", shlex.join(command)))
 
 
-@export.command()
+@export.command(
+    examples=[
+        ("Write a collection as a lake", "graphkin export lake --store s --collection m --output lake"),
+        ("Load it into another store", "graphkin load --lake lake --to other"),
+    ]
+)
 @options.source_generation
-@click.option("--output", required=True, metavar="URL", help="Where to write it; new or empty. A folder or a URL.")
-def lake(store_location: str, collection: str, generation: str | None, output: str) -> None:
-    """Write the whole generation as a lake: Parquet and NumPy files that DuckDB, Polars and Spark read too.
+@option("--output", required=True, metavar="URL", panel="Output", help="New or empty folder, or URL, to write.")
+@options.as_json
+def lake(store_location: str, collection: str, generation: str | None, output: str, as_json: bool) -> None:
+    """Write a generation as a lake of Parquet and NumPy files.
 
-    It lies in a folder, or on S3, GCS, HDFS or whatever else fsspec knows, and has no manifest.json until it is whole.
-    `graphkin load --lake` reads it back; --store takes its URL (file:///..., s3://...) wherever a store is read.
+    A lake is a Parquet export of a whole generation, which DuckDB, Polars and Spark can read. The target is a folder,
+    or a URL of S3, GCS, HDFS or another file system of fsspec. manifest.json is written last.
+
+    `graphkin load --lake` loads it into a store. Commands that read a store accept the URL of a lake (file:///...,
+    s3://...) as --store.
     """
-    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.cli.output import print_manifest, progress, short_id
     from graphkin.store import open_generation, open_lake
     from graphkin.store.transfer import copy_generation
 
@@ -235,5 +311,8 @@ def lake(store_location: str, collection: str, generation: str | None, output: s
         open_generation(store_location, collection, generation) as reader,
         open_lake(output, create=True) as target,
     ):
-        manifest = copy_generation(reader, target, terminal_progress().stage)
-    click.echo(f"{output} holds {collection} generation {manifest.generation}")
+        manifest = copy_generation(reader, target, progress().stage)
+    if as_json:
+        print_manifest(manifest)
+        return
+    click.echo(f"{output} holds {collection} generation {short_id(manifest.generation)}")

@@ -10,32 +10,66 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin.cli import configuration, options
+from graphkin.cli.help import command, option
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
     from graphkin.trainer.feed.source import Source
 
 
-@click.command()
-@click.option("--api", "url", metavar="URL", help="Server, as `graphkin serve` prints it.")
+@command(
+    examples=[
+        (
+            "Fetch 20 epochs from a store on this machine",
+            "graphkin fetch --store s --collection m --strategy hgc-ho --epochs 20 --output data",
+        ),
+        (
+            "Train from the folder without a network",
+            "graphkin pretrain --offline data --strategy hgc-ho --output runs/hgc",
+        ),
+    ]
+)
+@option("--api", "url", metavar="URL", panel="Collection", help="URL of the server, as `graphkin serve` prints it.")
 @options.optional_store
 @options.collection
 @options.generation
-@click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is to be trained.")
-@click.option("--preset", type=click.Choice(PRESETS), default="default", help="How positives are drawn.")
-@click.option("--encoder", type=click.Choice(ENCODERS), default="gin", help="What hgc-ho draws depends on it.")
-@click.option(
-    "--batch-size", type=click.IntRange(2), help="Smallest batch to train with.  [default: 256; graphs, nodes: 32]"
+@option("--strategy", type=click.Choice(STRATEGIES), required=True, panel="Training", help="Pre-training strategy.")
+@option("--preset", type=click.Choice(PRESETS), default="default", panel="Training", help="Preset of the training run.")
+@option(
+    "--encoder",
+    type=click.Choice(ENCODERS),
+    default="gin",
+    panel="Training",
+    help="Encoder to train. The samples of hgc-ho depend on it.",
 )
-@click.option("--epochs", type=click.IntRange(0), required=True, help="Epochs to train for.")
+@option(
+    "--batch-size",
+    type=click.IntRange(2),
+    panel="Training",
+    help="Smallest batch of the training run. [default: 256; graphs, nodes: 32]",
+)
+@option("--epochs", type=click.IntRange(0), required=True, panel="Training", help="Number of epochs to train.")
 @options.seed
-@click.option(
-    "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to write; new or empty."
+@option(
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    panel="Output",
+    help="New or empty folder to write.",
 )
-@click.option("--positives", type=click.Choice(POSITIVES), default="exact", help="Whose: as `graphkin pretrain`.")
+@option(
+    "--positives",
+    type=click.Choice(POSITIVES),
+    default="exact",
+    panel="Sampling",
+    help="Source of the positives, as in `graphkin pretrain`.",
+)
 @options.other_collection
 @options.cache_dir
 @configuration.settings
+@options.as_json
 def fetch(
     url: str | None,
     store_location: str | None,
@@ -45,15 +79,17 @@ def fetch(
     epochs: int,
     output: Path,
     cache_dir: Path | None,
+    as_json: bool,
     **training: Any,
 ) -> None:
-    """Write features, positives and negatives into a folder that `graphkin pretrain --offline` trains from.
+    """Write training data into a folder for machines without a network.
 
-    They come from a server (--api) or from a store on this machine (--store), which gives the same folder without a
-    server. What --config and --set say counts as far as it is about what is drawn; give both commands the same.
+    `graphkin pretrain --offline` trains from the folder. It holds features, positives and negatives. They come from a
+    server (--api) or from a store on this machine (--store), with the same result.
+
+    Set the same --config and --set in both commands. This command uses the settings that change the samples.
     """
-    from graphkin.cli.output import atomic_folder
-    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.cli.output import atomic_folder, print_json, progress
     from graphkin.trainer.feed.offline import write_offline
 
     _require_one_source(url, store_location)
@@ -64,25 +100,29 @@ def fetch(
     with (
         source_context as source,
         atomic_folder(output) as folder,
-        terminal_progress().stage("fetching", epochs, "epochs") as advance,
+        progress().stage("fetching", epochs, "epochs") as advance,
     ):
         write_offline(source, epochs, folder, advance)
     size = sum(file.stat().st_size for file in output.iterdir())
+    if as_json:
+        counts = {"items": source.generation.size, "epochs": epochs, "bytes": size}
+        print_json({"output": str(output), "generation": source.generation.id, **counts})
+        return
     click.echo(f"{output}: {source.generation.size:,} items, {epochs} epochs, {size / 2**20:.1f} MiB")
 
 
 def _require_one_source(url: str | None, store_location: str | None) -> None:
-    """Raise `UsageError` unless either a server or a store is given.
+    """Raise `InvalidInput` unless either a server or a store is given.
 
     With --api, the store in the environment variable is ignored.
     """
-    choices = "--api URL, a server, or --store STORE, a store on this machine"
+    choices = "--api URL for a server, or --store STORE for a store on this machine"
     if url is not None and options.is_on_command_line("store_location"):
-        raise click.UsageError(f"give {choices}; not both")
+        raise InvalidInput("--api and --store cannot be combined", expected=choices, hint="remove one of them")
     if url is None and store_location is None:
-        raise click.UsageError(f"give {choices}")
+        raise InvalidInput("the command needs a server or a store", expected=choices, hint="add one of them")
     if url is None and options.is_on_command_line("cache_dir"):
-        raise click.UsageError("--cache-dir goes with --api: a store on this machine is read without a cache")
+        raise InvalidInput("--cache-dir needs --api", hint="remove it: a store on this machine is read without a cache")
 
 
 @contextmanager

@@ -9,22 +9,44 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graphkin.cli.help import command, option
+from graphkin.cli.output import print_json, progress
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.strategy import ENCODERS
 
 if TYPE_CHECKING:
     from graphkin.trainer.downstream.labeled import LabeledGraphs
 
 _DATASETS = ("bace", "bbbp", "clintox", "esol", "freesolv", "hiv", "lipo", "sider", "tox21", "toxcast")
-_EPILOG = """\b
-Examples:
-  graphkin finetune --dataset bace --csv bace.csv.gz --checkpoint runs/hgc --output bace.json
-  graphkin finetune --csv mine.csv --targets toxic --checkpoint none --encoder gin --output mine.json
-  graphkin finetune --csv mine.csv --targets logS --checkpoint runs/hgc --output solubility.json
-  graphkin finetune --csv chembl.csv.gz --targets all --checkpoint runs/context --seeds 0 \\
-    --save-encoder runs/supervised --output chembl.json
-  graphkin finetune --task graphs --tu IMDB-BINARY.zip --checkpoint runs/hgc --output imdb.json
-  graphkin finetune --task nodes --edges usa.edgelist --labels usa.txt --checkpoint runs/hgc --output usa.json
-"""
+_EXAMPLES = [
+    (
+        "Measure an encoder on a MoleculeNet data set",
+        "graphkin finetune --dataset bace --csv bace.csv.gz --checkpoint runs/hgc --output bace.json",
+    ),
+    (
+        "Measure an untrained encoder on your own labels",
+        "graphkin finetune --csv mine.csv --targets toxic --checkpoint none --encoder gin --output mine.json",
+    ),
+    (
+        "Predict a measured value",
+        "graphkin finetune --csv mine.csv --targets logS --checkpoint runs/hgc --output solubility.json",
+    ),
+    (
+        "Train with labels, and keep the encoder",
+        (
+            "graphkin finetune --csv chembl.csv.gz --targets all --checkpoint runs/context --seeds 0 "
+            "--save-encoder runs/supervised --output chembl.json"
+        ),
+    ),
+    (
+        "Classify graphs",
+        "graphkin finetune --task graphs --tu IMDB-BINARY.zip --checkpoint runs/hgc --output imdb.json",
+    ),
+    (
+        "Classify nodes",
+        "graphkin finetune --task nodes --edges usa.edgelist --labels usa.txt --checkpoint runs/hgc --output usa.json",
+    ),
+]
 
 
 def _seeds(context: click.Context, parameter: click.Parameter, text: str | None) -> list[int] | None:  # noqa: ARG001
@@ -32,7 +54,9 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str | None)
         return None
     seeds = text.split(",")
     if not all(seed.strip().isdecimal() for seed in seeds) or len({*map(int, seeds)}) < len(seeds):
-        raise click.BadParameter("not a list of different whole numbers such as 0,1,2")
+        raise InvalidInput(
+            "--seeds cannot have this value", given=text, expected="different whole numbers with commas, such as 0,1,2"
+        )
     return [int(seed) for seed in seeds]
 
 
@@ -43,97 +67,141 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     return [] if text == "all" else next(csv.reader([text]))  # names that contain commas are quoted as in CSV
 
 
-@click.command(epilog=_EPILOG)
-@click.option(
+@command(examples=_EXAMPLES)
+@option(
     "--task",
     type=click.Choice(("molecules", "regression", "graphs", "nodes")),
     default="molecules",
-    help="What is classified: molecules of --csv, attribute-less graphs of --tu, or nodes of the graph of --edges. "
-    "regression: values of molecules are predicted, as always where --targets holds other numbers than 0 and 1.",
+    panel="Data",
+    help="molecules: classify molecules; regression: predict values of molecules, which is automatic if --targets "
+    "holds numbers other than 0 and 1; graphs: classify the graphs of --tu; nodes: classify the nodes of --edges.",
 )
-@click.option(
+@option(
     "--csv",
     "file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Labelled molecules: a table with a header and cells between commas, semicolons, tabs or pipes; plain, .gz, "
-    ".bz2 or .xz.",
+    panel="Data",
+    help="Table of labeled molecules with a header. Cells are separated by commas, semicolons, tabs or pipes. The file "
+    "may be compressed (.gz, .bz2, .xz).",
 )
-@click.option(
+@option(
     "--tu",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Labelled graphs: zip or folder in the layout of the TU collection.",
+    panel="Data",
+    help="Labeled graphs: a zip file or a folder in the layout of TUDataset.",
 )
-@click.option(
+@option(
     "--edges",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="One big graph: `source target [weight]` on each line, or a .csv of source,target; plain or .gz.",
+    panel="Data",
+    help="Edges of a big graph: `source target [weight]` per line, or a .csv with source,target. It may be .gz.",
 )
-@click.option(
+@option(
     "--labels",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Labels of its nodes: `node label` on each line, or a .csv; the other nodes are context.",
+    panel="Data",
+    help="Labels of nodes: `node label` per line, or a .csv. Nodes without a label are context.",
 )
-@click.option(
+@option(
     "--dataset",
     type=click.Choice(_DATASETS),
-    help="Which MoleculeNet set it is: chooses the targets, and the published scores to print, if there are any.",
+    panel="Data",
+    help="Name of the MoleculeNet data set. It selects the targets and the published scores.",
 )
-@click.option(
+@option(
     "--smiles-column",
     metavar="COLUMN",
-    show_default="smiles, or else mol, in any case",
+    show_default="smiles, else mol, in any case",
+    panel="Data",
     help="Column with the SMILES.",
 )
-@click.option(
+@option(
     "--targets",
     metavar="A,B|all",
     callback=_targets,
-    show_default="those of --dataset, or else all",
-    help="Columns of 0 and 1, or of numbers, nothing where it is not known; all: every column of 0 and 1, "
-    "with --task regression every one of numbers.",
+    show_default="those of --dataset, else all",
+    panel="Data",
+    help="Columns with 0 and 1, or with numbers. Unknown values are empty. all: every column with 0 and 1, or with "
+    "--task regression every column with numbers.",
 )
-@click.option(
+@option(
     "--checkpoint",
     metavar="DIR|none",
     required=True,
-    help="Folder of `graphkin pretrain`, or of --save-encoder, or none to start from random weights.",
+    panel="Model",
+    help="Folder of `graphkin pretrain` or --save-encoder, or none for random weights.",
 )
-@click.option("--encoder", type=click.Choice(ENCODERS), show_default="gin", help="Only with --checkpoint none.")
-@click.option(
-    "--frozen", is_flag=True, help="Do not train the encoder: logistic regression on its embeddings; graphs and nodes."
+@option(
+    "--encoder",
+    type=click.Choice(ENCODERS),
+    show_default="gin",
+    panel="Training",
+    help="Encoder. Only with --checkpoint none.",
 )
-@click.option("--seeds", metavar="N,N", show_default="0,1,2; nodes: 0", callback=_seeds, help="One run each, or ten.")
-@click.option("--epochs", type=click.IntRange(1), default=100, help="Passes over the training part.")
-@click.option("--lr", "learning_rate", type=float, show_default="0.001; nodes: 0.005", help="Adam's learning rate.")
-@click.option("--batch-size", type=click.IntRange(2), default=32, help="Molecules, graphs or nodes a step.")
-@click.option("--dropout", type=float, show_default="0.5; nodes: 0", help="After each layer of the encoder.")
-@click.option("--pooling", type=click.Choice(("mean", "sum")), default="mean", help="From nodes to graphs.")
-@click.option(
+@option(
+    "--frozen",
+    is_flag=True,
+    panel="Training",
+    help="Keep the encoder, and train a logistic regression on its embeddings. Only for graphs and nodes.",
+)
+@option(
+    "--seeds",
+    metavar="N,N",
+    show_default="0,1,2; nodes: 0",
+    callback=_seeds,
+    panel="Training",
+    help="Random seeds, with one run each (nodes: ten runs each).",
+)
+@option("--epochs", type=click.IntRange(1), default=100, panel="Training", help="Passes over the training data.")
+@option(
+    "--lr",
+    "learning_rate",
+    type=float,
+    show_default="0.001; nodes: 0.005",
+    panel="Training",
+    help="Learning rate of Adam.",
+)
+@option(
+    "--batch-size", type=click.IntRange(2), default=32, panel="Training", help="Molecules, graphs or nodes per step."
+)
+@option("--dropout", type=float, show_default="0.5; nodes: 0", panel="Training", help="Dropout after each layer.")
+@option(
+    "--pooling",
+    type=click.Choice(("mean", "sum")),
+    default="mean",
+    panel="Training",
+    help="How the vectors of nodes become the vector of a graph.",
+)
+@option(
     "--tune",
     "trials",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="First tune these on validation, in N trials.  [published: at most 400]",
+    panel="Training",
+    help="Number of trials that tune these settings on validation. The published studies use at most 400.",
 )
-@click.option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", help="Where to compute.")
-@click.option(
+@option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", panel="Execution", help="Processor that trains.")
+@option(
     "--save-encoder",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder to keep the fine-tuned encoder in, for --checkpoint; of one seed, molecules or graphs.",
+    panel="Output",
+    help="Folder for the fine-tuned encoder, for --checkpoint. Needs one seed, and molecules or graphs.",
 )
-@click.option(
+@option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
     metavar="FILE.json",
-    help="Results, written after each seed; seeds that it has already are kept.",
+    panel="Output",
+    help="Results, written after each seed. Seeds in an existing file are kept.",
 )
+@option("--json", "as_json", is_flag=True, panel="Output", help="Print JSON.")
 def finetune(
     task: str,
     file: Path | None,
@@ -151,26 +219,35 @@ def finetune(
     device: str,
     save_encoder: Path | None,
     output: Path,
+    as_json: bool,
     **options: Any,
 ) -> None:
-    """Fine-tune an encoder with a linear head, and print its scores.
+    """Fine-tune an encoder on labeled data, and print its scores.
 
-    Molecules are split 8:1:1 by scaffold, and scored by ROC-AUC, averaged over the tasks that have both classes there,
-    or values by RMSE and MAE in their own units, averaged over the tasks.
-    Graphs are split 9:1 into train and test, and train 8:1 into train and validation, by class, and scored by accuracy.
-    The test score is of the epoch that is best on validation. Nodes are classified by the subgraphs that random walks
-    find around them, ten times, each with another tenth for test, by class; the score is the accuracy after the last
-    epoch.
+    The encoder gets a linear head.
 
-    --save-encoder keeps the encoder as it was after the epoch whose score counts, to be fine-tuned on something else
-    or for `graphkin embed`. So encoders are pre-trained with labels.
+    Molecules are split 8:1:1 by scaffold. Classification is scored by ROC-AUC, averaged over the targets that have both
+    classes in the part. Regression is scored by RMSE and MAE in the units of the values, averaged over the targets.
+
+    Graphs are split 9:1 into training and test, and the training graphs 8:1 into training and validation, stratified by
+    class. The score is the accuracy. For molecules and graphs, the test score is that of the epoch with the best
+    validation score.
+
+    Nodes are classified by the subgraphs that random walks visit around them, ten times with different tenths as test,
+    stratified by class. The score is the accuracy after the last epoch.
+
+    --save-encoder keeps the encoder of the epoch whose score counts. It can be fine-tuned again, or used by
+    `graphkin embed`.
     """
     data_kind = "molecules" if task == "regression" else task
     _require_data(data_kind, molecules=(file, dataset, smiles_column, targets), graphs=(tu,), nodes=(edges, labels))
     if checkpoint != "none" and encoder is not None:
-        raise click.UsageError("--encoder is only for --checkpoint none: a checkpoint says itself what it is")
+        raise InvalidInput(
+            "--encoder needs --checkpoint none",
+            given=encoder,
+            hint="remove --encoder: a checkpoint contains its encoder",
+        )
 
-    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, InitialEncoder
     from graphkin.trainer.downstream.nodes import read_nodes
     from graphkin.trainer.downstream.study import Study, table
@@ -195,11 +272,15 @@ def finetune(
         data, name = _read_molecules(file, dataset, smiles_column, targets, task == "regression"), dataset
     study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder)
     run_seeds = seeds or ([0] if task == "nodes" else [0, 1, 2])
-    click.echo(table(study.run(run_seeds, output, terminal_progress().stage)))
+    document = study.run(run_seeds, output, progress().stage)
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(table(document))
 
 
 def _require_data(task: str, **files: tuple[object, ...]) -> None:
-    """Raise `UsageError` unless the options of this task are set, and none of another task.
+    """Raise `InvalidInput` unless the options of this task are set, and none of another task.
 
     Args:
         task: "molecules", "graphs" or "nodes".
@@ -208,9 +289,10 @@ def _require_data(task: str, **files: tuple[object, ...]) -> None:
     required = files[task][:1] if task == "molecules" else files[task]
     other_files = [value for other, options in files.items() if other != task for value in options]
     if None in required or any(value is not None for value in other_files):
-        raise click.UsageError(
-            "give --csv with its options for molecules, or --task graphs and --tu for graphs, or --task nodes, --edges "
-            "and --labels for nodes"
+        raise InvalidInput(
+            f"the options do not fit --task {task}",
+            expected="molecules: --csv; graphs: --task graphs and --tu; nodes: --task nodes, --edges and --labels",
+            hint="`graphkin finetune --help` shows an example of each",
         )
 
 

@@ -1,12 +1,15 @@
 """`graphkin info`: show collections, their generations and their provenance."""
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphkin.cli import options
-from graphkin.cli.json_lines import print_json
+from graphkin.cli.help import command, option
+from graphkin.cli.output import note, print_json, print_table, short_id
+from graphkin.protocol.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,15 +20,22 @@ if TYPE_CHECKING:
     from graphkin.store.reruns import RerunRecord
 
 
-@click.command()
+@command(
+    examples=[
+        ("List the collections of a store", "graphkin info --store s"),
+        ("Show one collection", "graphkin info --store s --collection m"),
+        ("List the rejected records", "graphkin info --store s --collection m --rejections"),
+    ]
+)
 @options.store
 @options.optional_collection
 @options.generation
-@click.option("--rejections", is_flag=True, help="List the records that were not kept.")
-@click.option(
+@option("--rejections", is_flag=True, panel="Query", help="List the rejected records.")
+@option(
     "--differing",
     is_flag=True,
-    help="List values of repeated items that differ from the first record's: the first 100.",
+    panel="Query",
+    help="List the first 100 values of repeated items that differ from those of the first record.",
 )
 @options.as_json
 def info(
@@ -36,11 +46,13 @@ def info(
     differing: bool,
     as_json: bool,
 ) -> None:
-    """Show collections, their generations, where they come from, and whether their files are damaged."""
+    """Show collections, their generations, their origin and damaged files."""
     from graphkin.store import open_store
 
     if not collection and (rejections or differing or generation):
-        raise click.UsageError("--rejections, --differing and --generation need --collection")
+        raise InvalidInput(
+            "--rejections, --differing and --generation need --collection", hint="add `--collection NAME`"
+        )
     with open_store(store_location) as store:
         if not collection:
             _show_collections(store, as_json)
@@ -75,11 +87,29 @@ def _show_collections(store: "Store", as_json: bool) -> None:
     if as_json:
         print_json({"collections": rows})
         return
-    for row in rows:
-        click.echo(
-            f"{row['name']}: {row['items']:,} items ({row['kind']}), {row['edges']:,} edges, "
-            f"published {row['published_at']}, generation {row['generation']}"
+    if sys.stdout.isatty():
+        numbers = dict.fromkeys(("items", "edges"), "right")
+        columns = {"collection": "left", "kind": "left", **numbers, "published": "left", "generation": "left"}
+        print_table(
+            columns,
+            [
+                (
+                    row["name"],
+                    row["kind"],
+                    f"{row['items']:,}",
+                    f"{row['edges']:,}",
+                    row["published_at"],
+                    short_id(row["generation"]),
+                )
+                for row in rows
+            ],
         )
+    for row in rows:
+        if not sys.stdout.isatty():
+            click.echo(
+                f"{row['name']}: {row['items']:,} items ({row['kind']}), {row['edges']:,} edges, "
+                f"published {row['published_at']}, generation {short_id(row['generation'])}"
+            )
         _show_damage(row["damaged"])
 
 
@@ -108,15 +138,16 @@ def _show_generation(
     from graphkin.ingest.notes import column_notes, differing_notes
 
     click.echo(
-        f"{collection.name} ({collection.kind}), generation {manifest.generation}, published {manifest.published_at}"
+        f"{collection.name} ({collection.kind}), generation {short_id(manifest.generation)}, "
+        f"published {manifest.published_at}"
     )
     _show_damage(_damage_fields(damage))
     click.echo(f"  {_count_text(manifest.counts)}")
     click.echo(f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})")
     click.echo(f"  recipe {json.dumps(manifest.recipe)}")
     click.echo(f"  versions {json.dumps(manifest.versions)}")
-    for note in column_notes(manifest):
-        click.echo(f"  {note}")
+    for text in column_notes(manifest):
+        click.echo(f"  {text}")
     for source in manifest.inputs:
         click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
     for removal in manifest.removed:
@@ -126,10 +157,10 @@ def _show_generation(
         click.echo(
             f"  unchanged by the run of {rerun_record.rerun.ran_at} ({names}): {_count_text(rerun_record.rerun.counts)}"
         )
-        for note in differing_notes(rerun_record.rerun.differing):
-            click.echo(f"    {note}")
+        for text in differing_notes(rerun_record.rerun.differing):
+            click.echo(f"    {text}")
     for id in collection.generations:
-        click.echo(f"  generation {id}{' (current)' if id == collection.current else ''}")
+        click.echo(f"  generation {short_id(id)}{' (current)' if id == collection.current else ''}")
 
 
 def _show_differing(manifest: "Manifest", rerun_record: "RerunRecord | None", as_json: bool) -> None:
@@ -139,16 +170,16 @@ def _show_differing(manifest: "Manifest", rerun_record: "RerunRecord | None", as
         return
     _show_values(manifest.differing)
     if rerun_record is not None:
-        click.echo(f"Of the run of {rerun_record.rerun.ran_at}, which gave the same generation:", err=True)
+        note(f"The run of {rerun_record.rerun.ran_at} gave the same generation. Its values:")
         _show_values(rerun_record.rerun.differing)
 
 
 def _show_values(differing: "DifferingValues") -> None:
     """Print the counts of values that differ from those of the first record of an item, then the first values."""
     if not differing.counts:
-        click.echo("no values of repeated items differ from the first record's", err=True)
+        note("no values of repeated items differ from those of the first record")
     for name, count in differing.counts.items():
-        click.echo(f"{name}: {count:,} values of repeated items differ from the first record's")
+        click.echo(f"{name}: {count:,} values of repeated items differ from those of the first record")
     for value in differing.first:
         kept_value = "no value" if value.kept is None else value.kept
         click.echo(f"{value.structure or '-'}\t{value.property}\tkept {kept_value}\tnot kept {value.value}")
@@ -172,7 +203,7 @@ def _show_rejections(reader: "Generation", rerun_record: "RerunRecord | None", a
         return
     _show_records(rows)
     if rerun_record is not None:
-        click.echo(f"Rejected by the run of {rerun_record.rerun.ran_at}, which gave the same generation:", err=True)
+        note(f"The run of {rerun_record.rerun.ran_at} gave the same generation. Its rejected records:")
         _show_records(rerun_record.rejections.to_pylist())
 
 
@@ -185,4 +216,4 @@ def _show_records(rejections: "Iterable[dict[str, Any]]") -> None:
         first_line = row["input"].partition("\n")[0]
         click.echo(f"{row['source']}:{row['line']}: {row['reason']}\t{first_line[:200]}")
     if not has_rejections:
-        click.echo("no rejected records", err=True)
+        note("no rejected records")

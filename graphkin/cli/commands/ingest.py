@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import group, option
+from graphkin.protocol.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graphkin.ingest.options import IngestOptions
@@ -17,59 +19,138 @@ if TYPE_CHECKING:
     from graphkin.similarity.recipe import Recipe
 
 
-_preset = click.option(
-    "--preset", type=click.Choice(["default", "paper", "rc"]), default="default", help="Recipe to start from."
+_preset = option(
+    "--preset",
+    type=click.Choice(["default", "paper", "rc"]),
+    default="default",
+    panel="Recipe",
+    help="Recipe to start from: graphkin's, the paper's, or that of the authors' code (rc).",
 )
 
-_name_column = click.option(
-    "--name-column", metavar="COLUMN", help="Column with the name.  [default: id, in any case, if there is one]"
+_name_column = option(
+    "--name-column",
+    metavar="COLUMN",
+    panel="Input",
+    help="Column with the name. [default: id, in any case, if present]",
 )
 
 
-@click.group()
+def _format(*formats: str, default: str = "by file name") -> Any:
+    return option(
+        "--format",
+        "format",
+        type=click.Choice(formats),
+        panel="Input",
+        help=f"Format of the input. Standard input (-) needs it. [default: {default}]",
+    )
+
+
+def _top_k(default: str) -> Any:
+    return option(
+        "--top-k",
+        type=int,
+        panel="Similarity",
+        help=f"Top-k limit: the number of most similar neighbors that each item keeps, or 0 for all. "
+        f"[default: {default}]",
+    )
+
+
+def _threshold(measure: str, default: str) -> Any:
+    return option(
+        "--threshold", type=float, panel="Similarity", help=f"Smallest {measure} of an edge. [default: {default}]"
+    )
+
+
+_iterations = option(
+    "--iterations",
+    type=int,
+    panel="Recipe",
+    help="Iterations of the Weisfeiler-Lehman kernel. [default: 3]",
+)
+
+
+@group(
+    examples=[
+        ("Ingest a file of SMILES", "graphkin ingest molecules small.smi --store s --collection m"),
+        ("Ingest graphs in the layout of TUDataset", "graphkin ingest graphs MUTAG.zip --store s --collection mutag"),
+        ("Ingest embeddings", "graphkin ingest vectors embeddings.npy --store s --collection embeddings"),
+    ]
+)
 def ingest() -> None:
-    """Build a similarity hierarchy from files and publish it."""
+    """Build a similarity graph from files and publish it.
+
+    A similarity graph has an edge between two items if their similarity is at least the threshold. All pairs are
+    compared (--candidates exact), and each item keeps its most similar neighbors (--top-k).
+    """
 
 
-@ingest.command()
+@ingest.command(
+    examples=[
+        ("Ingest a file of SMILES", "graphkin ingest molecules small.smi --store s --collection m"),
+        (
+            "Ingest a table, and keep all pairs with similarity 0.6 or more",
+            (
+                "graphkin ingest molecules table.csv --smiles-column structure --threshold 0.6 --top-k 0 --store s "
+                "--collection m"
+            ),
+        ),
+        (
+            "Standardize the structures first",
+            (
+                "graphkin ingest molecules vendor.sdf.gz --standardize largest_fragment --standardize uncharge "
+                "--store s --collection m"
+            ),
+        ),
+        (
+            "Ingest more molecules than fit into memory",
+            "graphkin ingest molecules big.smi.gz --engine tasks --lake lake --collection big",
+        ),
+    ]
+)
 @_preset
-@click.option(
+@option(
     "--fingerprint",
     type=click.Choice(["morgan", "rdkit", "maccs", "atompair", "torsion", "given"]),
-    help="Fingerprint; given: of your own, in a column of the files.  [default: morgan; paper, rc: rdkit]",
+    panel="Recipe",
+    help="Fingerprint. given: your own, in a column of the files. [default: morgan; paper, rc: rdkit]",
 )
-@click.option("--radius", type=int, help="Morgan radius.  [default: 2]")
-@click.option(
-    "--bits", type=int, help="Fingerprint length, a multiple of 64.  [default: 2048; given: as the files tell]"
+@option("--radius", type=int, panel="Recipe", help="Radius of Morgan fingerprints. [default: 2]")
+@option(
+    "--bits",
+    type=int,
+    panel="Recipe",
+    help="Length of the fingerprints, a multiple of 64. [default: 2048; given: the length in the files]",
 )
-@click.option("--chirality", is_flag=True, default=None, help="Let the fingerprint see chirality.")
-@click.option(
+@option("--chirality", is_flag=True, default=None, panel="Recipe", help="Include chirality in the fingerprint.")
+@option(
     "--candidates",
     type=click.Choice(["exact", "window"]),
-    help="Pairs to compare: all that can reach the threshold, or the published window.  "
+    panel="Similarity",
+    help="Candidate rule. exact: compare all pairs that can reach the threshold; window: the paper's approximate rule. "
     "[default: exact; paper, rc: window]",
 )
-@click.option(
-    "--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4; paper, rc: 0.36]"
-)
-@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70; paper, rc: 0]")
-@click.option(
-    "--standardise",
+@_threshold("Tanimoto similarity", "0.4; paper, rc: 0.36")
+@_top_k("70; paper, rc: 0")
+@option(
+    "--standardize",
+    "standardise",
     type=click.Choice(["largest_fragment", "uncharge"]),
     multiple=True,
-    help="Standardise every structure, also those searched later; repeatable, in the order given.",
+    panel="Recipe",
+    help="Standardize every structure, also those of later searches. Repeat it for several steps, in their order.",
 )
-@click.option("--inchikey", is_flag=True, default=None, help="Compute InChIKeys (doubles the ingest).")
+@option("--inchikey", is_flag=True, default=None, panel="Recipe", help="Compute InChIKeys, which doubles the time.")
 @options.ingest_run
 @options.device
 @options.ingest_target
-@click.option("--max-atoms", type=click.IntRange(1, 100_000), default=1_000, help="Larger molecules are rejected.")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet"]),
-    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+@option(
+    "--max-atoms",
+    type=click.IntRange(1, 100_000),
+    default=1_000,
+    panel="Input",
+    help="Largest molecule. Larger ones are rejected.",
 )
+@_format("smi", "csv", "tsv", "sdf", "parquet")
 @options.table_columns
 def molecules(
     preset: str,
@@ -81,12 +162,13 @@ def molecules(
     target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
-    """Ingest molecules from FILE... and publish a generation of the collection.
+    """Build a similarity graph of molecules.
 
-    Files are .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd .parquet, each also compressed (.gz .bz2 .xz .zst); "-" is
-    standard input. Records that are no molecule are rejected with a reason and kept: see `graphkin info --rejections`.
-    With --fingerprint given they are compared by the bits in --fingerprint-column; the same molecule with other bits
-    than before is rejected.
+    FILE is .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd or .parquet, also compressed (.gz .bz2 .xz .zst), or - for
+    standard input. Invalid records are rejected with a reason: see `graphkin info --rejections`.
+
+    With --fingerprint given, molecules are compared by the bits in --fingerprint-column. A molecule that occurs again
+    with different bits is rejected.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.ingest.recipes import molecule_recipe
@@ -97,42 +179,57 @@ def molecules(
     _ingest(recipe, read, max_atoms, device=device, **run_options, **target_options)
 
 
-@ingest.command()
+@ingest.command(
+    examples=[
+        ("Ingest graphs in the layout of TUDataset", "graphkin ingest graphs MUTAG.zip --store s --collection mutag"),
+        (
+            "Keep pairs with similarity 0.5 or more",
+            "graphkin ingest graphs graphs.jsonl --threshold 0.5 --store s --collection graphs",
+        ),
+    ]
+)
 @_preset
-@click.option(
+@option(
     "--labels",
     type=click.Choice(["degree", "uniform", "index", "given"]),
-    help="Initial labels of nodes; index: the node's number; given: those of the input.  [default: degree; rc: index]",
+    panel="Recipe",
+    help="Initial labels of the nodes. index: the number of the node; given: the labels in the files. "
+    "[default: degree; rc: index]",
 )
-@click.option("--iterations", type=int, help="Refinements of the Weisfeiler-Lehman kernel.  [default: 3]")
-@click.option(
+@_iterations
+@option(
     "--kernel",
     type=click.Choice(["wl", "grakel", "grakel-shortest-path", "grakel-graphlet"]),
-    help="Ours, or one of GraKeL's where that is installed; grakel gives the same numbers as wl.  [default: wl]",
+    panel="Recipe",
+    help="Graph kernel. wl: graphkin's Weisfeiler-Lehman kernel; grakel: the same values from GraKeL, which must be "
+    "installed. [default: wl]",
 )
-@click.option(
+@option(
     "--candidates",
     type=click.Choice(["exact", "window"]),
-    help="Pairs to compare: all of similar size, or at most 70 a graph of these, the nearest in number of nodes.  "
-    "[default: exact; paper, rc: window]",
+    panel="Similarity",
+    help="Candidate rule. exact: compare all pairs of similar size; window: at most 70 of these per graph, the nearest "
+    "in number of nodes. [default: exact; paper, rc: window]",
 )
-@click.option(
+@option(
     "--closeness",
     type=int,
     metavar="N",
-    help="Similar size: numbers of nodes and of edges differ by at most 1/N.  [default: 10; rc: 5]",
+    panel="Similarity",
+    help="Definition of similar size: the numbers of nodes and of edges differ by at most 1/N. [default: 10; rc: 5]",
 )
-@click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
-@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70; paper, rc: 0]")
+@_threshold("similarity", "0, which means above 0")
+@_top_k("70; paper, rc: 0")
 @options.ingest_run
 @options.ingest_target
-@click.option("--max-nodes", type=click.IntRange(1, 100_000), default=100_000, help="Larger graphs are rejected.")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["tu", "graphml", "jsonl"]),
-    help='Format of the input; needed for standard input ("-").  [default: by file name; a folder: tu]',
+@option(
+    "--max-nodes",
+    type=click.IntRange(1, 100_000),
+    default=100_000,
+    panel="Input",
+    help="Largest graph. Larger ones are rejected.",
 )
+@_format("tu", "graphml", "jsonl", default="by file name; a folder: tu")
 def graphs(
     preset: str,
     max_nodes: int,
@@ -141,12 +238,14 @@ def graphs(
     target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
-    """Ingest attribute-less graphs from FILE... and publish a generation of the collection.
+    """Build a similarity graph of graphs.
 
-    FILE is a collection in TUDataset's layout (.zip, or a folder), GraphML (.graphml), or JSON Lines (.jsonl, one
-    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} a line); the last two also compressed (.gz .bz2 .xz .zst);
-    "-" is standard input. Self-loops and repeated edges are dropped and counted. What is no graph is rejected with a
-    reason and kept: see `graphkin info --rejections`.
+    FILE is a collection in the layout of TUDataset (.zip or a folder), GraphML (.graphml) or JSON Lines (.jsonl, with
+    {"name": ..., "edges": [[0, 1], ...], "num_nodes": ...} per line). GraphML and JSON Lines may be compressed (.gz
+    .bz2 .xz .zst). - is standard input.
+
+    Graphs have no attributes. Self-loops and repeated edges are dropped and counted. Invalid records are rejected with
+    a reason: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.graphs.recipe import resolve_graphs
@@ -156,62 +255,83 @@ def graphs(
     )
 
 
-@ingest.command()
-@click.option(
+@ingest.command(
+    examples=[
+        ("Ingest the nodes of an edge list", "graphkin ingest nodes usa.edgelist --store s --collection usa"),
+        (
+            "Name the columns of a table of edges",
+            "graphkin ingest nodes edges.csv --source-column from --target-column to --store s --collection usa",
+        ),
+    ]
+)
+@option(
     "--labels",
     "label_files",
     multiple=True,
     metavar="FILE",
-    help="Labels of nodes: `node label` on each line, or a table (.csv, .tsv); once for each FILE, in order.",
+    panel="Input",
+    help="Labels of nodes: `node label` per line, or a table (.csv, .tsv). Repeat it for each FILE, in their order.",
 )
-@click.option(
+@option(
     "--similarity",
     "kernel",
     type=click.Choice(["wl", "proximity"]),
-    help="wl: of the subgraphs around two nodes, by the Weisfeiler-Lehman kernel; proximity: 1 / (1 + distance).  "
-    "[default: wl]",
+    panel="Recipe",
+    help="wl: Weisfeiler-Lehman kernel of the subgraphs around two nodes; proximity: 1 / (1 + distance). [default: wl]",
 )
-@click.option("--restart", type=float, help="Probability that a walk ends before a step.  [default: 0.8]")
-@click.option(
+@option("--restart", type=float, panel="Recipe", help="Probability that a walk ends before a step. [default: 0.8]")
+@option(
     "--walks",
     metavar="paper|N",
-    help="Walks from a node; paper: max(64, round(degree · e/(e-1) / restart)).  [default: paper]",
+    panel="Recipe",
+    help="Walks per node. paper: max(64, round(degree · e/(e-1) / restart)). [default: paper]",
 )
-@click.option("--max-nodes", type=int, help="A subgraph is of the first so many nodes visited.  [default: 256]")
-@click.option("--seed", type=int, help="Of the walks.  [default: 0]")
-@click.option("--iterations", type=int, help="Refinements of the Weisfeiler-Lehman kernel.  [default: 3]")
-@click.option(
+@option(
+    "--max-nodes",
+    type=int,
+    panel="Recipe",
+    help="Number of nodes of a subgraph: the first ones that walks visit. [default: 256]",
+)
+@option("--seed", type=int, panel="Recipe", help="Random seed of the walks. [default: 0]")
+@_iterations
+@option(
     "--initial",
     "labels",
     type=click.Choice(["degree", "uniform", "centre"]),
-    help="What the kernel begins with: degrees within the subgraph, nothing, or which node is its centre.  "
-    "[default: degree]",
+    panel="Recipe",
+    help="Initial labels of the kernel: degree within the subgraph, the same for all, or whether the node is the "
+    "center. [default: degree]",
 )
-@click.option(
+@option(
     "--candidates",
     type=click.Choice(["exact", "window"]),
-    help="Pairs to compare: all with subgraphs of similar size, or at most 70 a node of these.  [default: exact]",
+    panel="Similarity",
+    help="Candidate rule. exact: compare all nodes with subgraphs of similar size; window: at most 70 per node. "
+    "[default: exact]",
 )
-@click.option(
+@option(
     "--closeness",
     type=int,
     metavar="N",
-    help="Similar size: numbers of nodes and of edges differ by at most 1/N.  [default: 10]",
+    panel="Similarity",
+    help="Definition of similar size: the numbers of nodes and of edges differ by at most 1/N. [default: 10]",
 )
-@click.option("--radius", type=int, help="Greatest distance that proximity looks at.  [default: 2]")
-@click.option("--threshold", type=float, help="Smallest similarity, inclusive; 0: any above 0.  [default: 0]")
-@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
+@option("--radius", type=int, panel="Recipe", help="Largest distance in proximity. [default: 2]")
+@_threshold("similarity", "0, which means above 0")
+@_top_k("70")
 @options.ingest_run
 @options.ingest_target
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["edgelist", "csv", "tsv", "graphml", "mtx", "npz"]),
-    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+@_format("edgelist", "csv", "tsv", "graphml", "mtx", "npz")
+@option(
+    "--source-column", metavar="COLUMN", panel="Input", help="Column with the first node of an edge. [default: source]"
 )
-@click.option("--source-column", metavar="COLUMN", help="Column of a table with one end.  [default: source]")
-@click.option("--target-column", metavar="COLUMN", help="Column of a table with the other.  [default: target]")
-@click.option("--label-column", metavar="COLUMN", help="Column of a table with labels.  [default: label]")
+@option(
+    "--target-column",
+    metavar="COLUMN",
+    panel="Input",
+    help="Column with the second node of an edge. [default: target]",
+)
+@option("--label-column", metavar="COLUMN", panel="Input", help="Column with the label of a node. [default: label]")
 def nodes(
     label_files: tuple[str, ...],
     walks: str | None,
@@ -223,13 +343,15 @@ def nodes(
     target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
-    """Ingest the nodes of big graphs from FILE... and publish a generation of the collection.
+    """Build a similarity graph of the nodes of big graphs.
 
-    Each FILE is one big graph, or several in GraphML: edge lists (.edgelist .edges .txt, `source target [weight]`),
-    tables (.csv .tsv), GraphML, Matrix Market (.mtx), compressed sparse rows (.npz); each also compressed (.gz .bz2 .xz
-    .zst); "-" is standard input. A node is compared by the subgraph that random walks with restart find around it.
-    Directions and weights do not count; self-loops and repeated edges are dropped; isolated nodes, and lines that are
-    no edge, are rejected with a reason and kept: see `graphkin info --rejections`.
+    FILE is one big graph, or several in GraphML: an edge list (.edgelist .edges .txt, `source target [weight]` per
+    line), a table (.csv .tsv), GraphML, Matrix Market (.mtx) or compressed sparse rows (.npz), also compressed (.gz
+    .bz2 .xz .zst), or - for standard input.
+
+    A node is compared by the subgraph that random walks with restart visit around it. Directions and weights are
+    ignored. Self-loops and repeated edges are dropped. Isolated nodes and invalid lines are rejected with a reason: see
+    `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.similarity.nodes.recipe import resolve_nodes
@@ -241,22 +363,34 @@ def nodes(
     _ingest(recipe, read, None, labels=label_files, **run_options, **target_options)
 
 
-@ingest.command()
-@click.option("--bits", type=int, metavar="N", help="Length of the fingerprints.  [default: as the files tell]")
-@click.option("--threshold", type=float, help="Smallest Tanimoto similarity, inclusive.  [default: 0.4]")
-@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
+@ingest.command(
+    examples=[
+        ("Ingest an FPS file", "graphkin ingest fingerprints chembl.fps.gz --store s --collection chembl"),
+        (
+            "Ingest an array of packed bits with names",
+            "graphkin ingest fingerprints bits.npy --names names.txt --store s --collection mine",
+        ),
+    ]
+)
+@option(
+    "--bits",
+    type=int,
+    metavar="N",
+    panel="Recipe",
+    help="Length of the fingerprints. [default: the length in the files]",
+)
+@_threshold("Tanimoto similarity", "0.4")
+@_top_k("70")
 @options.ingest_run
 @options.device
 @options.ingest_target
 @options.names
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["fps", "npy", "parquet", "csv", "tsv"]),
-    help='Format of the input; needed for standard input ("-").  [default: by file name]',
-)
-@click.option(
-    "--fingerprint-column", metavar="COLUMN", help="Column with the bits.  [default: fingerprint, in any case]"
+@_format("fps", "npy", "parquet", "csv", "tsv")
+@option(
+    "--fingerprint-column",
+    metavar="COLUMN",
+    panel="Input",
+    help="Column with the bits. [default: fingerprint, in any case]",
 )
 @_name_column
 def fingerprints(
@@ -270,12 +404,13 @@ def fingerprints(
     target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
-    """Ingest fingerprints that others have computed from FILE... and publish a generation of the collection.
+    """Build a similarity graph of your own fingerprints.
 
-    FILE is FPS, chemfp's format (.fps), an array (N, bytes) of packed bits (.npy), or a table (.parquet .csv .tsv) with
-    a column of them, in hexadecimal or, in Parquet, as bytes; each also compressed; "-" is standard input. Everywhere
-    byte 0 comes first, and of each byte the least significant bit. All have one length, up to 16,384 bits. Equal
-    fingerprints are one item with all their names. What is none is rejected with a reason and kept: see
+    FILE is FPS, the format of chemfp (.fps), an array (N, bytes) of packed bits (.npy), or a table (.parquet .csv .tsv)
+    with a column of fingerprints in hexadecimal, or as bytes in Parquet. Files may be compressed. - is standard input.
+
+    Byte 0 comes first, and in each byte the least significant bit. All fingerprints have the same length, at most
+    16,384 bits. Equal fingerprints become one item with all names. Invalid records are rejected with a reason: see
     `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
@@ -286,20 +421,34 @@ def fingerprints(
     _ingest(recipe, read, None, names=names_files, device=device, **run_options, **target_options)
 
 
-@ingest.command()
-@click.option("--dimension", type=int, metavar="N", help="Numbers of each vector.  [default: as the files tell]")
-@click.option("--threshold", type=float, help="Smallest cosine, inclusive.  [default: 0.8]")
-@click.option("--top-k", type=int, help="Most similar neighbours each item keeps; 0: all.  [default: 70]")
+@ingest.command(
+    examples=[
+        ("Ingest an array of embeddings", "graphkin ingest vectors embeddings.npy --store s --collection embeddings"),
+        (
+            "Ingest the output of graphkin embed",
+            "graphkin ingest vectors embeddings.parquet --vector-column embedding --store s --collection embeddings",
+        ),
+    ]
+)
+@option(
+    "--dimension",
+    type=int,
+    metavar="N",
+    panel="Recipe",
+    help="Length of the vectors. [default: the length in the files]",
+)
+@_threshold("cosine", "0.8")
+@_top_k("70")
 @options.ingest_run
 @options.ingest_target
 @options.names
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["npy", "parquet"]),
-    help='Format of the input; needed for standard input ("-").  [default: by file name]',
+@_format("npy", "parquet")
+@option(
+    "--vector-column",
+    metavar="COLUMN",
+    panel="Input",
+    help="Column with the vectors. [default: vector, in any case]",
 )
-@click.option("--vector-column", metavar="COLUMN", help="Column with the vectors.  [default: vector, in any case]")
 @_name_column
 def vectors(
     dimension: int | None,
@@ -311,12 +460,13 @@ def vectors(
     target_options: dict[str, Any],
     **recipe_options: Any,
 ) -> None:
-    """Ingest dense vectors, such as embeddings, from FILE... and publish a generation of the collection.
+    """Build a similarity graph of vectors, such as embeddings.
 
-    FILE is an array (N, D) of numbers (.npy), or a table with a column of lists (.parquet), as `graphkin embed` writes
-    them; each also compressed; "-" is standard input. Numbers are kept as float32, and vectors compared by their
-    cosine. All have one length, up to 4,096. Vectors that are zero or hold NaN are rejected with a reason and kept: see
-    `graphkin info --rejections`.
+    FILE is an array (N, D) of numbers (.npy), or a table with a column of lists (.parquet), also compressed, or - for
+    standard input. `graphkin embed` writes both formats.
+
+    Numbers are stored as float32. Vectors are compared by cosine, and have the same length, at most 4,096. Vectors that
+    are zero or contain NaN are rejected with a reason: see `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
     from graphkin.ingest.recipes import vector_recipe
@@ -345,9 +495,8 @@ def _ingest(
     engine: str,
     master: str | None,
 ) -> None:
-    from graphkin.cli.output import summarize, summary_json
+    from graphkin.cli.output import print_manifest, progress, summarize
     from graphkin.ingest.options import IngestOptions
-    from graphkin.ingest.progress_bars import terminal_progress
 
     ingest_options = IngestOptions(
         read=read,
@@ -359,16 +508,21 @@ def _ingest(
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),
     )
-    arguments = (collection, files, recipe, ingest_options, terminal_progress())
+    arguments = (collection, files, recipe, ingest_options, progress())
     if device != "cpu" and engine != "local":
-        raise click.UsageError(f"--device {device} needs --engine local.")
+        raise InvalidInput(
+            f"--device {device} needs --engine local", given=f"--engine {engine}", expected="--engine local"
+        )
     if engine == "local":
         manifest = _ingest_in_one_stream(store_location, lake, *arguments)
     else:
         manifest = _ingest_by_tasks(engine, master, lake, *arguments)
     if lake is not None and store_location is not None:
         manifest = _load_lake(lake, collection, store_location)
-    click.echo(summary_json(manifest) if as_json else summarize(collection, manifest))
+    if as_json:
+        print_manifest(manifest)
+    else:
+        click.echo(summarize(collection, manifest))
 
 
 def _ingest_in_one_stream(store_location: str | None, lake: str | None, *arguments: Any) -> "Manifest":
@@ -409,7 +563,7 @@ def _ingest_by_tasks(
 
 
 def _load_lake(lake: str, collection: str, store_location: str) -> "Manifest":
-    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.cli.output import progress
     from graphkin.ingest.reruns import make_report
     from graphkin.store import open_lake, open_store
     from graphkin.store.transfer import copy_generation
@@ -419,6 +573,4 @@ def _load_lake(lake: str, collection: str, store_location: str) -> "Manifest":
         source.open(collection) as generation,
         open_store(store_location, create=True) as store,
     ):
-        return make_report(
-            copy_generation(generation, store, terminal_progress().stage), generation.manifest.provenance
-        )
+        return make_report(copy_generation(generation, store, progress().stage), generation.manifest.provenance)

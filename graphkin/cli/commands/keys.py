@@ -1,12 +1,13 @@
 """`graphkin keys`: manage the API keys of a store."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import group, option
+from graphkin.cli.output import note, print_json
 from graphkin.protocol.values import Access
 
 if TYPE_CHECKING:
@@ -27,66 +28,92 @@ class _Scopes(click.ParamType[Any]):
         scopes = tuple(part.strip() for part in value.split(","))
         for scope in scopes:
             if scope not in get_args(Access):
-                self.fail(f"{scope!r} is not one of {', '.join(get_args(Access))}.", param, ctx)
+                self.fail(f"one or more of {', '.join(get_args(Access))}, separated by commas", param, ctx)
         return scopes
 
 
-@click.group()
+@group(
+    examples=[
+        ("Create a key for a notebook", "graphkin keys create --store s --name notebook --scope read,sample,export"),
+        ("List the keys", "graphkin keys list --store s"),
+        ("Revoke a key", "graphkin keys revoke 3f9a2c --store s"),
+    ]
+)
 def keys() -> None:
-    """Make keys of a store's API, list them and revoke them.
+    """Create, list and revoke API keys of a store.
 
-    As long as a store has no key, whoever reaches its server reads everything. Once it has one, every request needs
-    one, also when all were revoked. A server that is running obeys within a second.
+    Without keys, everyone who can reach the server can read everything. With the first key, every request needs a key,
+    even if all keys are revoked later. A running server applies a change within a second.
     """
 
 
-@keys.command()
+@keys.command(
+    examples=[
+        ("Create a key for training", "graphkin keys create --store s --name trainer --scope read,sample,export"),
+        (
+            "Create a key for one collection that expires in 30 days",
+            "graphkin keys create --store s --name guest --scope read --collection m --expires 30",
+        ),
+    ]
+)
 @options.store
-@click.option("--name", metavar="NAME", required=True, help="What the key is called: whose it is, say.")
-@click.option(
+@option("--name", metavar="NAME", required=True, panel="Access", help="Name of the key, such as that of its owner.")
+@option(
     "--scope",
     "access",
     type=_Scopes(),
     metavar="SCOPE[,SCOPE...]",
     required=True,
-    help="What it is for: read (look and search), sample (draw positives and negatives), export (files of whole "
-    "collections; training needs all three), admin (everything, /metrics too).",
+    panel="Access",
+    help="Permissions: read (read and search), sample (positives and negatives), export (files of whole collections) "
+    "or admin (everything, including /metrics). Training needs read,sample,export.",
 )
-@click.option(
+@option(
     "--collection",
     "collections",
     multiple=True,
     metavar="NAME",
-    help="Collection that it is for; again for more.  [default: all]",
+    panel="Access",
+    help="Collection that the key can access. Repeat it for several. [default: all]",
 )
-@click.option(
+@option(
     "--expires",
     type=click.IntRange(1, _DAYS),
     metavar="DAYS",
-    help="Days that it lasts.  [default: until it is revoked]",
+    panel="Access",
+    help="Days until the key expires. [default: never]",
 )
-@click.option(
-    "--requests-per-minute", "requests", type=_COUNT, metavar="N", help="Requests that it may make in a minute."
+@option(
+    "--requests-per-minute",
+    "requests",
+    type=_COUNT,
+    metavar="N",
+    panel="Access",
+    help="Largest number of requests in a minute. [default: no limit]",
 )
-@click.option(
+@option(
     "--rows-per-minute",
     "rows",
     type=_COUNT,
     metavar="N",
-    help="Rows of items, edges, positives, ... that it gets in a minute; a reply may take those of the next ones too.",
+    panel="Access",
+    help="Largest number of rows in a minute. A large response also uses the rows of the next minutes. "
+    "[default: no limit]",
 )
-@click.option(
+@option(
     "--heavy-at-once",
     "heavy",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Requests at once that search, sample, draw or export.",
+    panel="Access",
+    help="Largest number of simultaneous requests that search, sample or export.",
 )
-@click.option(
+@option(
     "--for-proxy",
     is_flag=True,
-    help="Of a reverse proxy that lets users in: each of its requests must name one in X-Forwarded-User, and has the "
-    "bounds above to itself.",
+    panel="Access",
+    help="Key of a reverse proxy that authenticates users. Each request must name the user in X-Forwarded-User. The "
+    "limits apply to each user.",
 )
 @options.as_json
 def create(
@@ -99,9 +126,10 @@ def create(
     as_json: bool,
     **quota: int | None,
 ) -> None:
-    """Make a key, and print it: this once, for the store keeps no more than its digest.
+    """Create an API key and print it.
 
-    Without --json standard output is the key alone: GRAPHKIN_API_KEY=$(graphkin keys create ...)
+    The key is printed only once, because the store keeps its digest. Without --json, standard output is only the key:
+    GRAPHKIN_API_KEY=$(graphkin keys create ...)
     """
     from graphkin.protocol.errors import require
     from graphkin.protocol.keys import NAME, Quota, create_key
@@ -116,39 +144,49 @@ def create(
     with open_store(store_location) as store:
         store.keys().add(key)
     if as_json:
-        click.echo(json.dumps({"key": secret, **_key_fields(key)}))
+        print_json({"key": secret, **_key_fields(key)})
         return
     click.echo(secret)
-    click.echo(f"created key {key.id}: {_describe_key(key)}", err=True)
-    click.echo("  nothing can show it again; send it as `Authorization: Bearer KEY`", err=True)
+    note(f"created key {key.id}: {_describe_key(key)}")
+    note("  it cannot be shown again; send it as `Authorization: Bearer KEY`")
 
 
-@keys.command("list")
+@keys.command("list", examples=[("List the keys", "graphkin keys list --store s")])
 @options.store
 @options.as_json
 def list_keys(store_location: str, as_json: bool) -> None:
-    """List all keys, the oldest first, those that were revoked too. None is shown itself."""
+    """List all keys, including revoked ones, the oldest first.
+
+    The list shows ids and permissions, not the keys themselves.
+    """
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
         all_keys = store.keys().all()
     if as_json:
-        click.echo(json.dumps([_key_fields(key) for key in all_keys]))
+        print_json([_key_fields(key) for key in all_keys])
     elif not all_keys:
-        click.echo("no key: everything is open to whoever reaches the server")
+        click.echo("no keys: everyone who can reach the server can read everything")
     for key in [] if as_json else all_keys:
         click.echo(f"{key.id}  {_describe_key(key)}")
 
 
-@keys.command()
+@keys.command(examples=[("Revoke a key", "graphkin keys revoke 3f9a2c --store s")])
 @click.argument("id", metavar="ID")
 @options.store
-def revoke(store_location: str, id: str) -> None:
-    """Let a key open nothing any more. ID is one of `graphkin keys list`, or how one alone begins."""
+@options.as_json
+def revoke(store_location: str, id: str, as_json: bool) -> None:
+    """Revoke a key.
+
+    ID is an id from `graphkin keys list`, or the beginning of it.
+    """
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
         key = store.keys().revoke(id, datetime.now(UTC))
+    if as_json:
+        print_json(_key_fields(key))
+        return
     click.echo(f"revoked key {key.id}: {_describe_key(key)}")
 
 

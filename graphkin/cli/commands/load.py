@@ -7,30 +7,47 @@ import click
 from click.core import ParameterSource
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
+from graphkin.cli.output import print_manifest, progress, short_id
+from graphkin.protocol.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graphkin.store.base import Generation
 
 
-@click.command()
-@options.generation
-@click.option(
-    "--collection",
-    metavar="NAME",
-    envvar=options.COLLECTION_VARIABLE,
-    show_envvar=True,
-    help="Collection.  [default, of a lake: its only one]",
+@command(
+    examples=[
+        ("Copy a collection into Neo4j", "graphkin load --store s --collection m --to neo4j://localhost"),
+        ("Load a lake into a store", "graphkin load --lake lake --to s"),
+    ]
 )
-@click.option(
+@option(
     "--store",
     "store_location",
     metavar="STORE",
     envvar=options.STORE_VARIABLE,
     show_envvar=True,
+    panel="Collection",
     help="Folder of the store, or neo4j://HOST or bolt://HOST of a Neo4j server.",
 )
-@click.option("--lake", metavar="URL", help="A lake instead of a store: its folder or URL.")
-@click.option("--to", "target", metavar="STORE", required=True, help="Store to copy into, made if there is none.")
+@option("--lake", metavar="URL", panel="Collection", help="Folder or URL of a lake, instead of a store.")
+@option(
+    "--collection",
+    metavar="NAME",
+    envvar=options.COLLECTION_VARIABLE,
+    show_envvar=True,
+    panel="Collection",
+    help="Name of the collection. [default: that of the lake]",
+)
+@options.generation
+@option(
+    "--to",
+    "target",
+    metavar="STORE",
+    required=True,
+    panel="Target",
+    help="Store to copy into, made if there is none.",
+)
 @options.as_json
 def load(
     store_location: str | None,
@@ -40,11 +57,11 @@ def load(
     target: str,
     as_json: bool,
 ) -> None:
-    """Copy a generation from a store or a lake into another store, usually from a folder into Neo4j.
+    """Copy a generation from a store or a lake into another store.
 
-    It keeps its id and becomes current there. A generation that is there already is not copied again.
+    The generation keeps its id and becomes current. A generation that the target already has is not copied again. A
+    typical use is to copy from a folder into Neo4j.
     """
-    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_store
     from graphkin.store.transfer import copy_generation
 
@@ -53,12 +70,12 @@ def load(
     with ExitStack() as stack:
         reader = _open_source(stack, store_location, lake, collection, generation)
         target_store = stack.enter_context(open_store(target, create=True))
-        manifest = copy_generation(reader, target_store, terminal_progress().stage)
+        manifest = copy_generation(reader, target_store, progress().stage)
     if as_json:
-        click.echo(manifest.model_dump_json(exclude={"fragments"}))
+        print_manifest(manifest)
         return
     click.echo(
-        f"loaded {reader.collection} generation {manifest.generation}\n"
+        f"loaded {reader.collection} generation {short_id(manifest.generation)}\n"
         f"  {manifest.counts.kept:,} items, {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}"
     )
 
@@ -77,10 +94,14 @@ def _open_source(
     from graphkin.store import open_lake, open_store
 
     if (store_location is None) == (lake is None):
-        raise click.UsageError("Give either --store or --lake.")
+        raise InvalidInput(
+            "the command copies from a store or from a lake",
+            expected="either --store or --lake",
+            hint="remove one of them" if lake is not None else "add `--store STORE` or `--lake URL`",
+        )
     if store_location is not None:
         if collection is None:
-            raise click.UsageError("Missing option '--collection'.")
+            raise InvalidInput("`graphkin load --store` needs --collection", hint="add `--collection NAME`")
         store = stack.enter_context(open_store(store_location))
         return stack.enter_context(store.open(collection, store.full_id(collection, generation)))
     store = stack.enter_context(open_lake(str(lake)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
 from graphkin.protocol.values import ClusterMethod
 
 if TYPE_CHECKING:
@@ -17,11 +18,26 @@ if TYPE_CHECKING:
     from graphkin.collection.open_collection import OpenCollection
 
 
-@click.command()
+@command(
+    examples=[
+        (
+            "Write the substructures of the 10 largest clusters",
+            "graphkin mcs --store s --collection m --method butina --output mcs.csv",
+        ),
+    ]
+)
 @options.source_generation
 @options.clustering(required=True)
-@click.option("--clusters", type=click.IntRange(1), default=10, metavar="N", help="Of so many clusters, the largest.")
+@option(
+    "--clusters",
+    type=click.IntRange(1),
+    default=10,
+    metavar="N",
+    panel="Clustering",
+    help="Number of clusters, the largest ones.",
+)
 @options.output
+@options.as_json
 def mcs(
     store_location: str,
     collection: str,
@@ -31,31 +47,35 @@ def mcs(
     workers: int | None,
     clusters: int,
     output: Path,
+    as_json: bool,
 ) -> None:
-    """Write the maximum common substructure (MCS) of each cluster, the largest cluster first: columns
-    cluster, as `graphkin cluster` numbers them, size, smarts, smiles, atoms and complete.
+    """Write the maximum common substructure (MCS) of each cluster.
 
-    smarts: as RDKit finds it in each of them; smiles: cut from the cluster's centre, with * where more hangs on it
-    there; both empty where they share nothing. Of a cluster with more than 100 members its centre and 99 others are
-    compared, evenly by their place. Each search stops after 2 s; complete is false where there may be a larger one.
+    The columns are cluster (numbered as by `graphkin cluster`), size, smarts, smiles, atoms and complete. The largest
+    cluster comes first.
+
+    smarts matches all members in RDKit. smiles is cut from the center of the cluster, with * where the center has
+    further atoms. Both are empty if the members have nothing in common. In a cluster of more than 100 members, the
+    center and 99 others are compared. Each search stops after 2 s; complete is false if a larger MCS may exist.
     """
     from graphkin.cli.conditions import parse_clustering
-    from graphkin.cli.output import atomic_file
+    from graphkin.cli.output import atomic_file, progress, report_file, require_json_apart
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export.cells import csv_lines
-    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.store import open_generation
 
-    progress = terminal_progress()
+    require_json_apart(output, as_json)
+    stage = progress().stage
     with open_generation(store_location, collection, generation) as reader:
-        open_collection = OpenCollection(reader, partial(local_ports, threads=workers, stage=progress.stage))
+        open_collection = OpenCollection(reader, partial(local_ports, threads=workers, stage=stage))
         clustering = open_collection.clusters(parse_clustering(method, threshold))
         count = min(clusters, len(clustering.clusters.centre))
-        with progress.stage("substructures", count, "clusters") as advance, atomic_file(output) as file:
+        with stage("substructures", count, "clusters") as advance, atomic_file(output) as file:
             for line in csv_lines(_rows(open_collection, clustering, count), plain=("smarts", "smiles")):
                 file.write(line)
                 advance(1)
+    report_file(output, as_json, f"{count:,} clusters", generation=reader.id, clusters=count)
 
 
 def _rows(open_collection: "OpenCollection", clustering: "Clustering", count: int) -> "Iterator[pa.Table]":

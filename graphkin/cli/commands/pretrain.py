@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin.cli import configuration, options
+from graphkin.cli.help import command, option
+from graphkin.cli.output import note, print_json
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_SEED
 from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, POSITIVES, PRESETS, STRATEGIES
 
@@ -16,66 +19,119 @@ if TYPE_CHECKING:
     from graphkin.trainer.feed.source import Source
     from graphkin.trainer.pretraining.config import PretrainConfig
 
-_EPILOG = """\b
-Started by torchrun, several processes train as one: the batch, its negatives,
-batch normalisation and AdaM's choice are those of all of them together.
-  torchrun --nproc-per-node 2 -m graphkin pretrain ...
-"""
-
-
 _NO_BF16 = (
     "warning: this processor has no bf16 arithmetic: --bf16 is emulated, which took 4 to 7 times as long on such; "
     "leave it out"
 )
 
 
-@click.command(epilog=_EPILOG)
-@click.option("--api", "url", metavar="URL", help="Server, as `graphkin serve` prints it.")
-@click.option(
-    "--collection", metavar="NAME", help=f"Collection on that server.  [default: ${options.COLLECTION_VARIABLE}]"
+@command(
+    examples=[
+        (
+            "Pre-train from a server",
+            "graphkin pretrain --api http://127.0.0.1:8000 --collection m --strategy hgc-ho --output runs/hgc",
+        ),
+        (
+            "Pre-train from a folder of graphkin fetch, on a GPU",
+            "graphkin pretrain --offline data --strategy hgc-ho --device cuda --output runs/hgc",
+        ),
+        (
+            "Print all settings of a strategy",
+            "graphkin pretrain --strategy hgc-ho --show-config",
+        ),
+        (
+            "Train with two processes as one run",
+            "torchrun --nproc-per-node 2 -m graphkin pretrain --offline data --strategy hgc-ho --output runs/hgc",
+        ),
+    ]
+)
+@option("--api", "url", metavar="URL", panel="Collection", help="URL of the server, as `graphkin serve` prints it.")
+@option(
+    "--collection",
+    metavar="NAME",
+    panel="Collection",
+    help=f"Collection on the server. [default: ${options.COLLECTION_VARIABLE}]",
 )
 @options.generation
-@click.option(
+@option(
     "--offline",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder that `graphkin fetch` wrote, instead of a server.",
+    panel="Collection",
+    help="Folder written by `graphkin fetch`, instead of a server.",
 )
-@click.option("--strategy", type=click.Choice(STRATEGIES), required=True, help="What is learned from.")
-@click.option(
-    "--encoder", type=click.Choice(ENCODERS), default="gin", help="Kind of encoder, 5 layers of width 300; nodes: 64."
+@option("--strategy", type=click.Choice(STRATEGIES), required=True, panel="Training", help="Pre-training strategy.")
+@option(
+    "--encoder",
+    type=click.Choice(ENCODERS),
+    default="gin",
+    panel="Training",
+    help="Encoder, with 5 layers of width 300 (nodes: 64).",
 )
-@click.option("--preset", type=click.Choice(PRESETS), default="default", help="Ours, the paper's or its authors' code.")
-@click.option("--batch-size", type=click.IntRange(2), help="Anchors a step.  [default: 256; graphs, nodes: 32]")
-@click.option("--epochs", type=click.IntRange(1), help="Passes over the anchors.  [default: as published]")
-@click.option("--max-steps", type=click.IntRange(1), help="Steps to train for, however many epochs that takes.")
-@click.option("--limit", type=click.IntRange(2), help="Anchors an epoch has at most: the first in its order.")
-@click.option("--seed", type=click.IntRange(0, MAX_SEED), default=0, help="Seed of everything that is random.")
-@click.option("--mask-neighbors", is_flag=True, help="Neighbours of an anchor are not its negatives.")
-@click.option(
-    "--queue", type=click.IntRange(2), help="Negatives that nodes are told apart from.  [default: 256; GCC: 16384]"
+@option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    default="default",
+    panel="Training",
+    help="Settings to start from: graphkin's, the paper's, or those of the authors' code (rc).",
 )
-@click.option(
-    "--bf16", is_flag=True, help="Autocast to bfloat16; losses stay in float32. Slower where it is no arithmetic."
+@option(
+    "--batch-size",
+    type=click.IntRange(2),
+    panel="Training",
+    help="Anchors per step. [default: 256; graphs, nodes: 32]",
 )
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Where to train.")
-@click.option("--capture/--no-capture", default=True, help="Replay steps as CUDA graphs. A CPU never does.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the run.  [required]")
-@click.option("--resume", is_flag=True, help="Continue the run in that folder, if there is one.")
-@click.option("--checkpoint-steps", type=click.IntRange(1), default=1000, help="Steps from checkpoint to checkpoint.")
-@click.option(
+@option("--epochs", type=click.IntRange(1), panel="Training", help="Passes over the anchors. [default: as published]")
+@option("--max-steps", type=click.IntRange(1), panel="Training", help="Number of steps, instead of --epochs.")
+@option("--limit", type=click.IntRange(2), panel="Training", help="Largest number of anchors per epoch.")
+@option("--seed", type=click.IntRange(0, MAX_SEED), default=0, panel="Training", help="Random seed of the run.")
+@option(
+    "--mask-neighbors", is_flag=True, panel="Sampling", help="Do not use the neighbors of an anchor as its negatives."
+)
+@option(
+    "--queue",
+    type=click.IntRange(2),
+    panel="Sampling",
+    help="Number of negatives in the queue, for nodes. [default: 256; GCC: 16384]",
+)
+@option(
+    "--bf16",
+    is_flag=True,
+    panel="Execution",
+    help="Autocast to bfloat16. Losses stay in float32. Slower on processors without bfloat16 arithmetic.",
+)
+@option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", panel="Execution", help="Processor that trains.")
+@option(
+    "--capture/--no-capture", default=True, panel="Execution", help="Replay steps as CUDA graphs. No effect on a CPU."
+)
+@option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", panel="Output", help="Folder of the run. [required]"
+)
+@option("--resume", is_flag=True, panel="Output", help="Continue the run in --output, if there is one.")
+@option(
+    "--checkpoint-steps", type=click.IntRange(1), default=1000, panel="Output", help="Steps between two checkpoints."
+)
+@option(
     "--positives",
     type=click.Choice(POSITIVES),
     default="exact",
-    help="Whose: of the collection, of the one --beside, another anchor's, of like size, damaged copies.",
+    panel="Sampling",
+    help="Source of the positives. exact: the collection; window: the collection of --beside; shuffled: positives of "
+    "another anchor; size-matched: items of similar size; augmented: augmented views.",
 )
 @options.other_collection
-@click.option(
-    "--epochs-from", metavar="URL", help="Read positives that `graphkin epochs` wrote, instead of asking the server."
+@option(
+    "--epochs-from",
+    metavar="URL",
+    panel="Sampling",
+    help="Folder or URL with the positives of `graphkin epochs`, instead of the server's.",
 )
 @options.cache_dir
 @configuration.settings
-@click.option("--show-config", is_flag=True, help="Print all settings in TOML, for --config, and train nothing.")
+@option(
+    "--show-config", is_flag=True, panel="Output", help="Print all settings as TOML, for --config, without training."
+)
+@options.as_json
 def pretrain(
     url: str | None,
     collection: str | None,
@@ -90,16 +146,20 @@ def pretrain(
     checkpoint_steps: int,
     cache_dir: Path | None,
     show_config: bool,
+    as_json: bool,
     **training: Any,
 ) -> None:
     """Pre-train an encoder on a collection.
 
-    The run in --output holds its options, the newest checkpoint (weights as safetensors), metrics.jsonl, and logs for
-    TensorBoard where that is installed. Warm-up and decay span --max-steps if given, else the epochs. A continued run
-    must have the options it was started with, and keeps its generation.
+    The folder of the run holds its options, the newest checkpoint (weights as safetensors), metrics.jsonl, and logs for
+    TensorBoard if that is installed. Warm-up and decay span --max-steps, or else --epochs. --resume needs the options
+    of the first start, and uses the same generation.
 
-    --set changes what it names and nothing else: --encoder gcn also walks farther, --set encoder=gcn does not.
-    --show-config needs no items, and is of molecules (gcc: nodes) unless it is told where they are.
+    --set changes only the named setting: --encoder gcn also changes the length of the walks, --set encoder=gcn does
+    not. --show-config without a source shows the settings for molecules (gcc: for nodes).
+
+    Started by torchrun, several processes train one run. The batch, its negatives, batch normalization and the choice
+    of AdaM span all processes.
     """
     if url is not None and collection is None:
         collection = os.environ.get(options.COLLECTION_VARIABLE)
@@ -108,7 +168,9 @@ def pretrain(
         return
     _require_one_source(url, collection, generation, offline, beside or epochs_from)
     if output is None:
-        raise click.MissingParameter(param_type="option", param_hint="--output")
+        raise InvalidInput(
+            "`graphkin pretrain` needs --output", expected="the folder of the run", hint="add `--output DIR`"
+        )
     from graphkin.cli.training_progress import training_progress
     from graphkin.trainer.model.device import computes_bf16
     from graphkin.trainer.model.ranks import process_group
@@ -122,7 +184,7 @@ def pretrain(
     config = configuration.resolve_config(_find_kind(offline, url, collection, generation), **training)
     with process_group(device) as (ranks, torch_device):
         if config.bf16 and ranks.rank == 0 and not computes_bf16(torch_device):
-            click.echo(_NO_BF16, err=True)
+            note(_NO_BF16)
         try:
             with (
                 _open_source(config, offline, url, collection, generation, beside, epochs_from, cache_dir) as source,
@@ -141,12 +203,18 @@ def pretrain(
                 )
         except KeyboardInterrupt:
             if ranks.rank == 0:
-                click.echo(
-                    f"stopped; --resume continues from {_newest_checkpoint(output) or 'the beginning'}", err=True
-                )
+                note(f"stopped; --resume continues from {_newest_checkpoint(output) or 'the beginning'}")
             raise
     if ranks.rank == 0:
-        click.echo(f"{_newest_checkpoint(output)}: done")
+        _print_result(output, as_json)
+
+
+def _print_result(output: Path, as_json: bool) -> None:
+    checkpoint = str(_newest_checkpoint(output))
+    if as_json:
+        print_json({"output": str(output), "checkpoint": checkpoint})
+    else:
+        click.echo(f"{checkpoint}: done")
 
 
 def _print_config(
@@ -165,7 +233,7 @@ def _print_config(
 def _require_one_source(
     url: str | None, collection: str | None, generation: str | None, offline: Path | None, server_option: str | None
 ) -> None:
-    """Raise `UsageError` unless either a server or an offline folder is given.
+    """Raise `InvalidInput` unless either a server or an offline folder is given.
 
     Args:
         url: Value of --api.
@@ -176,7 +244,11 @@ def _require_one_source(
     """
     online = url is not None and collection is not None
     if online == (offline is not None) or (offline and (url or collection or generation or server_option)):
-        raise click.UsageError("give --api URL and --collection NAME, or --offline DIR alone")
+        raise InvalidInput(
+            "`graphkin pretrain` needs a server or a folder",
+            expected="either --api and --collection, or --offline without options of the server",
+            hint="add `--api URL --collection NAME` or `--offline DIR`",
+        )
 
 
 def _run_generation(output: Path, part: str, collection: str | None) -> str | None:
@@ -248,7 +320,7 @@ def _open_source(
 def _featurize(collection: "Collection") -> "Corpus":
     from graphkin.trainer.feed.kinds import features
 
-    click.echo(f"featurising {collection.size:,} items, once for this generation", err=True)
+    note(f"featurizing {collection.size:,} items, once for this generation")
     return features(collection, workers=os.cpu_count() or 1)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
+from graphkin.protocol.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graphkin.export import ItemFormat
@@ -14,24 +16,61 @@ if TYPE_CHECKING:
 _FORMATS = (".csv", ".parquet", ".sdf")
 
 
-@click.command()
+@command(
+    examples=[
+        (
+            "Write the molecules that meet two conditions",
+            "graphkin query --store s --collection m --filter 'molwt>=300' --filter 'rings<=3' --output hits.csv",
+        ),
+        (
+            "Print the 10 heaviest molecules with a benzene ring",
+            (
+                "graphkin query --store s --collection m --substructure c1ccccc1 --sort molwt --descending --limit 10 "
+                "--output -"
+            ),
+        ),
+        (
+            "Read the structure from standard input",
+            "echo CCO | graphkin query --store s --collection m --similar - --min-similarity 0.5 --output hits.sdf",
+        ),
+    ]
+)
 @options.source_generation
 @options.conditions
-@click.option("--name", metavar="TEXT", help="How a name begins.")
+@option("--name", metavar="TEXT", panel="Conditions", help="Beginning of a name.")
 @options.substructure
-@click.option("--similar", metavar="STRUCTURE", help="A SMILES, or what STRUCTURE is of `graphkin search`.")
-@click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity to it, above 0 to 1.")
-@click.option("--sort", metavar="COLUMN", help="id, similarity or any column.  [default: similarity if asked, else id]")
-@click.option("--descending", is_flag=True, help="The largest first.")
-@click.option("--column", "columns", metavar="NAME", multiple=True, help="Column to write, once for each.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="The first so many.  [default: all]")
-@click.option(
+@option(
+    "--similar",
+    metavar="STRUCTURE",
+    panel="Similarity",
+    help="Structure to compare with, as in `graphkin search`. Needs --min-similarity.",
+)
+@option("--min-similarity", type=float, metavar="X", panel="Similarity", help="Smallest similarity, above 0 to 1.")
+@option(
+    "--sort",
+    metavar="COLUMN",
+    panel="Output",
+    help="Column to sort by: id, similarity or a property. [default: similarity with --similar, else id]",
+)
+@option("--descending", is_flag=True, panel="Output", help="Sort the largest values first.")
+@option(
+    "--column",
+    "columns",
+    metavar="NAME",
+    multiple=True,
+    panel="Output",
+    help="Column to write. Repeat it for several. [default: all]",
+)
+@option("--limit", type=click.IntRange(1), metavar="N", panel="Output", help="Number of items to write. [default: all]")
+@option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     required=True,
-    help="File to write: .csv, .parquet or .sdf.",
+    panel="Output",
+    help="File to write: .csv, .parquet or .sdf, or - for CSV on standard output.",
 )
+@options.as_json
 def query(
     store_location: str,
     collection: str,
@@ -46,33 +85,40 @@ def query(
     columns: tuple[str, ...],
     limit: int | None,
     output: Path,
+    as_json: bool,
 ) -> None:
-    """Write the items that pass all conditions, in order, to a file, as `graphkin export items` does.
+    """Filter and sort a collection, and write the items to a file.
 
-    A condition is a property, as exports call it, or names; one of >= <= = and ~, which is for a part of a text; and
-    a number or a text. Texts and names are compared in any case. Items that lack a property pass no condition on it,
-    and come last where they are sorted by it.
+    The columns are those of `graphkin export items`. - stands for standard input as the value of --similar,
+    --substructure or --substructure-smiles.
 
-    A substructure is a SMARTS or, which is not the same, a molecule; RDKit says which molecules have it. The first time
-    all of them are described, which takes a while; that is kept on this machine.
+    A condition is a property or names, a comparison (>= <= = or ~, which means contains) and a value. Upper and lower
+    case are equal. Items that lack the property do not meet the condition, and are sorted last.
+
+    RDKit matches substructures. The first search for a substructure prepares all molecules, and keeps the result on
+    this machine.
     """
-    from graphkin.cli.conditions import parse_filter, parse_substructure, require_search_similarity
-    from graphkin.cli.output import atomic_file
+    from graphkin.cli.conditions import parse_filter, parse_substructure, read_argument, require_search_similarity
+    from graphkin.cli.output import atomic_file, progress, report_file, require_json_apart
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export import export_items
-    from graphkin.ingest.progress_bars import terminal_progress
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
     from graphkin.protocol.requests import QueryFields, SimilarSource
     from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
-    require(output.suffix in _FORMATS, "file of items", str(output), f"a name that ends with {', '.join(_FORMATS)}")
+    suffix = ".csv" if str(output) == "-" else output.suffix
+    require(suffix in _FORMATS, "file of items", str(output), f"- or a name that ends with {', '.join(_FORMATS)}")
+    require_json_apart(output, as_json)
     if (similar is None) != (min_similarity is None):
-        raise click.UsageError("--similar and --min-similarity go together")
+        missing = "--min-similarity" if min_similarity is None else "--similar"
+        raise InvalidInput("--similar and --min-similarity belong together", hint=f"add {missing}")
     if descending and sort is None:
-        raise click.UsageError("--descending is of --sort")
+        raise InvalidInput("--descending needs --sort", hint="add `--sort COLUMN`")
+    similar = read_argument(similar)
+    substructure = None if substructure is None else (str(read_argument(substructure[0])), substructure[1])
     with open_generation(store_location, collection, generation) as reader:
         require_search_similarity(min_similarity)
         with translate_validation_errors():
@@ -83,10 +129,11 @@ def query(
                 similar=None if similar is None else SimilarSource(structure=similar, min_similarity=min_similarity),
                 sort=None if sort is None else Sort(by=sort, descending=descending),
             )
-        open_collection = OpenCollection(reader, partial(local_ports, stage=terminal_progress().stage))
+        open_collection = OpenCollection(reader, partial(local_ports, stage=progress().stage))
         selection, comparison = open_collection.query(request), open_collection.comparison(request)
-        format = cast("ItemFormat", output.suffix[1:])
+        format = cast("ItemFormat", suffix[1:])
         blocks = export_items(reader, format, selection.first(limit).ids, comparison, columns or None)
         with atomic_file(output) as file:
             file.writelines(blocks)
-    click.echo(f"{len(selection.ids):,} of {reader.size:,} items pass", err=True)
+    text = f"{len(selection.ids):,} of {reader.size:,} items meet the conditions"
+    report_file(output, as_json, text, generation=reader.id, items=reader.size, hits=len(selection.ids))

@@ -1,6 +1,5 @@
 """`graphkin neighbors`, `search` and `positives`: items similar to one item or structure."""
 
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphkin.cli import options
-from graphkin.cli.json_lines import print_json
+from graphkin.cli.help import command, option
+from graphkin.cli.output import print_json, print_table
+from graphkin.protocol.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graphkin.collection.open_collection import OpenCollection
@@ -19,13 +20,18 @@ if TYPE_CHECKING:
     from graphkin.store.sampling.base import Engine
 
 
-@click.command()
+@command(
+    examples=[
+        ("Show the neighbors of the item with an id", "graphkin neighbors --store s --collection m --id 7"),
+        ("Show the neighbors of aspirin", "graphkin neighbors --store s --collection m --name aspirin --limit 10"),
+    ]
+)
 @options.source_generation
-@click.option("--smiles", help="Of the item with this structure.")
-@click.option("--name", help="Of the item with this name.")
-@click.option("--id", "id", type=int, help="Of the item with this id.")
+@option("--id", "id", type=int, panel="Query", help="Id of the item.")
+@option("--smiles", metavar="SMILES", panel="Query", help="Structure of the item.")
+@option("--name", metavar="NAME", panel="Query", help="Name of the item, in any case.")
 @options.min_similarity
-@click.option("--limit", type=click.IntRange(1), default=50, help="Neighbours to show.")
+@option("--limit", type=click.IntRange(1), default=50, panel="Output", help="Number of neighbors to show.")
 @options.as_json
 def neighbors(
     store_location: str,
@@ -38,7 +44,11 @@ def neighbors(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show the stored neighbours of one item, most similar first."""
+    """Show the stored neighbors of one item, the most similar first.
+
+    Select the item with --id, --smiles or --name. A terminal gets a table; a pipe gets the item, the number of
+    neighbors, and one line per neighbor with the columns similarity, id, smiles and names, separated by tabs.
+    """
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.store import open_generation
 
@@ -57,8 +67,9 @@ def neighbors(
     if as_json:
         print_json(result)
         return
-    click.echo(_item_line(result["item"]))
-    click.echo(f"{len(result['neighbors'])} of {result['total']} neighbours" + (", capped" if result["capped"] else ""))
+    click.echo("\t".join(map(str, _item_cells(result["item"]))))
+    truncated = ", truncated by the top-k limit" if result["capped"] else ""
+    click.echo(f"{len(result['neighbors'])} of {result['total']} neighbors{truncated}")
     _show_hits(result["neighbors"])
 
 
@@ -70,47 +81,72 @@ def _hit_rows(reader: "Generation", hits: "Hits | Neighbors") -> list[dict[str, 
 
 
 def _show_hits(hits: list[dict[str, Any]]) -> None:
-    for hit in hits:
-        item = hit["item"]
-        click.echo(f"{hit['similarity']:.4f}\t{_item_line(item)}")
+    columns = {"similarity": "right", "id": "right", "smiles": "left", "names": "left"}
+    print_table(columns, [(f"{hit['similarity']:.4f}", *_item_cells(hit["item"])) for hit in hits])
 
 
-def _item_line(item: dict[str, Any]) -> str:
-    return f"{item['id']}\t{item['smiles'] or '-'}\t{', '.join(item['names'])}"
+def _item_cells(item: dict[str, Any]) -> tuple[object, ...]:
+    return item["id"], item["smiles"] or "-", ", ".join(item["names"])
 
 
-@click.command()
+@command(
+    examples=[
+        ("Find the molecules that are most similar to ethanol", "graphkin search CCO --store s --collection m"),
+        (
+            "Print the 5 best hits with similarity 0.5 or more as JSON",
+            "graphkin search CCO --store s --collection m --min-similarity 0.5 --limit 5 --json",
+        ),
+        (
+            "Search for all structures of a file",
+            "graphkin search --file queries.smi --output hits.csv --store s --collection m",
+        ),
+    ]
+)
 @options.source_generation
 @click.argument("structure", required=False)
-@click.option("--fingerprint", is_flag=True, help="STRUCTURE is a fingerprint of the recipe's, in hexadecimal.")
-@click.option(
+@option("--fingerprint", is_flag=True, panel="Query", help="STRUCTURE is a fingerprint in hexadecimal.")
+@option(
     "--tversky",
     type=(float, float),
     metavar="ALPHA BETA",
-    help="Compare fingerprints by Tversky similarity; ALPHA weighs what STRUCTURE alone has.",
+    panel="Similarity",
+    help="Compare fingerprints by Tversky similarity. ALPHA is the weight of the bits that only STRUCTURE has.",
 )
-@click.option(
+@option(
     "--counts",
     is_flag=True,
-    help="Compare molecules by how often they have each Morgan environment (min-max Tanimoto).",
+    panel="Similarity",
+    help="Compare molecules by the counts of their Morgan environments (min-max Tanimoto).",
 )
-@click.option("--min-similarity", type=float, metavar="X", help="Smallest similarity, above 0 to 1.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=10, help="Hits to show; of each structure of a file, up to 100."
+@option("--min-similarity", type=float, metavar="X", panel="Similarity", help="Smallest similarity, above 0 to 1.")
+@option(
+    "--limit",
+    type=click.IntRange(1),
+    default=10,
+    panel="Output",
+    help="Number of hits. With --file, for each structure, at most 100.",
 )
-@click.option("--file", metavar="FILE", help="Search for every structure of a file that `graphkin ingest` reads.")
-@click.option("--format", metavar="FORMAT", help="Format of the file.  [default: told by its name]")
-@click.option(
-    "--smiles-column", "structure_column", metavar="COLUMN", help="Of a table.  [default: smiles, in any case]"
+@option("--file", metavar="FILE", panel="Input", help="File of structures, in a format of `graphkin ingest`.")
+@option("--format", metavar="FORMAT", panel="Input", help="Format of the file. [default: by file name]")
+@option(
+    "--smiles-column",
+    "structure_column",
+    metavar="COLUMN",
+    panel="Input",
+    help="Column with the SMILES. [default: smiles, in any case]",
 )
-@click.option(
-    "--name-column", metavar="COLUMN", help="Of a table or SD file.  [default: as `graphkin ingest` finds it]"
+@option(
+    "--name-column",
+    metavar="COLUMN",
+    panel="Input",
+    help="Column with the name. [default: as in `graphkin ingest`]",
 )
-@click.option(
+@option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where to write the hits of a file: .csv or .parquet.",
+    panel="Output",
+    help="File for the hits of --file: .csv or .parquet.",
 )
 @options.device
 @options.as_json
@@ -130,34 +166,44 @@ def search(
     as_json: bool,
     **read: str | None,
 ) -> None:
-    """Search the whole collection for what is most similar to STRUCTURE, exactly and uncapped.
+    """Search a collection for the items most similar to a structure.
 
-    STRUCTURE is a SMILES; for a collection of graphs, a graph as JSON: '{"edges": [[0, 1], [1, 2]]}'; for one of
-    fingerprints, the bits in hexadecimal, as in FPS files. "-" reads it from standard input.
+    STRUCTURE is a SMILES, or - to read it from standard input. For a collection of graphs it is a graph as JSON:
+    '{"edges": [[0, 1], [1, 2]]}', and for one of fingerprints the bits in hexadecimal. The search compares STRUCTURE
+    with all items, so the top-k limit of the collection does not matter.
 
-    With --file and --output every structure of a file is searched for, thousands at once: one row a hit, and one for
-    each structure that cannot be read, which says why.
+    With --file and --output, the command searches for all structures of a file. It writes one row per hit, and one row
+    with the reason for each invalid structure.
+
+    A terminal gets a table; a pipe gets the structure, and one line per hit with the columns similarity, id, smiles and
+    names, separated by tabs.
     """
-    from graphkin.cli.conditions import parse_measure, require_search_similarity
+    from graphkin.cli.conditions import parse_measure, read_argument, require_search_similarity
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.protocol.requests import SearchFields
     from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
     if (structure is None) == (file is None) or (file is None) != (output is None):
-        raise click.UsageError("either STRUCTURE, or --file and --output")
-    if file is not None and (as_json or fingerprint):
-        raise click.UsageError("--json and --fingerprint are for one STRUCTURE")
+        raise InvalidInput(
+            "`graphkin search` needs a structure or a file",
+            expected="either STRUCTURE, or --file and --output",
+            hint="try `graphkin search CCO` or `graphkin search --file queries.smi --output hits.csv`",
+        )
+    if file is not None and fingerprint:
+        raise InvalidInput(
+            "--fingerprint cannot be combined with --file", expected="STRUCTURE", hint="remove one of them"
+        )
     if file is None and device != "cpu":
-        raise click.UsageError(f"--device {device} is for the structures of --file")
+        raise InvalidInput(f"--device {device} needs --file", expected="--file and --output", hint="remove --device")
     require_search_similarity(min_similarity)
     measure = parse_measure(tversky, counts)
     with open_generation(store_location, collection, generation) as reader:
         open_collection = OpenCollection(reader)
         if file is not None and output is not None:
-            _search_file(open_collection, file, read, measure, min_similarity, limit, output, device)
+            _search_file(open_collection, file, read, measure, min_similarity, limit, output, device, as_json)
             return
-        text = sys.stdin.buffer.read().decode(errors="surrogateescape").strip() if structure == "-" else structure
+        text = read_argument(structure)
         with translate_validation_errors():
             request = SearchFields(
                 structure=None if fingerprint else text,
@@ -188,9 +234,10 @@ def _search_file(
     limit: int,
     output: Path,
     device: "Device",
+    as_json: bool,
 ) -> None:
     from graphkin.cli.file_search import FileSearch, encode_tables
-    from graphkin.cli.output import atomic_file
+    from graphkin.cli.output import atomic_file, report_file
     from graphkin.ingest.readers import ReadOptions, open_source
     from graphkin.protocol.errors import require
     from graphkin.protocol.values import MAX_HITS
@@ -206,22 +253,43 @@ def _search_file(
             for piece in encode_tables(file_search.tables(), output.suffix):
                 stream.write(piece)
     without_hits = file_search.structures - file_search.with_hits - file_search.unreadable
-    click.echo(
-        f"{file_search.structures:,} structures: {file_search.with_hits:,} found something, "
-        f"{file_search.stored_items:,} of them themselves; {without_hits:,} found nothing, "
-        f"{file_search.unreadable:,} could not be read",
-        err=True,
+    report_file(
+        output,
+        as_json,
+        f"{file_search.structures:,} structures: {file_search.with_hits:,} have hits, {file_search.stored_items:,} are "
+        f"items themselves, {without_hits:,} have no hits, {file_search.unreadable:,} are invalid",
+        generation=open_collection.generation.id,
+        structures=file_search.structures,
+        with_hits=file_search.with_hits,
+        stored_items=file_search.stored_items,
+        unreadable=file_search.unreadable,
     )
 
 
-@click.command()
+@command(
+    examples=[
+        (
+            "Sample three neighbors by similarity",
+            "graphkin positives --store s --collection m --id 7 --policy first_order --seed 1",
+        ),
+        (
+            "Sample by random walks",
+            "graphkin positives --store s --collection m --id 7 --policy random_walk --length 3 --seed 1",
+        ),
+    ]
+)
 @options.source_generation
-@click.option("--id", "anchor", type=int, required=True, help="Anchor.")
+@option("--id", "anchor", type=int, required=True, panel="Query", help="Id of the anchor.")
 @options.sampling_policy
-@click.option("--seed", type=int, default=0, help="Seed, 0 to 2^53 - 1.")
-@click.option("--epoch", type=int, default=0, help="Epoch.")
-@click.option(
-    "--sampler", "engine", type=click.Choice(["snapshot", "gds"]), default="snapshot", help="What draws; gds: Neo4j."
+@option("--seed", type=int, default=0, panel="Sampling", help="Random seed, 0 to 2^53 - 1.")
+@option("--epoch", type=int, default=0, panel="Sampling", help="Epoch.")
+@option(
+    "--sampler",
+    "engine",
+    type=click.Choice(["snapshot", "gds"]),
+    default="snapshot",
+    panel="Sampling",
+    help="snapshot: graphkin's sampler; gds: Graph Data Science of Neo4j, whose samples differ.",
 )
 @options.as_json
 def positives(
@@ -235,7 +303,10 @@ def positives(
     engine: "Engine",
     as_json: bool,
 ) -> None:
-    """Draw positives of an anchor. The same seed, epoch, policy and generation give the same positives."""
+    """Sample the positives of an anchor.
+
+    The same generation, policy, seed and epoch give the same positives.
+    """
     import numpy as np
 
     from graphkin.protocol.validation import parse_policy
@@ -271,7 +342,12 @@ def positives(
         print_json(result)
         return
     if result["isolated"]:
-        click.echo(f"item {anchor} has no neighbour: no positives")
-    for positive in result["positives"]:
-        item, path = positive["item"], " > ".join(map(str, positive["path"]))
-        click.echo(f"{item['id']}\t{item['smiles'] or '-'}\tvisits {positive['visits']}\tpath {path}")
+        click.echo(f"item {anchor} has no neighbors, so it has no positives")
+        return
+    columns = {"id": "right", "smiles": "left", "visits": "right", "path": "left"}
+    print_table(columns, [_positive_cells(positive) for positive in result["positives"]])
+
+
+def _positive_cells(positive: dict[str, Any]) -> tuple[object, ...]:
+    item, path = positive["item"], " > ".join(map(str, positive["path"]))
+    return item["id"], item["smiles"] or "-", f"visits {positive['visits']}", f"path {path}"

@@ -5,22 +5,29 @@ from pathlib import Path
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
 from graphkin.protocol.values import ListedBy
 
 
-@click.command()
+@command(
+    examples=[
+        ("Remove the molecules that a file lists", "graphkin remove old.smi --by smiles --store s --collection m"),
+        ("Remove one item by its name", "echo aspirin | graphkin remove - --by name --store s --collection m"),
+    ]
+)
 @click.argument("file", metavar="FILE")
 @options.store
 @options.collection
-@click.option(
-    "--by", type=click.Choice(["name", "smiles"]), required=True, help="What each line of FILE tells of an item."
+@option(
+    "--by", type=click.Choice(["name", "smiles"]), required=True, panel="Input", help="Content of the lines of FILE."
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Threads.  [default: all cores]")
-@click.option(
+@option("--workers", type=click.IntRange(min=1), panel="Execution", help="Number of threads. [default: all cores]")
+@option(
     "--rejections-file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where lines that mean no item are left, with the reasons.  [default: NAME.rejections.csv]",
+    panel="Output",
+    help="File for the lines that match no item, with the reasons. [default: NAME.rejections.csv]",
 )
 @options.as_json
 def remove(
@@ -32,35 +39,35 @@ def remove(
     rejections_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Remove the items that FILE lists, one a line, from a collection and publish the generation that one ingest of the
-    older files without these would give, the same id included. "-" is standard input.
+    """Remove items from a collection.
 
-    A name means all items that have it exactly so; a SMILES is read and standardised as those of the ingest were, and
-    only molecules have them. Lines that mean no item are counted and left in a file with the reason; if all are such,
-    the collection stays as it is. What the ingest rejected stays listed; the manifest says which lists were removed.
+    FILE lists the items, one per line, or is - for standard input. The new generation equals an ingest of the same
+    files without these items, and has the same id.
 
-    Only items that lost a neighbour of their own choice are searched again. The files of the generation are written
-    anew, as an ingest writes them: what comes after a removed item has another id. Collections by the window rule, and
-    of nodes, have to be ingested again instead.
+    A name matches all items that have exactly this name. A SMILES is standardized like those of the ingest, and matches
+    only molecules. Lines that match no item are counted and written to a file; if no line matches, the collection does
+    not change. The manifest records the lists.
+
+    Only items that lost a neighbor are searched again. The items after a removed item get other ids. Collections of
+    nodes and collections made with the window rule cannot lose items: ingest them again.
     """
     import os
 
-    from graphkin.cli.output import summarize, summary_json
-    from graphkin.ingest.progress_bars import terminal_progress
+    from graphkin.cli.output import note, print_manifest, progress, short_id, summarize
     from graphkin.ingest.rejections import save_rejections
     from graphkin.ingest.remove import remove as run
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
-        removed = run(store, collection, file, by, workers or os.cpu_count() or 1, terminal_progress())
+        removed = run(store, collection, file, by, workers or os.cpu_count() or 1, progress())
     missing = removed.missing.num_rows
     if missing:
         where = save_rejections([removed.missing], rejections_file or Path(f"{collection}.rejections.csv"))
-        click.echo(f"{missing:,} lines mean no item; {where}", err=True)
+        note(f"{missing:,} lines match no item; {where}")
     if as_json:
-        click.echo(summary_json(removed.manifest, removal={"items": removed.items, "missing": missing}))
+        print_manifest(removed.manifest, removal={"items": removed.items, "missing": missing})
     elif removed.items:
         click.echo(f"{removed.items:,} items removed")
         click.echo(summarize(collection, removed.manifest))
     else:
-        click.echo(f"nothing to remove: {collection} stays at generation {removed.manifest.generation}")
+        click.echo(f"nothing to remove: {collection} stays at generation {short_id(removed.manifest.generation)}")

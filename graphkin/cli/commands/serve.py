@@ -6,39 +6,54 @@ from typing import Any
 import click
 
 from graphkin.cli import options
+from graphkin.cli.help import command, option
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.command()
-@options.store
-@click.option("--host", default="127.0.0.1", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any free one.")
-@click.option(
-    "--reports",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
-    help="Show what `python -m studies.report` wrote there, or in a folder in it.",
+@command(
+    examples=[
+        ("Serve a store on this machine", "graphkin serve --store s"),
+        (
+            "Serve it to other machines with HTTPS",
+            "graphkin serve --store s --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem",
+        ),
+    ]
 )
-@click.option(
+@options.store
+@option("--host", default="127.0.0.1", metavar="ADDRESS", panel="Server", help="Address to listen on.")
+@option("--port", type=click.IntRange(0, 65535), default=8000, panel="Server", help="Port, or 0 for a free one.")
+@option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    panel="Server",
+    help="Number of worker processes, at most the number of cores. Each has its own queues and memory.",
+)
+@option("--tls-cert", type=_FILE, metavar="FILE", panel="Access", help="Certificate and its chain (PEM), for HTTPS.")
+@option(
+    "--tls-key", type=_FILE, metavar="FILE", panel="Access", help="Private key. [default: in the file of --tls-cert]"
+)
+@option(
     "--cors-origin",
     "cors_origins",
     multiple=True,
     metavar="ORIGIN",
-    help="Let pages of this origin, https://lab.example.org say, ask from a browser. May be repeated.",
+    panel="Access",
+    help="Origin of web pages that may send requests, such as https://lab.example.org. Repeat it for several.",
 )
-@click.option("--tls-cert", type=_FILE, metavar="FILE", help="Serve HTTPS, with this certificate and its chain (PEM).")
-@click.option("--tls-key", type=_FILE, metavar="FILE", help="Its private key.  [default: in the file of --tls-cert]")
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 64),
-    default=1,
-    help="Processes that serve, each with its own queues and memory; at most as many as there are cores.",
+@option(
+    "--reports",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    panel="Server",
+    help="Folder of reports to show, written by `python -m studies.report`.",
 )
 def serve(store_location: str, host: str, port: int, workers: int, **server_options: Any) -> None:
-    """Serve the store over REST until ctrl-C. Documentation is at /docs.
+    """Serve a store with a REST API and a web page.
 
-    Further settings come from the environment: see docs/reference/settings.md.
+    The server runs until ctrl-C. The page is at /, the documentation of the API at /docs. Further settings are
+    environment variables: see docs/reference/settings.md.
     """
     from graphkin.api.serve import Server
     from graphkin.api.servers import Servers
@@ -56,4 +71,4 @@ def serve(store_location: str, host: str, port: int, workers: int, **server_opti
 
 
 def _print_url(url: str) -> None:
-    click.echo(f"serving {url} (documentation: {url}/docs); ctrl-C ends it")
+    click.echo(f"serving {url} (documentation: {url}/docs); ctrl-C stops it")

@@ -1,0 +1,254 @@
+"""The classes of commands: examples, groups of options and commands, and the look of the help.
+
+rich-click prints the help. `rich` itself is imported when a help is printed.
+"""
+
+import re
+import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from rich_click import RichCommand, RichGroup, RichHelpConfiguration, RichOption
+
+from graphkin.cli.output import is_verbose, set_verbosity
+from graphkin.protocol.errors import GraphkinError
+
+if TYPE_CHECKING:
+    from rich_click import RichContext, RichHelpFormatter
+
+SECTIONS = (
+    *("Collection", "Model", "Source", "Target", "Input", "Query", "Conditions", "Clustering", "Recipe", "Similarity"),
+    *("Data", "Training", "Sampling", "Server", "Access", "Execution", "Output"),
+)
+"""Groups of options, in the order of the help. Options without a group come last."""
+
+_FIRST, _LAST = ("url", "store_location", "collection", "generation"), ("as_json",)
+"""Names of the parameters that come first or last in their group."""
+
+_LONGEST_METAVAR = 28  # characters of the accepted values of an option that stand next to its name
+
+_AMERICAN = {"standardise": "standardize", "centre": "center"}
+"""Spellings of options and values that the command line accepts, and those that it shows."""
+
+
+def american(token: str) -> str:
+    """Return the American spelling of an option or a value. Others are returned as they are."""
+    return _AMERICAN.get(token, token)
+
+
+HELP_SETTINGS: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    "show_default": True,
+    "max_content_width": 100,
+    "token_normalize_func": american,
+    "rich_help_config": RichHelpConfiguration(
+        theme="default-slim",
+        force_terminal=None,  # rich decides: it reads FORCE_COLOR and NO_COLOR
+        text_markup=None,
+        text_paragraph_linebreaks="\n\n",
+        padding_helptext_first_line=(0, 0, 1, 0),
+        commands_before_options=True,
+        default_string="\\[default: {}]",
+        envvar_string="\\[env: {}]",
+        append_range_help_string="",
+        options_table_help_sections=["help", "default", "required", "envvar"],
+    ),
+}
+
+
+class Example(NamedTuple):
+    """An example of a command.
+
+    Attributes:
+        purpose: What the example does, as an imperative without a period.
+        command: The command line. It can be pasted.
+    """
+
+    purpose: str
+    command: str
+
+
+class Option(RichOption):
+    """An option in a group of options, `panel`. Numbers are shown as N and X."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        choices = self._choices()
+        if len("|".join(choices)) > _LONGEST_METAVAR and self.help is not None:
+            self.metavar = str(self.name).upper()
+            self.help = f"{self.help} [one of: {', '.join(choices)}]"
+        if (maximum := getattr(self.type, "max", None)) is not None:
+            self.help = f"{self.help} [{getattr(self.type, 'min', 0)} to {maximum}]"
+        if isinstance(self.show_default, str):
+            self.help = f"{self.help} [default: {self.show_default}]"
+            self.show_default = False
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        if self.metavar is None and self.nargs == 1:
+            if isinstance(self.type, click.types.IntParamType):
+                return "N"
+            if isinstance(self.type, click.types.FloatParamType):
+                return "X"
+        return super().make_metavar(ctx)
+
+    def _choices(self) -> list[str]:
+        return [american(str(choice)) for choice in getattr(self.type, "choices", ())]
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        from graphkin.cli.usage import invalid_value
+
+        try:
+            return super().type_cast_value(ctx, value)
+        except click.BadParameter as error:
+            raise invalid_value(self, ctx, value, error) from None
+
+
+class Command(RichCommand):
+    """A command with examples.
+
+    Attributes:
+        examples: The examples that the help shows, the most common one first.
+    """
+
+    examples: list[Example]
+
+    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.examples = [Example(*example) for example in examples]
+        self.params = sorted(self.params, key=_rank) + _verbosity_options()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except GraphkinError:
+            if is_verbose():
+                traceback.print_exc()
+            raise
+
+    def get_help(self, ctx: click.Context) -> str:
+        return "\n".join(line.rstrip() for line in super().get_help(ctx).splitlines())
+
+    def format_epilog(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]  # noqa: ARG002
+        _write_examples(self.examples, formatter)
+        _write_block(self.epilog, formatter)
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        return click.Command.main(self, *args, **settings)  # rich-click prints errors in its own style
+
+
+class Group(RichGroup):
+    """A group of commands with examples.
+
+    Attributes:
+        examples: The examples that the help shows, the most common one first.
+    """
+
+    command_class = Command
+    examples: list[Example]
+
+    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.examples = [Example(*example) for example in examples]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self.commands)  # in the order of their definition
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from graphkin.cli.usage import unknown_command
+
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand:
+            raise unknown_command(self, ctx, args) from None
+
+    def get_help(self, ctx: click.Context) -> str:
+        return "\n".join(line.rstrip() for line in super().get_help(ctx).splitlines())
+
+    def format_epilog(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]  # noqa: ARG002
+        _write_examples(self.examples, formatter)
+        _write_block(self.epilog, formatter)
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        return click.Command.main(self, *args, **settings)  # rich-click prints errors in its own style
+
+
+def option(*names: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return a decorator that adds an option to a command, in a group of `SECTIONS`."""
+    return click.option(*names, cls=Option, panel=panel, **settings)
+
+
+def command(name: str | None = None, *, examples: Sequence[tuple[str, str]], **settings: Any) -> Any:
+    """Return a decorator that makes a function a command.
+
+    Args:
+        name: The name of the command. The default is the name of the function.
+        examples: At least one purpose and command line.
+        **settings: Further arguments of `click.command`.
+    """
+    return click.command(name, cls=Command, examples=examples, **settings)
+
+
+def group(*, examples: Sequence[tuple[str, str]], **settings: Any) -> Any:
+    """Return a decorator that makes a function a group of commands, with at least one example."""
+    return click.group(cls=Group, examples=examples, **settings)
+
+
+def _rank(parameter: click.Parameter) -> tuple[int, int, bool]:
+    """Return a key that sorts parameters in the order of the help: by group, and required ones first."""
+    section, name = getattr(parameter, "panel", None), str(parameter.name)
+    place = _FIRST.index(name) - len(_FIRST) if name in _FIRST else int(name in _LAST)
+    return len(SECTIONS) if section is None else SECTIONS.index(section), place, not parameter.required
+
+
+def _verbosity_options() -> list[click.Parameter]:
+    def change(context: click.Context, parameter: click.Parameter, is_set: bool) -> None:
+        if is_set:
+            set_verbosity(context, str(parameter.name))
+
+    settings: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": change}
+    return [
+        Option(["-q", "--quiet"], help="Print no progress and no notes, only results and errors.", **settings),
+        Option(["-v", "--verbose"], help="Print the time of each stage, and the traceback of an error.", **settings),
+    ]
+
+
+def _write_examples(examples: Sequence[Example], formatter: "RichHelpFormatter") -> None:
+    from rich.text import Text
+
+    if not examples:
+        return
+    formatter.write(Text("Examples:", style=formatter.config.style_options_panel_title_style))
+    for purpose, line in examples:
+        formatter.write(Text(f"  # {purpose}", style="dim"))
+        for part in _fold(line, formatter.console.width - len(" \\")):
+            formatter.write(Text(part, style=formatter.config.style_command))
+    formatter.write(Text(""))
+
+
+def _fold(line: str, width: int) -> list[str]:
+    """Return a command line in parts of at most `width` characters, cut before options, with \\ at their ends."""
+    first, *options = re.split(r" (?=--)", line)
+    lines = [f"  {first}"]
+    for word in options:
+        if len(lines[-1]) + 1 + len(word) > width:
+            lines.append("      " + word)
+        else:
+            lines[-1] += " " + word
+    return [*(f"{part} \\" for part in lines[:-1]), lines[-1]]
+
+
+def _write_block(text: str | None, formatter: "RichHelpFormatter") -> None:
+    from rich.text import Text
+
+    if text:
+        formatter.write(Text(text, no_wrap=True, overflow="ignore"))
