@@ -77,14 +77,22 @@ def parse_filter(manifest: Manifest, condition: str) -> Filter:
     match = _SIGN_AND_VALUE.fullmatch(condition.removeprefix(property).lstrip())
     if match is None:
         raise InvalidInput(
-            "not a condition", given=condition, expected="as in molwt>=300: a property, >= <= = or ~, and a value"
+            "invalid condition of --filter",
+            given=condition,
+            expected="a property, one of >= <= = ~, and a value",
+            hint="write it in quotes, as in --filter 'molwt>=300'",
         )
     sign, value = match.groups()
     is_number = sign in (">=", "<=") or (sign == "=" and kinds.get(property) == "number")
     try:
         return Filter.model_validate({"property": property, _SIGNS[sign]: float(value) if is_number else value})
     except ValueError as error:
-        raise InvalidInput("not a condition", given=condition, expected=f"a number after {sign}") from error
+        raise InvalidInput(
+            "invalid condition of --filter",
+            given=condition,
+            expected=f"a number after {sign}",
+            hint="use ~ to search for a part of a text",
+        ) from error
 
 
 def parse_measure(tversky: tuple[float, float] | None, counts: bool) -> Measure | None:
@@ -94,7 +102,12 @@ def parse_measure(tversky: tuple[float, float] | None, counts: bool) -> Measure 
         InvalidInput: If both are set, or a weight is invalid.
     """
     if tversky and counts:
-        raise InvalidInput("a search is by one measure", given="--tversky and --counts", expected="one of them")
+        raise InvalidInput(
+            "--tversky and --counts cannot be combined",
+            given="--tversky --counts",
+            expected="at most one of them",
+            hint="remove one of them",
+        )
     if tversky is None:
         return Measure(name="counts") if counts else None
     alpha, beta = tversky
@@ -105,4 +118,9 @@ def parse_measure(tversky: tuple[float, float] | None, counts: bool) -> Measure 
 def require_search_similarity(min_similarity: float | None) -> None:
     """Raise `InvalidInput` unless the similarity is above 0 and at most 1."""
     if min_similarity is not None and not 0 < min_similarity <= 1:
-        raise InvalidInput("no such similarity", given=min_similarity, expected="above 0, at most 1")
+        raise InvalidInput(
+            "invalid --min-similarity",
+            given=min_similarity,
+            expected="a number above 0 and at most 1",
+            hint="leave it out to get the most similar items, up to --limit",
+        )

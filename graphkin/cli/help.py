@@ -6,6 +6,7 @@ rich-click prints the help. `rich` itself is imported when a help is printed.
 import re
 import traceback
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -16,6 +17,8 @@ from graphkin.protocol.errors import GraphkinError
 
 if TYPE_CHECKING:
     from rich_click import RichContext, RichHelpFormatter
+    from rich_click.rich_help_rendering import RichPanelRow
+    from rich_click.rich_panel import RichOptionPanel
 
 SECTIONS = (
     *("Collection", "Model", "Source", "Target", "Input", "Query", "Conditions", "Clustering", "Recipe", "Similarity"),
@@ -46,6 +49,7 @@ HELP_SETTINGS: dict[str, Any] = {
         theme="default-slim",
         force_terminal=None,  # rich decides: it reads FORCE_COLOR and NO_COLOR
         text_markup=None,
+        style_helptext="",
         text_paragraph_linebreaks="\n\n",
         padding_helptext_first_line=(0, 0, 1, 0),
         commands_before_options=True,
@@ -72,18 +76,6 @@ class Example(NamedTuple):
 class Option(RichOption):
     """An option in a group of options, `panel`. Numbers are shown as N and X."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        choices = self._choices()
-        if len("|".join(choices)) > _LONGEST_METAVAR and self.help is not None:
-            self.metavar = str(self.name).upper()
-            self.help = f"{self.help} [one of: {', '.join(choices)}]"
-        if (maximum := getattr(self.type, "max", None)) is not None:
-            self.help = f"{self.help} [{getattr(self.type, 'min', 0)} to {maximum}]"
-        if isinstance(self.show_default, str):
-            self.help = f"{self.help} [default: {self.show_default}]"
-            self.show_default = False
-
     def make_metavar(self, ctx: click.Context) -> str:
         if self.metavar is None and self.nargs == 1:
             if isinstance(self.type, click.types.IntParamType):
@@ -92,8 +84,22 @@ class Option(RichOption):
                 return "X"
         return super().make_metavar(ctx)
 
-    def _choices(self) -> list[str]:
-        return [american(str(choice)) for choice in getattr(self.type, "choices", ())]
+    def get_rich_table_row(
+        self, ctx: "RichContext", formatter: "RichHelpFormatter", panel: "RichOptionPanel | None" = None
+    ) -> "RichPanelRow":
+        shown = copy(self)
+        notes = [self.help]
+        choices = [american(str(choice)) for choice in getattr(self.type, "choices", ())]
+        if self.metavar is None and len("|".join(choices)) > _LONGEST_METAVAR:
+            shown.metavar = str(self.name).upper()
+            notes.append(f"[one of: {', '.join(choices)}]")
+        if (maximum := getattr(self.type, "max", None)) is not None:
+            notes.append(f"[{getattr(self.type, 'min', 0)} to {maximum}]")
+        if isinstance(self.show_default, str):
+            notes.append(f"[default: {self.show_default}]")
+            shown.show_default = False
+        shown.help = " ".join(note for note in notes if note)
+        return RichOption.get_rich_table_row(shown, ctx, formatter, panel)
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
         from graphkin.cli.usage import invalid_value

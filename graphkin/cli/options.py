@@ -175,7 +175,9 @@ def substructure(command: Callable[..., None]) -> Callable[..., None]:
         patterns = [(text, notation) for notation, text in texts.items() if text is not None]
         if len(patterns) > 1:
             raise InvalidInput(
-                "--substructure and --substructure-smiles cannot be combined", expected="at most one of them"
+                "--substructure and --substructure-smiles cannot be combined",
+                expected="at most one of them",
+                hint="remove one of them",
             )
         command(substructure=patterns[0] if patterns else None, **arguments)
 
@@ -327,7 +329,12 @@ def require_engine_options(engine: str, workers: int | None, master: str | None)
             hint="set the number of executors in Spark's configuration",
         )
     if engine != "spark" and master is not None:
-        raise InvalidInput("--master needs --engine spark", given=f"--engine {engine}", expected="--engine spark")
+        raise InvalidInput(
+            "--master needs --engine spark",
+            given=f"--engine {engine}",
+            expected="--engine spark",
+            hint="add `--engine spark`, or remove --master",
+        )
 
 
 def _require_target(store_location: str | None, lake: str | None, engine: str) -> None:

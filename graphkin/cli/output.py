@@ -92,11 +92,14 @@ def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[object]]) ->
     from rich.table import Table
     from rich.text import Text
 
+    cells = [[Text(str(cell)) for cell in row] for row in rows]
+    if not cells:
+        return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for header, alignment in columns.items():
         table.add_column(header, justify="right" if alignment == "right" else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+    for row in cells:
+        table.add_row(*row)
     Console().print(table)
 
 
@@ -114,7 +117,6 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     Raises:
         InvalidInput: If the file cannot be written.
     """
-    from graphkin.protocol.errors import InvalidInput
     from graphkin.runtime.files import atomic_path
 
     if str(path) == "-":
@@ -124,7 +126,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with atomic_path(path) as temporary, temporary.open("wb") as file:
             yield file
     except OSError as error:
-        raise InvalidInput(f"cannot write the file: {error}", given=str(path), expected="a writable path") from error
+        raise _unwritable("file", path, error) from error
 
 
 @contextmanager
@@ -139,13 +141,29 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
     target = path.resolve()
     if target.is_dir() and any(target.iterdir()):
-        raise InvalidInput("this folder is not empty", given=str(path), expected="a new or empty folder")
+        raise InvalidInput(
+            "this folder is not empty",
+            given=str(path),
+            expected="a new or empty folder",
+            hint="name another folder in --output, or empty it",
+        )
     try:
         with atomic_path(target) as temporary:
             temporary.mkdir()
             yield temporary
     except OSError as error:
-        raise InvalidInput(f"cannot write the folder: {error}", given=str(path), expected="a writable path") from error
+        raise _unwritable("folder", path, error) from error
+
+
+def _unwritable(what: str, path: Path, error: OSError) -> Exception:
+    from graphkin.protocol.errors import InvalidInput
+
+    return InvalidInput(
+        f"cannot write the {what}: {error.strerror or error}",
+        given=str(path),
+        expected="a path in an existing folder that you may write",
+        hint="name another path in --output",
+    )
 
 
 def count_records(counts: "Counts") -> str:

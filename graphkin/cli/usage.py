@@ -55,7 +55,7 @@ def invalid_value(
     hint = did_you_mean(str(value), choices) or f"`{context.command_path} --help` describes the option"
     given = " ".join(map(str, value)) if isinstance(value, tuple) else value
     return InvalidInput(
-        f"{_name(parameter)} cannot have this value",
+        f"invalid value for {_name(parameter)}",
         given=given,
         expected=expected or _sentence(error.message),
         hint=hint,

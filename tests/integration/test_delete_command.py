@@ -57,13 +57,13 @@ def test_abbreviated_id_is_confirmed_on_a_terminal(
     code, output = _on_terminal(store, generation_ids[1][:10], b"n\n")
     assert code == 130
     assert output.endswith("nothing was deleted")
-    assert f"Delete c {generation_ids[1]}" in output
+    assert f"Delete c {generation_ids[1][:12]}" in output
     assert "its current generation" in output
     assert _remaining_generations(graphkin, tmp_path) == generation_ids
     code, output = _on_terminal(store, generation_ids[1][:10], b"y\n")
     assert code == 0
     assert output.endswith(
-        f"deleted c {generation_ids[1]} this was the current generation: now it is {generation_ids[0]}"
+        f"deleted c {generation_ids[1][:12]} this was the current generation: now it is {generation_ids[0][:12]}"
     )
     code, output = _on_terminal(store, generation_ids[0][:10], b"\n")
     assert code == 130

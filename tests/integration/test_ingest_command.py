@@ -85,7 +85,7 @@ def test_run_with_the_same_result_reports_its_own_counts_and_rejections(
     second = ingest(*second_input, name="b.csv")
     assert second.code == 0
     assert second.out.startswith(
-        f"unchanged: generation {id} of c already published\n  10 items (21 records, 10 duplicates, 1 rejected)\n"
+        f"unchanged: generation {id[:12]} of c already published\n  10 items (21 records, 10 duplicates, 1 rejected)\n"
     )
     second_manifest = manifest(ingest(*second_input, "--json", name="b.csv"))
     assert (second_manifest["generation"], second_manifest["unchanged"]) == (id, True)

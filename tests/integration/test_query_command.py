@@ -51,7 +51,7 @@ def test_matches_are_written_in_order(
     written_rows = pd.read_csv("found.csv")
     assert written_rows["smiles"].tolist() == expected["smiles"].tolist()
     assert written_rows["p>=q"].tolist() == expected["p>=q"].tolist()
-    assert messages == f"{len(expected)} of 200 items pass\n"
+    assert messages == f"{len(expected)} of 200 items meet the conditions\n"
     assert len(expected) > 10
 
 
@@ -67,7 +67,7 @@ def test_substructure_filter_equals_rdkit(
     has_substructure = frame["smiles"].map(lambda smiles: Chem.MolFromSmiles(smiles).HasSubstructMatch(pattern))
     expected = frame[has_substructure & (frame["class"] == "Acid")].sort_values("p>=q", kind="stable")
     assert pd.read_csv("found.csv")["smiles"].tolist() == expected["smiles"].tolist()
-    assert messages.endswith(f"{len(expected)} of 200 items pass\n")
+    assert messages.endswith(f"{len(expected)} of 200 items meet the conditions\n")
     assert messages.startswith("match: 100 items ")
     assert len(expected) > 10
 

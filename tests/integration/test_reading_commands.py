@@ -243,7 +243,7 @@ def test_deleted_generation_is_reported_as_deleted(
     assert graphkin("delete", *place, "--generation", "").code == 2
     assert graphkin("delete", *place, "--generation", second[:10]).code == 2
     deleted = graphkin("delete", *place, "--generation", second[:10], "--yes").out
-    assert deleted == f"deleted c {second}\nthis was the current generation: now it is {first}\n"
+    assert deleted == f"deleted c {second[:12]}\nthis was the current generation: now it is {first[:12]}\n"
     assert json.loads(graphkin("info", *place, "--json").out)["manifest"]["generation"] == first
     after_deletion = graphkin("neighbors", *place, "--generation", second, "--id", 0)
     assert after_deletion.code == 3

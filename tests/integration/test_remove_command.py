@@ -33,7 +33,7 @@ def test_remove_equals_an_ingest_of_the_rest(
     missing_file = tmp_path / "missing.csv"
     outcome = graphkin("remove", removal_list, *place, "--by", "smiles", "--rejections-file", missing_file, "--json")
     assert outcome.code == 0, outcome.err
-    assert f"2 lines mean no item; they are listed in {missing_file}" in outcome.err
+    assert f"2 lines match no item; they are listed in {missing_file}" in outcome.err
     removed = json.loads(outcome.out)
     assert removed["removal"] == {"items": 2, "missing": 2}
     assert removed["counts"] == {"read": 7, "kept": 3, "duplicates": 1, "rejected": 1}

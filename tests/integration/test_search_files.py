@@ -94,7 +94,7 @@ def test_hits_equal_single_searches(
         names = [hit["item"]["names"] for hit in hits]
         assert [row["names"] for row in own_rows] == (["; ".join(each) for each in names] if output == "csv" else names)
     assert [int(row["query"]) for row in rows] == sorted(int(row["query"]) for row in rows)
-    counted = f"{with_hits} found something, 0 of them themselves; {3 - with_hits} found nothing, 1 could not be read"
+    counted = f"{with_hits} have hits, 0 are items themselves, {3 - with_hits} have no hits, 1 are invalid"
     assert outcome.err == f"4 structures: {counted}\n"
 
 
@@ -104,7 +104,7 @@ def test_hits_equal_single_searches(
         (("CCO", "--file", "a.smi", "--output", "a.csv"), "either STRUCTURE"),
         ((), "either STRUCTURE"),
         (("--file", "a.smi"), "either STRUCTURE"),
-        (("--file", "a.smi", "--output", "a.csv", "--json"), "one STRUCTURE"),
+        (("--file", "a.smi", "--output", "a.csv", "--fingerprint"), "expected: STRUCTURE"),
         (("--file", "a.smi", "--output", "a.xlsx"), "ends with .csv or .parquet"),
         (("--file", "a.smi", "--output", "a.csv", "--limit", 101), "at most 100"),
         (("--file", "a.smi", "--output", "a.csv", "--min-similarity", 0), "above 0"),

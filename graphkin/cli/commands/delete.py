@@ -51,7 +51,8 @@ def delete(store_location: str, collection: str, generation: str, yes: bool, as_
             raise
         except NotFound as error:
             expected = f"one of {', '.join(store.collection(collection).generations)}"
-            raise NotFound(error.detail, given=generation, expected=expected) from None
+            hint = f"`graphkin info --collection {collection}` lists the generations"
+            raise NotFound(error.detail, given=generation, expected=expected, hint=hint) from None
         current = next((each.current for each in store.collections() if each.name == collection), None)
     if as_json:
         print_json({"collection": collection, "generation": id, "current": current})

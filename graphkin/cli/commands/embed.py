@@ -193,7 +193,12 @@ def embed(
     torch_device = select_device(device)
     output_format, pretrained = embedding_format(output), load_encoder(checkpoint)
     if pretrained.model.nodes is not None:
-        raise Conflict("this encoder is of nodes", given=str(checkpoint), expected="one of molecules or graphs")
+        raise Conflict(
+            "this encoder was trained on nodes",
+            given=str(checkpoint),
+            expected="an encoder of molecules or graphs",
+            hint="name another folder in --checkpoint",
+        )
     encoder = pretrained.encoder.to(torch_device)
     files = {**MoleculeKind.file_formats, **GraphKind.file_formats}
     rejections = output.with_suffix(".rejections.csv")
@@ -210,7 +215,10 @@ def embed(
             records, embedded = _write_embeddings(source, kind, encoder, embeddings, report, advance)
         if not embedded:
             raise InvalidInput(
-                f"none of {records:,} records is a {kind.noun}", given=source_path, expected=kind.expected
+                f"none of {records:,} records is a {kind.noun}",
+                given=source_path,
+                expected=kind.expected,
+                hint="check --format and --smiles-column",
             )
     if as_json:
         counts = {"records": records, "embeddings": embedded, "dimensions": encoder.width}

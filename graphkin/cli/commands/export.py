@@ -264,7 +264,10 @@ def neo4j_admin(
         raise InvalidInput("--workers needs --engine tasks", given=workers, hint="add `--engine tasks`")
     if engine != "local" and not is_file_based(store_location):
         raise InvalidInput(
-            f"--engine {engine} cannot read a Neo4j server", given=store_location, expected="a folder or a lake"
+            f"--engine {engine} cannot read a Neo4j server",
+            given=store_location,
+            expected="a folder or a lake",
+            hint="remove --engine",
         )
     stage = progress().stage
     with ExitStack() as stack:

@@ -55,7 +55,10 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str | None)
     seeds = text.split(",")
     if not all(seed.strip().isdecimal() for seed in seeds) or len({*map(int, seeds)}) < len(seeds):
         raise InvalidInput(
-            "--seeds cannot have this value", given=text, expected="different whole numbers with commas, such as 0,1,2"
+            "invalid value for --seeds",
+            given=text,
+            expected="different whole numbers with commas, such as 0,1,2",
+            hint="`graphkin finetune --help` describes the option",
         )
     return [int(seed) for seed in seeds]
 

@@ -511,7 +511,10 @@ def _ingest(
     arguments = (collection, files, recipe, ingest_options, progress())
     if device != "cpu" and engine != "local":
         raise InvalidInput(
-            f"--device {device} needs --engine local", given=f"--engine {engine}", expected="--engine local"
+            f"--device {device} needs --engine local",
+            given=f"--engine {engine}",
+            expected="--engine local",
+            hint="remove --device",
         )
     if engine == "local":
         manifest = _ingest_in_one_stream(store_location, lake, *arguments)

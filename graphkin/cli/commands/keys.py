@@ -131,12 +131,14 @@ def create(
     The key is printed only once, because the store keeps its digest. Without --json, standard output is only the key:
     GRAPHKIN_API_KEY=$(graphkin keys create ...)
     """
-    from graphkin.protocol.errors import require
+    from graphkin.protocol.errors import InvalidInput
     from graphkin.protocol.keys import NAME, Quota, create_key
     from graphkin.store import open_store
     from graphkin.store.base import require_collection_name
 
-    require(NAME.fullmatch(name) is not None, "name of a key", name, "1 to 100 characters on one line")
+    if NAME.fullmatch(name) is None:
+        expected = "1 to 100 characters on one line"
+        raise InvalidInput("invalid --name", given=name, expected=expected, hint="add `--name NAME`")
     for collection in collections:
         require_collection_name(collection)
     lifetime = None if expires is None else timedelta(days=expires)

@@ -103,14 +103,19 @@ def query(
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
     from graphkin.export import export_items
-    from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
     from graphkin.protocol.requests import QueryFields, SimilarSource
     from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
     suffix = ".csv" if str(output) == "-" else output.suffix
-    require(suffix in _FORMATS, "file of items", str(output), f"- or a name that ends with {', '.join(_FORMATS)}")
+    if suffix not in _FORMATS:
+        raise InvalidInput(
+            "invalid name of --output",
+            given=str(output),
+            expected=f"- or a name that ends with {', '.join(_FORMATS)}",
+            hint="the end of the name selects the format, as in `--output hits.csv`",
+        )
     require_json_apart(output, as_json)
     if (similar is None) != (min_similarity is None):
         missing = "--min-similarity" if min_similarity is None else "--similar"

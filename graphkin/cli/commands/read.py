@@ -239,14 +239,19 @@ def _search_file(
     from graphkin.cli.file_search import FileSearch, encode_tables
     from graphkin.cli.output import atomic_file, report_file
     from graphkin.ingest.readers import ReadOptions, open_source
-    from graphkin.protocol.errors import require
     from graphkin.protocol.values import MAX_HITS
     from graphkin.similarity.kinds import kind_of
 
-    require(limit <= MAX_HITS, "limit", limit, f"at most {MAX_HITS} for each structure of a file")
-    require(
-        output.suffix in (".csv", ".parquet"), "file of hits", str(output), "a name that ends with .csv or .parquet"
-    )
+    if limit > MAX_HITS:
+        expected = f"at most {MAX_HITS} for each structure of a file"
+        raise InvalidInput("invalid --limit", given=limit, expected=expected, hint=f"add `--limit {MAX_HITS}`")
+    if output.suffix not in (".csv", ".parquet"):
+        raise InvalidInput(
+            "invalid name of --output",
+            given=str(output),
+            expected="a name that ends with .csv or .parquet",
+            hint="the end of the name selects the format, as in `--output hits.csv`",
+        )
     with closing(open_source(file, kind_of(open_collection.generation).file_formats, ReadOptions(**read))) as source:
         file_search = FileSearch(open_collection, source, measure, min_similarity, limit, device)
         with atomic_file(output) as stream:

@@ -192,7 +192,7 @@ def test_node_encoder_is_refused(embed: Any, tmp_path: Path) -> None:
     run = Run(tmp_path / "nodes", {"config": None, "model": asdict(model), "finetuned": {}}, resume=False)
     run.save(encoder_checkpoint(make_encoder(model), 1, 1))
     outcome = embed("C\n", "out.npy", "--checkpoint", tmp_path / "nodes")
-    assert (outcome.code, "this encoder is of nodes" in outcome.err) == (2, True)
+    assert (outcome.code, "this encoder was trained on nodes" in outcome.err) == (2, True)
 
 
 def test_rows_stay_aligned_over_many_blocks(
@@ -234,7 +234,7 @@ def test_empty_list_of_rejections_is_written(embed: Any, tmp_path: Path) -> None
         ("\n\n\n\nM  END\n$$$$\n", "out.npy", (), "molecules.sdf", 2, "none of 1 records is a molecule"),
         ("C\n", "nowhere/out.npy", (), "molecules.smi", 2, "cannot write the file"),
         ("C\n", "out.npy", ("--checkpoint", "nowhere"), "molecules.smi", 3, "no training run there"),
-        ("C\n", "out.npy", ("--device", "abacus"), "molecules.smi", 2, "'abacus' is not one of"),
+        ("C\n", "out.npy", ("--device", "abacus"), "molecules.smi", 2, "cpu or cuda"),
     ],
 )
 def test_error_is_explained_and_leaves_no_file(

@@ -372,14 +372,14 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
         ({"dataset": "bace"}, 2, "no column Class"),
         ({"checkpoint": "nowhere"}, 3, "no training run there"),
         ({"checkpoint": "."}, 3, "no training run there"),
-        ({"checkpoint": ".", "encoder": "gin"}, 2, "--encoder is only for --checkpoint none"),
+        ({"checkpoint": ".", "encoder": "gin"}, 2, "--encoder needs --checkpoint none"),
         ({"seeds": "0,x"}, 2, "such as 0,1,2"),
         ({"seeds": "1,1"}, 2, "such as 0,1,2"),
         ({"lr": "-1"}, 2, "not a possible learning rate"),
         ({"lr": "1e30"}, 1, "diverged"),
         ({"tune": "1", "dropout": "0.55"}, 2, "outside of what is tuned"),
         ({"output": "nowhere/result.json"}, 2, "cannot write"),
-        ({"encoder": "magic"}, 2, "'magic' is not one of"),
+        ({"encoder": "magic"}, 2, "gin, gcn or sage"),
     ],
 )
 def test_invalid_options_are_explained(
@@ -392,7 +392,8 @@ def test_invalid_options_are_explained(
 
 
 def test_help_lists_every_published_data_set(graphkin: Any) -> None:
-    assert f"[{'|'.join(sorted([*CLASSIFICATION_TARGETS, *REGRESSION_TARGETS]))}]" in graphkin("finetune", "--help").out
+    names = ", ".join(sorted([*CLASSIFICATION_TARGETS, *REGRESSION_TARGETS]))
+    assert f"[one of: {names}]" in " ".join(graphkin("finetune", "--help").out.split())
 
 
 def test_task_with_one_class_is_refused(graphkin: Any, tmp_path: Path) -> None:
