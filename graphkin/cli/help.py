@@ -90,8 +90,8 @@ class Option(RichOption):
         shown = copy(self)
         notes = [self.help]
         choices = [american(str(choice)) for choice in getattr(self.type, "choices", ())]
-        if self.metavar is None and len("|".join(choices)) > _LONGEST_METAVAR:
-            shown.metavar = str(self.name).upper()
+        if choices and (self.metavar is not None or len("|".join(choices)) > _LONGEST_METAVAR):
+            shown.metavar = self.metavar or str(self.name).upper()
             notes.append(f"[one of: {', '.join(choices)}]")
         if (maximum := getattr(self.type, "max", None)) is not None:
             notes.append(f"[{getattr(self.type, 'min', 0)} to {maximum}]")

@@ -134,6 +134,7 @@ def ingest() -> None:
 @option(
     "--standardize",
     "standardise",
+    metavar="STEP",
     type=click.Choice(["largest_fragment", "uncharge"]),
     multiple=True,
     panel="Recipe",

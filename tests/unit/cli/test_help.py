@@ -18,12 +18,17 @@ WRAPPERS = ("echo", "torchrun")
 """Programs with which an example may begin: it then contains a command of graphkin."""
 
 
+def root_context() -> click.Context:
+    """The context of `graphkin`, from which those of commands inherit their settings."""
+    return graphkin.make_context("graphkin", [], resilient_parsing=True)
+
+
 def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Command | Group]]:
     """The path and the command of each command and group."""
     assert isinstance(command, Command | Group), path
     yield path, command
     if isinstance(command, click.Group):
-        context = click.Context(command)
+        context = root_context()
         for name in command.list_commands(context):
             child = command.get_command(context, name)
             assert child is not None
@@ -36,8 +41,8 @@ LEAVES = {path: command for path, command in COMMANDS.items() if isinstance(comm
 
 def help_of(path: tuple[str, ...], width: int = 100) -> str:
     """The text that `graphkin PATH --help` prints to a pipe."""
-    command = graphkin
-    context = command.make_context("graphkin", ["--help"], resilient_parsing=True, terminal_width=width)
+    command, context = graphkin, root_context()
+    context.terminal_width = width
     for name in path:
         assert isinstance(command, click.Group)
         command = command.get_command(context, name)
@@ -67,7 +72,7 @@ def test_examples_are_accepted_by_the_command_line(path: tuple[str, ...], monkey
         assert not purpose.endswith(".")
         assert line.split()[0] in ("graphkin", *WRAPPERS)
         arguments, command = words_of(line), graphkin
-        context = click.Context(graphkin, info_name="graphkin", **_parsing(graphkin))
+        context = root_context()
         while isinstance(command, click.Group):
             name = arguments.pop(0)
             command = command.get_command(context, name)
@@ -75,12 +80,8 @@ def test_examples_are_accepted_by_the_command_line(path: tuple[str, ...], monkey
         command.make_context(str(command.name), arguments, parent=context).close()
 
 
-def _parsing(command: click.Command) -> dict[str, object]:
-    return {name: value for name, value in command.context_settings.items() if name == "token_normalize_func"}
-
-
 def test_a_wrong_example_is_noticed() -> None:
-    context = click.Context(graphkin)
+    context = root_context()
     search = graphkin.get_command(context, "search")
     assert search is not None
     with pytest.raises(click.UsageError):
