@@ -79,7 +79,7 @@ def parse_filter(manifest: Manifest, condition: str) -> Filter:
         raise InvalidInput(
             "invalid condition of --filter",
             given=condition,
-            expected="a property, one of >= <= = ~, and a value",
+            expected="a property, a comparison (>= <= = or ~) and a value",
             hint="write it in quotes, as in --filter 'molwt>=300'",
         )
     sign, value = match.groups()

@@ -41,12 +41,15 @@ LEAVES = {path: command for path, command in COMMANDS.items() if isinstance(comm
 
 def help_of(path: tuple[str, ...], width: int = 100) -> str:
     """The text that `graphkin PATH --help` prints to a pipe."""
-    command, context = graphkin, root_context()
+    command: click.Command | None = graphkin
+    context = root_context()
     context.terminal_width = width
     for name in path:
         assert isinstance(command, click.Group)
         command = command.get_command(context, name)
+        assert command is not None
         context = command.make_context(name, [], parent=context, resilient_parsing=True)
+    assert command is not None
     return click.unstyle(command.get_help(context))
 
 
@@ -71,12 +74,13 @@ def test_examples_are_accepted_by_the_command_line(path: tuple[str, ...], monkey
         assert purpose[0].isupper()
         assert not purpose.endswith(".")
         assert line.split()[0] in ("graphkin", *WRAPPERS)
-        arguments, command = words_of(line), graphkin
+        arguments = words_of(line)
+        command: click.Command = graphkin
         context = root_context()
         while isinstance(command, click.Group):
-            name = arguments.pop(0)
-            command = command.get_command(context, name)
-            assert command is not None, name
+            child = command.get_command(context, arguments.pop(0))
+            assert child is not None, line
+            command = child
         command.make_context(str(command.name), arguments, parent=context).close()
 
 
