@@ -116,7 +116,7 @@ _NO_BF16 = (
     type=click.Choice(POSITIVES),
     default="exact",
     panel="Sampling",
-    help="Source of the positives. exact: the collection; window: the collection of --beside; shuffled: positives of "
+    help="Source of the positives. exact: the collection; window: the collection of `--beside`; shuffled: positives of "
     "another anchor; size-matched: items of similar size; augmented: augmented views.",
 )
 @options.other_collection
