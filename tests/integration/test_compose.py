@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -9,12 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from graphkin.api.settings import Settings
+from graphkin.cli import graphkin as graphkin_command
 from graphkin.store.neo4j import connection
 from graphkin.store.neo4j.connection import AUTH_FILE
 
@@ -152,6 +155,47 @@ def test_commands_connect_to_the_database(
     outcome = graphkin(*("bolt://127.0.0.1:1" if part == "bolt://neo4j:7687" else part for part in command))
     assert outcome.code == 4
     assert "Neo4j does not answer" in outcome.err
+
+
+def documented_commands() -> list[list[str]]:
+    """The words of each `docker compose run` and `docker compose exec` in the pages."""
+    commands = []
+    for page in ("how-to/docker.md", "tutorials/neo4j.md"):
+        blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
+        for line in "".join(blocks).replace("\\\n", " ").splitlines():
+            command = re.search(r"docker compose (?:run|exec) [^<>|]*", line)
+            if command:
+                commands.append(shlex.split(command[0].replace("…", ""), posix=True))
+    return commands
+
+
+@pytest.mark.parametrize("words", documented_commands(), ids=" ".join)
+def test_documented_command_fits_the_services(services: dict[str, Any], words: list[str]) -> None:
+    """The service exists, and graphkin knows the command and its options."""
+    entry_point: list[str] | None = None
+    remaining = iter(words[3:])
+    for word in remaining:
+        if word == "--entrypoint":
+            entry_point = [next(remaining)]
+        elif word in ("-v", "-w", "-e"):
+            next(remaining)
+        elif not word.startswith("-"):
+            break
+    description = services[word]
+    if words[2] == "run":
+        entry_point = entry_point or description.get("entrypoint", [])
+    arguments = [*(entry_point or []), *remaining]
+    if arguments[0] != "graphkin":
+        assert word == "neo4j"
+        return
+    command: click.Command = graphkin_command
+    parts = arguments[1:]
+    while isinstance(command, click.Group):
+        name = parts.pop(0)
+        subcommand = command.get_command(click.Context(command), name)
+        assert subcommand is not None, name
+        command = subcommand
+    command.make_context(command.name, parts)
 
 
 def test_trainer_has_a_gpu_and_no_password(services: dict[str, Any]) -> None:
