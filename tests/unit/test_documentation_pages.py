@@ -23,9 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 UNTAGGED = {
     "README.md",
     "docs/cli.md",
-    "docs/cypher.md",
     "docs/develop/architecture.md",
-    "docs/operating.md",
     "docs/python.md",
     "docs/reference/client.md",
     "docs/reference/reports.md",
