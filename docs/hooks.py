@@ -43,20 +43,23 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
-def _commands(docs_dir: str) -> list[str | dict[str, list[str]]]:
+_Entry = str | dict[str, str] | dict[str, list[dict[str, str]]]
+
+
+def _commands(docs_dir: str) -> list[_Entry]:
     index = Path(docs_dir, COMMANDS).read_text(encoding="utf-8")
-    groups: list[str | dict[str, list[str]]] = [COMMANDS]
+    groups: list[_Entry] = [COMMANDS]
     for title, rows in _GROUP.findall(index):
         pages = [page for name in _TARGET.findall(rows) for page in _with_subcommands(docs_dir, name)]
         groups += [{title: pages}] if title != "Commands" else pages
     return groups
 
 
-def _with_subcommands(docs_dir: str, name: str) -> list[str]:
+def _with_subcommands(docs_dir: str, name: str) -> list[dict[str, str]]:
     folder = posixpath.dirname(COMMANDS)
     text = Path(docs_dir, folder, name).read_text(encoding="utf-8")
     subcommands = [page for _, rows in _GROUP.findall(text) for page in _TARGET.findall(rows)]
-    return [f"{folder}/{page}" for page in [name, *subcommands]]
+    return [{page.removesuffix(".md").replace("-", " "): f"{folder}/{page}"} for page in [name, *subcommands]]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
