@@ -16,6 +16,7 @@ FOLDER = Path(__file__).with_name("reference") / "commands"
 MARK = "<!-- `make docs` writes the text above. The text below is written by hand. -->\n"
 
 _CODE = re.compile(r"(`[^`]+`)")
+_SPECIAL = re.compile(r"([\\*\[\]]|(?<!\w)_|_(?!\w))")
 _OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|GRAPHKIN_[A-Z_]+)")
 _MENTION = re.compile(r"`(graphkin (?:[a-z]+ ?)+)([^`]*)`")
 
@@ -149,7 +150,7 @@ def _markdown(text: str, names: dict[str, str]) -> str:
     """Escape the text outside of code, mark options as code, and link the commands that it mentions."""
     parts = _CODE.split(text)
     for place in range(0, len(parts), 2):
-        escaped = re.sub(r"([\\*\[\]]|(?<!\w)_|_(?!\w))", r"\\\1", parts[place].replace("&", "&amp;").replace("<", "&lt;"))
+        escaped = _SPECIAL.sub(r"\\\1", parts[place].replace("&", "&amp;").replace("<", "&lt;"))
         parts[place] = _OPTION.sub(r"`\1`", escaped)
 
     def link(mention: re.Match[str]) -> str:
