@@ -519,7 +519,7 @@ class Collection(ABC):
         """Sample the positive set of each anchor.
 
         The same generation, policy, seed and epoch give the same positives on every machine, whether a store or a
-        server is read.
+        server is read. A server with `GRAPHKIN_SAMPLER=gds` is the exception (docs/concepts/positives.md).
 
         Args:
             ids: Ids of the anchors.

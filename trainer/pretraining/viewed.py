@@ -1,4 +1,4 @@
-"""Augmented views of graphs, sampled anew in every epoch (GraphCL: You et al., 2020; docs/reference/training.md)."""
+"""Augmented views of graphs, sampled in every epoch (GraphCL: You et al., 2020; docs/reference/training.md)."""
 
 from typing import Any
 

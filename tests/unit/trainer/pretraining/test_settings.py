@@ -1,5 +1,7 @@
 """Settings by name: what arrives, what is refused, and that what is printed is read back."""
 
+import re
+import tomllib
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,7 @@ def ordered(strategy: str, *texts: str, kind: str = "molecule") -> PretrainConfi
         ("hgc-ho", "p_end=0.2", "draws.policy.p_end", 0.2),
         ("hgc-ho", "restart=0.6", "draws.policy.restart", 0.6),
         ("c-subgraph", "loss=hgc", "contrast.loss", "hgc"),
+        ("graphcl", "loss=nt-xent", "contrast.loss", "nt-xent"),
         ("c-subgraph", 'operations=["drop-nodes", "walk"]', "draws.views.operations", ("drop-nodes", "walk")),
         ("context-pred", "hops=6", "task.context.hops", 6),
     ],
@@ -59,6 +62,21 @@ def flat(options: dict[str, Any], within: str = "") -> dict[str, Any]:
     for name, value in options.items():
         found |= flat(value, f"{within}{name}.") if isinstance(value, dict) else {within + name: value}
     return found
+
+
+def test_the_reference_lists_each_setting() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "training.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("\n## Settings\n")
+    listed = set()
+    for cell in re.findall(r"^\| (`.+?) \|", section.partition("\n## ")[0], re.MULTILINE):
+        first, *others = re.findall(r"`([^`]+)`", cell)
+        parent = first.rpartition(".")[0]
+        listed |= {first, *(parent + name if name.startswith(".") else name for name in others)}
+    configs = [
+        PretrainConfig.from_strategy(each, kind=kind) for kind, learned in LEARNED_BY.items() for each in learned
+    ]
+    settings = {name for config in configs for name in flat(tomllib.loads(as_toml(config)))}
+    assert listed == settings - {"strategy", "preset", "draws.positives", "task.name"}
 
 
 def test_the_last_word_counts_and_values_are_checked_together() -> None:
