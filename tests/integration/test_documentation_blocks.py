@@ -26,11 +26,7 @@ from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from tests.documentation import ROOT, UPDATE, Reader, blocks_of, masked, same_output
 from tests.documentation_files import (
-    packed_bits,
-    write_data_sets,
-    write_fingerprints,
     write_graphs,
-    write_large_graphs,
     write_molecules,
 )
 from tests.warm_commands import warm_commands
@@ -54,6 +50,7 @@ class Page:
 
 
 PAGES = [
+    Page("README.md", ("nci",), {"make demo": "graphkin demo --once --port 0", "make test": "true"}),
     Page("docs/concepts/exact-and-top-k.md"),
     Page("docs/how-to/append-and-remove.md"),
     Page("docs/how-to/backup-and-restore.md"),
@@ -136,24 +133,8 @@ def chemist_files(reader: Reader, nci_smiles: list[str]) -> None:
 
 
 @pytest.fixture
-def training_files(reader: Reader, nci_smiles: list[str]) -> None:
-    write_data_sets(reader.folder, nci_smiles)
-
-
-@pytest.fixture
 def graph_files(reader: Reader) -> None:
     write_graphs(reader.folder)
-
-
-@pytest.fixture
-def node_files(reader: Reader) -> None:
-    write_large_graphs(reader.folder)
-
-
-@pytest.fixture
-def fingerprint_files(reader: Reader, nci_smiles: list[str]) -> None:
-    write_fingerprints(reader.folder, nci_smiles[:100])
-    reader.replacements["00f81c…"] = packed_bits(nci_smiles[0]).tobytes().hex()
 
 
 @pytest.fixture
@@ -346,10 +327,7 @@ def test_wrong_page_fails(
     [
         ("nci", "molecules.smi"),
         ("mine", "molecules.csv.gz more.csv.gz withdrawn.txt list.sdf mine.csv store"),
-        ("training_files", "250k_rndm_zinc_drugs_clean_3.csv bace.csv"),
         ("graph_files", "IMDB-BINARY.zip graphs.jsonl"),
-        ("node_files", "flights.edgelist labels.txt a.csv b.mtx.gz c.npz"),
-        ("fingerprint_files", "bits.npy names.txt chembl.fps.gz mine.parquet"),
     ],
 )
 def test_fixture_writes_files(fixture: str, names: str, reader: Reader, request: pytest.FixtureRequest) -> None:

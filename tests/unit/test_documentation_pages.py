@@ -20,16 +20,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-UNTAGGED = {
-    "README.md",
-    "docs/cli.md",
-    "docs/develop/architecture.md",
-    "docs/python.md",
-    "docs/reference/client.md",
-    "docs/reference/reports.md",
-    "docs/reference/training.md",
-    "docs/scale.md",
-}
+UNTAGGED = {"docs/reference/reports.md"}
 """Pages with blocks that do not name their language."""
 
 
@@ -157,13 +148,22 @@ def test_wrong_command_is_found(line: str) -> None:
         check_options(line)
 
 
+def test_readme_is_short_and_begins_with_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    assert blocks_of(text)[0].text.split("\n") == ["make demo", "make test", ""]
+
+
 def test_citation_matches_the_project() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     paper = citation["preferred-citation"]
     page = " ".join((ROOT / "docs" / "about" / "cite.md").read_text(encoding="utf-8").split())
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
     assert f"version = {{{PROJECT['version']}}}" in page
     assert paper["title"] in page
+    assert paper["title"] in readme
+    assert paper["url"] in readme
     for author in paper["authors"]:
         assert f"{author['family-names']}, {author['given-names']}" in page
 

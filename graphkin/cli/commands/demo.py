@@ -41,8 +41,8 @@ _ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 def demo(store_location: str | None, port: int, once: bool) -> None:
     """Ingest real molecules, serve them and send three requests.
 
-    The data are the 4,999 NCI molecules that ship with RDKit. The command prints each request as a curl command with
-    its response, and then serves the store until ctrl-C.
+    The data are the 4,999 NCI molecules that ship with RDKit. The command prints a line about the ingest and about each
+    response. Then it prints the requests as curl commands, and serves the store until ctrl-C.
     """
     with tempfile.TemporaryDirectory(prefix="graphkin-demo-") as temporary:
         location = store_location or str(Path(temporary) / "store")
@@ -60,10 +60,11 @@ def _ingest(location: str) -> None:
     source = str(Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi")
     with open_store(location, create=True) as store:
         manifest = ingest(store, _COLLECTION, [source], resolve(), progress=progress())
-    counts = manifest.counts
+    counts, pairs = manifest.counts, manifest.pairs
     click.echo(
-        f"{counts.read:,} records: {counts.kept:,} items, {counts.duplicates} duplicates, {counts.rejected} rejected; "
-        f"{manifest.edges:,} edges with similarity ≥ {manifest.threshold:g}"
+        f"{counts.read:,} records: {counts.kept:,} molecules, {counts.duplicates} duplicates, "
+        f"{counts.rejected} rejected; {pairs['found']:,} pairs with similarity ≥ {manifest.threshold:g}, "
+        f"{pairs['stored']:,} of them stored"
     )
 
 
@@ -73,35 +74,42 @@ def _serve(location: str, port: int, once: bool) -> None:
 
     server = Server(Settings(store=location, port=port))
     with server.running() as url:
-        _send_requests(url)
+        commands = _send_requests(url)
         if not once:
-            click.echo(f"\nserving {url} (documentation: {url}/docs); ctrl-C stops it")
+            click.echo("\nthe same requests, for another terminal:")
+            click.echo("".join(f"\n{command}\n" for command in commands))
+            click.echo(f"serving {url} (documentation: {url}/docs); ctrl-C stops it")
             with suppress(KeyboardInterrupt):
                 threading.Event().wait()
 
 
-def _send_requests(url: str) -> None:
+def _send_requests(url: str) -> list[str]:
+    """Send three requests, print a line about each response, and return the requests as curl commands."""
     base = f"{url}/v1/collections/{_COLLECTION}"
-    hits = _send("the molecules that are most similar to aspirin", f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})[
-        "hits"
-    ]
+    search, found = _send(f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})
+    hits = found["hits"]
+    click.echo(f"most similar to aspirin: {_molecules(hits)}")
     positives = f"{base}/items/{hits[0]['item']['id']}/positives"
-    _send("three neighbors of the first one, sampled by similarity", f"{positives}?policy=first_order&k=3&seed=7")
-    _send(
-        "three positives by random walks; the same seed gives the same positives",
-        f"{positives}?policy=random_walk&k=3&seed=7",
+    neighbors, sample = _send(f"{positives}?policy=first_order&k=3&seed=7")
+    click.echo(f"neighbors of the first one, sampled by similarity: {_molecules(sample['positives'])}")
+    walks, sample = _send(f"{positives}?policy=random_walk&k=3&seed=7")
+    click.echo(f"positives of it by random walks, the same for every run: {_molecules(sample['positives'])}")
+    return [search, neighbors, walks]
+
+
+def _molecules(rows: list[dict[str, Any]]) -> str:
+    """Return the SMILES of the items of rows, each with its similarity if it has one."""
+    return ", ".join(
+        row["item"]["smiles"] + ("" if row["similarity"] is None else f" ({row['similarity']:.2f})") for row in rows
     )
 
 
-def _send(question: str, url: str, body: dict[str, Any] | None = None) -> Any:
-    """Send a GET request, or POST the body. Print it as a curl command, with its response, and return the response."""
+def _send(url: str, body: dict[str, Any] | None = None) -> tuple[str, Any]:
+    """Send a GET request, or POST the body. Return the request as a curl command, and its response."""
     from graphkin.ingest.progress import report_compilation
 
     content = None if body is None else json.dumps(body)
     options = "" if content is None else f" -H 'Content-Type: application/json' -d '{content}'"
-    click.echo(f"\n# {question}\ncurl '{url}'{options}")
     request = Request(url, None if content is None else content.encode(), {"Content-Type": "application/json"})  # noqa: S310
     with report_compilation(progress()), urlopen(request, timeout=60) as response:  # noqa: S310 - our own server
-        document = json.load(response)
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
-    return document
+        return f"curl '{url}'{options}", json.load(response)
