@@ -134,50 +134,43 @@ def test_the_rules_are_seen_to_fail(code: str, lines: list[str], names: set[str]
     assert (elliptic(ast.parse(code)), riddles(ast.parse(code))) == (lines, names)
 
 
+RECORDS = {"docs/develop/evidence-plan.md"}
+"""Texts that stay as they were published: a plan that was written before its first run."""
+
 PENDING = {
     "CHANGELOG.md",
-    "CONTRIBUTING.md",
     "docs/concepts/molecule-identity.md",
-    "docs/decisions/0001-walks-end-after-a-step.md",
-    "docs/decisions/0002-isolated-anchors-have-no-positives.md",
-    "docs/decisions/0003-descriptors-follow-from-the-smiles.md",
-    "docs/decisions/0004-content-decides-among-equals.md",
-    "docs/decisions/0005-vertical-counters-instead-of-folds.md",
-    "docs/decisions/0006-a-layout-of-our-own.md",
-    "docs/decisions/0007-a-worker-pool-of-our-own.md",
-    "docs/develop/evidence-plan.md",
     "docs/notebooks/chemist.ipynb",
     "docs/notebooks/trainer.ipynb",
     "docs/python.md",
     "docs/reference/client.md",
-    "docs/reference/commands/append.md",
-    "docs/reference/commands/cliffs.md",
-    "docs/reference/commands/cluster.md",
-    "docs/reference/commands/compact.md",
-    "docs/reference/commands/embed.md",
-    "docs/reference/commands/epochs.md",
-    "docs/reference/commands/export-neo4j-admin.md",
-    "docs/reference/commands/fetch.md",
-    "docs/reference/commands/finetune.md",
-    "docs/reference/commands/index.md",
-    "docs/reference/commands/ingest-fingerprints.md",
-    "docs/reference/commands/ingest-graphs.md",
-    "docs/reference/commands/ingest-molecules.md",
-    "docs/reference/commands/ingest-nodes.md",
-    "docs/reference/commands/ingest-vectors.md",
-    "docs/reference/commands/ingest.md",
-    "docs/reference/commands/keys-create.md",
-    "docs/reference/commands/keys.md",
-    "docs/reference/commands/map.md",
-    "docs/reference/commands/mcs.md",
-    "docs/reference/commands/neighbors.md",
-    "docs/reference/commands/pick.md",
-    "docs/reference/commands/positives.md",
-    "docs/reference/commands/pretrain.md",
-    "docs/reference/commands/query.md",
-    "docs/reference/commands/recall.md",
-    "docs/reference/commands/remove.md",
-    "docs/reference/commands/search.md",
+    "docs/reference/reports.md",
+    "docs/reference/rest.md",
+    "api/ui/src/KeyForm.svelte",
+    "api/ui/src/Status.svelte",
+    "api/ui/src/basket/ComparisonTable.svelte",
+    "api/ui/src/clusters/Clustering.svelte",
+    "api/ui/src/collection/About.svelte",
+    "api/ui/src/collection/Plot.svelte",
+    "api/ui/src/collection/Rejections.svelte",
+    "api/ui/src/find/QueryBox.svelte",
+    "api/ui/src/graph/Legend.svelte",
+    "api/ui/src/lookup/Lookup.svelte",
+    "api/ui/src/results/Positives.svelte",
+    "api/ui/src/results/Similarity.svelte",
+    "api/ui/src/results/Toolbar.svelte",
+    "api/ui/src/tree/Clusters.svelte",
+    "api/ui/src/tree/Splits.svelte",
+}
+"""Texts that stay as they were published: a plan that was written before its first run."""
+
+PENDING = {
+    "CHANGELOG.md",
+    "docs/concepts/molecule-identity.md",
+    "docs/notebooks/chemist.ipynb",
+    "docs/notebooks/trainer.ipynb",
+    "docs/python.md",
+    "docs/reference/client.md",
     "docs/reference/reports.md",
     "docs/reference/rest.md",
     "api/ui/src/KeyForm.svelte",
@@ -201,7 +194,7 @@ PENDING = {
 
 @pytest.mark.parametrize("kind", ["docs", "help", "page"])
 def test_texts_follow_the_rules_of_writing(kind: str) -> None:
-    assert {path: hits for path, hits in words.check(kind).items() if path not in PENDING} == {}
+    assert {path: hits for path, hits in words.check(kind).items() if path not in PENDING | RECORDS} == {}
 
 
 @pytest.mark.parametrize(
