@@ -48,7 +48,7 @@ def _atom_features(molecule: Chem.Mol) -> Iterator[str]:
             yield f"a bond of atom {atom.GetIdx() + 1} ends at several atoms"
     for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_WITH_LABEL)):
         label = atom.GetProp("molFileAlias")[:20]
-        yield f"atom {atom.GetIdx() + 1} is labelled {label!r}, and what that means is not told"
+        yield f"atom {atom.GetIdx() + 1} has the label {label!r} without a structure"
     for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_ATTACHMENT_POINT)):
         yield f"atom {atom.GetIdx() + 1} is an attachment point"
 

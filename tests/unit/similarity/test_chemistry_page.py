@@ -32,8 +32,8 @@ def _lines(first: str) -> Iterator[tuple[str, str]]:
         inside = inside or text == first
 
 
-SMILES = [(given.strip("`"), becomes) for given, becomes in _lines("given")]
-DRAWINGS = dict(_lines("drawn"))
+SMILES = [(given.strip("`"), becomes) for given, becomes in _lines("input")]
+DRAWINGS = dict(_lines("molfile"))
 
 
 def _v2000(atoms: tuple[str, ...] = ("C", "C", "O"), bonds: tuple[int, ...] = (1, 1), lines: str = "") -> str:
