@@ -27,7 +27,9 @@ def open(location: str | PathLike[str]) -> Collections:
         InvalidInput: If an optional dependency or the credentials of the database are missing.
 
     Example:
+        ```python
         mine = graphkin.open("store")["mine"]
+        ```
     """
     from graphkin.library.stored import StoredCollections
     from graphkin.store import open_store
@@ -36,7 +38,7 @@ def open(location: str | PathLike[str]) -> Collections:
 
 
 def connect(url: str, key: str | None = None) -> Collections:
-    """Connect to the collections of a server. They have the same methods as those that `open` returns.
+    """Connect to the collections of a server. They have the same methods and results as those that `open` returns.
 
     Args:
         url: The URL that `graphkin serve` prints.
@@ -53,7 +55,9 @@ def connect(url: str, key: str | None = None) -> Collections:
         InvalidInput: If the extra `client` is not installed.
 
     Example:
+        ```python
         mine = graphkin.connect("http://127.0.0.1:8000")["mine"]
+        ```
     """
     from graphkin.protocol.errors import InvalidInput
 

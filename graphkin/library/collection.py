@@ -153,6 +153,13 @@ class Collection(ABC):
 
         Raises:
             InvalidInput: If an argument is out of range, or the query structure cannot be read.
+
+        Example:
+            ```python
+            mine.search("CCO", limit=5).to_pandas()
+            mine.search("CCO", filters=[{"property": "molwt", "max": 300}], min_similarity=0.2)
+            mine.search("CCO", measure={"name": "tversky", "alpha": 0.9, "beta": 0.1})
+            ```
         """
         structures = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
         structures |= {"fingerprint": fingerprint, "vector": None if vector is None else np.asarray(vector).tolist()}
@@ -202,6 +209,13 @@ class Collection(ABC):
 
         Raises:
             InvalidInput: If there is no such property or column. The error lists the existing ones.
+
+        Example:
+            ```python
+            light = mine.query(filters=[{"property": "molwt", "max": 150}], sort="molwt", limit=10)
+            phenols = mine.query(substructure="[OX2H]c", columns=["smiles", "molwt"])
+            similar = mine.query(similar={"smiles": "CCO", "min_similarity": 0.2})
+            ```
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         order = None if sort is None else {"by": sort, "descending": descending}
@@ -238,6 +252,12 @@ class Collection(ABC):
 
         Raises:
             InvalidInput: If an argument is out of range.
+
+        Example:
+            ```python
+            hits = mine.search_batch(["CCO", {"name": "aspirin"}], limit=10)
+            failures = [row for row in hits.to_pylist() if row["error"] is not None]
+            ```
         """
         fields = {"structures": structure_list(structures), "min_similarity": min_similarity, "limit": limit}
         body = {name: value for name, value in fields.items() if value is not None}
@@ -277,6 +297,12 @@ class Collection(ABC):
         Raises:
             NotFound: If there is no such item.
             InvalidInput: If several items share the name. The error lists their ids.
+
+        Example:
+            ```python
+            mine.neighbors(name="aspirin", min_similarity=0.5)
+            mine.neighbors(id=0, filters=[{"property": "molwt", "max": 300}])
+            ```
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         with translate_validation_errors():
@@ -314,6 +340,12 @@ class Collection(ABC):
         Raises:
             InvalidInput: If an argument is out of range, or there is no such numeric property.
             Conflict: If `method` is `scaffold` and the items are not molecules.
+
+        Example:
+            ```python
+            clusters = mine.clusters(method="butina", threshold=0.7, property="molwt")
+            largest = mine.cluster(1, threshold=0.7)
+            ```
         """
         require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
         fields = {"method": method, "threshold": threshold, "property": property}
@@ -371,6 +403,11 @@ class Collection(ABC):
         Raises:
             NotFound: If there is no such cluster.
             Conflict: If the items are not molecules.
+
+        Example:
+            ```python
+            mine.mcs(1, threshold=0.7).smarts
+            ```
         """
         with translate_validation_errors():
             request = ClusteringFields.model_validate({"method": method, "threshold": threshold})
@@ -401,6 +438,11 @@ class Collection(ABC):
             InvalidInput: If an argument is out of range, or there is no such numeric property.
             Conflict: If the clusters need molecules and the items are not molecules. On a server, also if the
                 collection has more than 500,000 items.
+
+        Example:
+            ```python
+            points = mine.map(property="molwt", method="scaffold").to_pandas()
+            ```
         """
         with translate_validation_errors():
             request = MapQuery(property=property, method=method, threshold=threshold)
@@ -445,6 +487,12 @@ class Collection(ABC):
         Raises:
             InvalidInput: If an argument is out of range, or there is no such numeric property. The error lists the
                 numeric properties.
+
+        Example:
+            ```python
+            mine.cliffs("molwt", min_similarity=0.6, max_similarity=0.95, limit=100)
+            mine.cliffs("molwt", by="sali")
+            ```
         """
         require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}")
         fields = {
@@ -492,6 +540,12 @@ class Collection(ABC):
 
         Raises:
             InvalidInput: If `count` is larger than the number of items to pick from.
+
+        Example:
+            ```python
+            mine.pick(10)
+            mine.pick(10, method="sphere", threshold=0.6, filters=[{"property": "molwt", "max": 300}])
+            ```
         """
         source: dict[str, Any] = {}
         if filters:
@@ -535,6 +589,11 @@ class Collection(ABC):
         Raises:
             InvalidInput: If a parameter is out of range.
             NotFound: If there is no such item.
+
+        Example:
+            ```python
+            mine.positives([0, 1, 2], "random_walk", k=5, seed=7)
+            ```
         """
 
     def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Table:
@@ -552,6 +611,11 @@ class Collection(ABC):
 
         Raises:
             InvalidInput: If `min_similarity` is below the stored threshold.
+
+        Example:
+            ```python
+            networkx.from_pandas_edgelist(mine.edges(min_similarity=0.7).to_pandas())
+            ```
         """
         self._warn_of_truncated_pairs()
         return Table(self._edges(min_similarity, start, stop))
@@ -582,27 +646,62 @@ class Collection(ABC):
 
         Raises:
             InvalidInput: If there is no such column. The error lists the columns.
+
+        Example:
+            ```python
+            mine.items(columns=["smiles", "molwt"]).to_pandas()
+            ```
         """
         selection = None if columns is None else [*dict.fromkeys(["id", *columns])]
         items = self._range(selection, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64))
         return Table(items) if selection is None else Table(items).select(selection)
 
     def column(self, name: str) -> Iterator[list[Any]]:
-        """Yield the values of one column in blocks, in id order."""
+        """Yield the values of one column in blocks, in id order.
+
+        Args:
+            name: Name of the column, as in `items`.
+
+        Yields:
+            A list of values, with None for missing ones.
+
+        Raises:
+            InvalidInput: If there is no such column. The error lists the columns.
+        """
         for batch in self.items(columns=[name]).arrow.to_batches():
             yield batch[name].to_pylist()
 
     def to_pyg(self, *, workers: int = 1) -> list[Any]:
-        """Return each item as a `torch_geometric.data.Data`, in id order, with the features that the trainer uses.
+        """Return each item as a graph of PyTorch Geometric, with the features that the trainer uses.
 
-        `graphkin.trainer.geometric.graphs` lists the features. This method needs the extra `trainer`.
+        The graphs have these tensors, which are views of a few shared ones:
+
+        - x (n, 2) int64: of each node, the atomic number minus 1 (118 without an element, 119 without attributes) and
+          the chirality, 0 to 2.
+        - edge_index (2, e) int64: each edge in both directions.
+        - edge_attr (e, 2) int64: of each edge, the bond type (single, double, triple, aromatic: 0 to 3) and direction.
+        - id int: the id of the item.
+        - For nodes of big graphs also eigenvectors (n, K) float32 and centre (n,) bool.
+
+        This method needs the extra `trainer`.
 
         Args:
             workers: Number of processes that parse SMILES.
 
+        Returns:
+            One `torch_geometric.data.Data` per item, in id order.
+
         Raises:
             InvalidInput: If the extra `trainer` is not installed.
             Conflict: If items of this kind, such as fingerprints and vectors, have no features.
+
+        Example:
+            ```python
+            from torch_geometric.loader import DataLoader
+
+            for batch in DataLoader(mine.to_pyg(), batch_size=64):
+                print(batch.num_graphs, batch.x.shape, batch.edge_index.shape, batch.edge_attr.shape)
+            ```
         """
         with _report_missing_trainer():
             from graphkin.trainer.geometric import graphs
@@ -621,7 +720,7 @@ class Collection(ABC):
         """Return a dataset of anchor batches and their positives, for `DataLoader(feed, batch_size=None)`.
 
         Each iteration over the dataset is one epoch. The positives are those of `positives`, and the features those of
-        `to_pyg`. This method needs the extra `trainer`.
+        `to_pyg`. Every item with a neighbor is an anchor once per epoch. This method needs the extra `trainer`.
 
         Args:
             policy: Sampling policy, as in `positives`.
@@ -630,9 +729,22 @@ class Collection(ABC):
             workers: Number of processes that parse SMILES.
             **parameters: Parameters of the policy, as in `positives`.
 
+        Returns:
+            A dataset that yields pairs of batches: the anchors, and their positives. The positives of anchor i are the
+            graphs i * k to (i + 1) * k - 1.
+
         Raises:
             InvalidInput: If the extra `trainer` is not installed, or an argument is out of range.
             Conflict: If items of this kind, such as fingerprints and vectors, have no features.
+
+        Example:
+            ```python
+            from torch.utils.data import DataLoader
+
+            feed = mine.feed("random_walk", k=5, batch_size=256, seed=7)
+            for anchors, positives in DataLoader(feed, batch_size=None):
+                print(anchors.num_graphs, positives.num_graphs, positives.id)
+            ```
         """
         with _report_missing_trainer():
             from graphkin.trainer.geometric import PositiveSample, PositivesFeed
@@ -781,21 +893,34 @@ class Collections(ABC):
     `len`, `in` and iteration work as for a mapping whose keys are the names.
 
     Example:
-        mine = graphkin.open("store")["mine"]
+        ```python
+        with graphkin.open("store") as store:
+            print(len(store), "mine" in store, store["mine"].size)
+        ```
     """
 
     @abstractmethod
     def collection(self, name: str, generation: str | None = None) -> Collection:
-        """Return one generation of a collection.
+        """Return one generation of a collection. `collections[name]` returns the current one.
 
         Args:
             name: Name of the collection.
             generation: Id of the generation, or a prefix of the id. The default is the current generation.
 
+        Returns:
+            The collection, which reads this generation even after another one is published.
+
         Raises:
             NotFound: If there is no such collection or generation. The error lists the existing collections.
             Deleted: If the generation was deleted.
             InvalidInput: If several ids begin with the prefix.
+
+        Example:
+            ```python
+            store = graphkin.open("store")
+            print(list(store))
+            older = store.collection("mine", mine.generation[:12])
+            ```
         """
 
     def __getitem__(self, name: str) -> Collection:

@@ -72,6 +72,12 @@ def ingest(
     Raises:
         InvalidInput: An argument or a file is invalid. Nothing is published.
         StoreError: The store cannot be written. Nothing is published.
+
+    Example:
+        ```python
+        manifest = graphkin.ingest("molecules.csv", store="store", collection="mine", threshold=0.4, top_k=20)
+        print(manifest.counts, manifest.pairs, manifest.unchanged)
+        ```
     """
     from graphkin.ingest import pipeline
     from graphkin.ingest.recipes import read_options

@@ -41,6 +41,13 @@ def similar_pairs(
 
     Raises:
         InvalidInput: If the input is not an array of fingerprints, or the threshold is out of range.
+
+    Example:
+        ```python
+        graphkin.similar_pairs(bit_vectors, 0.5)
+        bits = numpy.random.default_rng(0).random((1000, 256)) < 0.3
+        graphkin.similar_pairs(numpy.packbits(bits, axis=1, bitorder="little").view("uint64"), 0.5)
+        ```
     """
     from graphkin.similarity.join import Pairs
     from graphkin.similarity.join import similar_pairs as join

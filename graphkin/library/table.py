@@ -27,6 +27,12 @@ class Table:
 
     Attributes:
         arrow: The same table as a `pyarrow.Table`.
+
+    Example:
+        ```python
+        table = mine.search("CCO", limit=5)
+        print(len(table), table.columns, table["similarity"])
+        ```
     """
 
     def __init__(self, arrow: pa.Table) -> None:
@@ -44,7 +50,13 @@ class Table:
         return self.select([column]).arrow[column]
 
     def select(self, columns: Sequence[str]) -> "Table":
-        """Return a table with only these columns, in this order.
+        """Return a table with some of the columns.
+
+        Args:
+            columns: Names of the columns, in the order of the result.
+
+        Returns:
+            The table with these columns.
 
         Raises:
             InvalidInput: If there is no such column. The error lists the columns.
@@ -60,14 +72,25 @@ class Table:
         return list(self.arrow.column_names)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the rows as a pandas data frame. Raises `InvalidInput` if pandas is not installed."""
+        """Return the rows as a pandas data frame.
+
+        Returns:
+            A data frame with the columns of the table. Lists, such as names, are NumPy arrays.
+
+        Raises:
+            InvalidInput: If pandas is not installed.
+        """
         try:
             return self.arrow.to_pandas()
         except ModuleNotFoundError as error:
             raise InvalidInput("data frames need pandas", hint="pip install pandas") from error
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Return the rows as a list of dictionaries."""
+        """Return the rows as dictionaries.
+
+        Returns:
+            A list with one dictionary per row, whose keys are the names of the columns.
+        """
         return list(self.arrow.to_pylist())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -68,6 +68,7 @@ PAGES = [
     Page("docs/how-to/troubleshooting.md", ("served_store",)),
     Page("docs/how-to/upgrade.md", ("mine",)),
     Page("docs/quickstart.md"),
+    Page("docs/reference/client.md"),
     Page("docs/tutorials/neo4j.md", ("docker_compose",)),
     Page("docs/tutorials/pretrain.md"),
     Page(

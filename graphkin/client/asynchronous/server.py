@@ -38,9 +38,10 @@ class AsyncGraphkin:
         self._connection = AsyncConnection(url, retry_seconds, key)
 
     async def collections(self) -> list[CollectionSummary]:
-        """Return a summary of each collection and its current generation, ordered by name.
+        """Return a summary of each collection and its current generation.
 
-        Damaged collections are included. Reading one of them raises `Damaged`.
+        Returns:
+            The summaries, ordered by name. Damaged collections are included. Reading one of them raises `Damaged`.
         """
         return read_reply(Collections, await self._connection.fetch("/v1/collections", {})).collections
 
@@ -50,6 +51,9 @@ class AsyncGraphkin:
         Args:
             name: Name of the collection.
             generation: Id of the generation, or a prefix of the id; default: the current generation.
+
+        Returns:
+            The collection, which reads this generation even after another one is published.
 
         Raises:
             NotFound: There is no such collection or generation.
@@ -73,19 +77,30 @@ class AsyncGraphkin:
         return detail
 
     async def livez(self) -> Health:
-        """Check that the server process answers requests."""
+        """Check that the server process answers requests.
+
+        Returns:
+            The status of the server.
+        """
         return read_reply(Health, await self._connection.fetch("/livez", {}))
 
     async def readyz(self) -> Health:
         """Wait until the server is ready to answer requests.
 
+        Returns:
+            The status of the server.
+
         Raises:
-            Damaged: A collection is damaged.
+            Unavailable: The server stayed unreachable or not ready.
         """
         return read_reply(Health, await self._connection.fetch("/readyz", {}))
 
     async def metrics(self) -> str:
-        """Return the server's metrics, such as request counts and latencies, in the text format of Prometheus."""
+        """Return the server's metrics, such as request counts and latencies.
+
+        Returns:
+            The metrics in the text format of Prometheus.
+        """
         return (await self._connection.fetch("/metrics", {}, "text/plain")).text
 
     async def aclose(self) -> None:

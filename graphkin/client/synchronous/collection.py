@@ -100,6 +100,12 @@ class Collection:
     def item(self, id: int) -> Item:
         """Return an item.
 
+        Args:
+            id: Id of the item, from 0 to size - 1.
+
+        Returns:
+            The item, with its structure, names, properties, degree and number of truncated pairs.
+
         Raises:
             NotFound: There is no item with this id.
         """
@@ -111,6 +117,17 @@ class Collection:
         """Iterate over the items with a structure, name or InChIKey, or over all items, in id order.
 
         Set at most one argument.
+
+        Args:
+            smiles: SMILES of a molecule, which is standardized like the collection.
+            name: A name. Names that differ in case match, too.
+            inchikey: InChIKey of a molecule, if the recipe computes InChIKeys.
+
+        Yields:
+            The items, which the client requests page by page.
+
+        Raises:
+            InvalidInput: Several arguments are set, or the SMILES is invalid.
         """
         query = {"smiles": smiles, "name": name, "inchikey": inchikey}
         for page in self._reader.pages(ItemsPage, "items", query):
@@ -119,7 +136,11 @@ class Collection:
     def rejections(self, rerun: bool = False) -> Iterator[Rejection]:
         """Iterate over the records that the ingest rejected, in input order.
 
-        With `rerun`, iterate over the rejected records of the latest run that gave this generation again.
+        Args:
+            rerun: Return the rejected records of the latest run that gave this generation again.
+
+        Yields:
+            Rejected records, with the source, the line, the input and the reason.
         """
         for page in self._reader.pages(RejectionsPage, "rejections", {"rerun": rerun}):
             yield from page.rejections
@@ -128,6 +149,16 @@ class Collection:
         """Return a structure after the collection's standardization, and the id of the item that has it, if any.
 
         Set exactly one argument.
+
+        Args:
+            smiles: SMILES of a molecule.
+            inchi: InChI of a molecule.
+
+        Returns:
+            The standardized `smiles`, and the `id` of the item, or None.
+
+        Raises:
+            InvalidInput: The structure cannot be read.
         """
         return self._reader.get(StructureReply, "structure", {"smiles": smiles, "inchi": inchi})
 
@@ -166,6 +197,19 @@ class Collection:
             substructure: Return only items with this substructure; see `query`.
             min_similarity: Lowest similarity, in (0, 1]. If it is set, `total` of the reply is the number of all hits.
             limit: Maximum number of items, at most 1,000.
+
+        Returns:
+            `hits`, most similar first, each with the `item` and its `similarity`; `query`, the standardized structure
+            and the id of the item that has it; and `total`, the number of all hits if `min_similarity` is set.
+
+        Raises:
+            InvalidInput: An argument is out of range, or the structure cannot be read.
+
+        Example:
+            ```python
+            for hit in nci.search(smiles="CCO", limit=5).hits:
+                print(hit.similarity, hit.item.id, hit.item.names)
+            ```
         """
         query = {"smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph, "fingerprint": fingerprint}
         measure_fields = None if measure is None else measure.model_dump(exclude_none=True)
@@ -209,6 +253,9 @@ class Collection:
                 similarity, members of a cluster by id after its center, and other items by id. `ids` keep their order.
             columns: The properties to return; default: all.
             limit: Maximum number of items; default: all.
+
+        Returns:
+            A page with the `items` and the `total`. Hits and neighbors have their `similarity`.
 
         Raises:
             InvalidInput: A property does not exist. The error lists the properties.
@@ -270,6 +317,13 @@ class Collection:
             filters: Return only neighbors that pass these filters; see `query`.
             substructure: Return only neighbors with this substructure; see `query`.
             limit: Maximum number of neighbors; default: all.
+
+        Returns:
+            The neighbors, each with the `item` and its `similarity`.
+
+        Raises:
+            NotFound: There is no item with this id.
+            InvalidInput: `min_similarity` is below the stored threshold, or a filter names no property.
         """
         filters_json = None if filters is None else json.dumps([*filters])
         pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
@@ -299,6 +353,12 @@ class Collection:
             max_items: Maximum number of items, at most 1,000.
             max_edges: Maximum number of edges, at most 5,000.
             min_similarity: Lowest similarity of an edge.
+
+        Returns:
+            `nodes` and `edges` of the subgraph, and whether the limits `truncated` it.
+
+        Raises:
+            NotFound: There is no item with this id.
         """
         query = {"hops": hops, "max_items": max_items, "max_edges": max_edges, "min_similarity": min_similarity}
         return self._reader.get(Subgraph, f"items/{id}/subgraph", query)
@@ -315,6 +375,12 @@ class Collection:
             target: Id of the last item.
             max_hops: Maximum number of edges, at most 8.
             min_similarity: Lowest similarity of an edge.
+
+        Returns:
+            The items on the path, from `source` to `target`, each with its similarity to the item before it.
+
+        Raises:
+            NotFound: There is no item with one of these ids.
         """
         query = {"from": source, "to": target, "max_hops": max_hops, "min_similarity": min_similarity}
         return (self._reader.get(PathReply, "paths", query)).path
@@ -345,6 +411,9 @@ class Collection:
             min_similarity: Lowest similarity of an edge.
             min_size: Minimum number of items of a component.
             limit: Maximum number of components; default: all.
+
+        Returns:
+            A page with `components`, the `named` items that represent them, `total` and the number of `singletons`.
         """
         query, pages = {"min_similarity": min_similarity, "min_size": min_size}, list[ComponentsPage]()
         for page in self._reader.pages(ComponentsPage, "components", query, limit):
@@ -361,6 +430,12 @@ class Collection:
             id: Id of the component, which is the lowest id of its members.
             min_similarity: Lowest similarity of an edge, as in `components`.
             limit: Maximum number of members; default: all.
+
+        Returns:
+            The `component`, its members as `items`, and the `children` into which it splits at higher thresholds.
+
+        Raises:
+            NotFound: There is no such component.
         """
         query, pages = {"min_similarity": min_similarity}, list[ComponentReply]()
         for page in self._reader.pages(ComponentReply, f"components/{id}", query, limit):
@@ -397,6 +472,10 @@ class Collection:
             filters: Both items must pass these filters; see `query`.
             substructure: Both items must have this substructure; see `query`.
             limit: Maximum number of pairs; default: all, up to 100,000.
+
+        Returns:
+            A page with `pairs`, the `items` of all pairs, `total`, `identical`, and whether pairs were `truncated` by
+            the top-k limit.
 
         Raises:
             InvalidInput: The property does not exist or is not numeric. The error lists the numeric properties.
@@ -437,6 +516,10 @@ class Collection:
             source: Conditions on the items to pick from, as in `query`, such as {"filters": […]} or {"ids": […]};
                 default: all items.
 
+        Returns:
+            `ids` in the order of picking, `nearest`, the highest similarity of each to an item that was picked before,
+            and `size`, the number of items to pick from.
+
         Raises:
             InvalidInput: There are fewer items than `count`, or comparing the items would take too long.
         """
@@ -463,6 +546,10 @@ class Collection:
                 at which the largest cluster holds at most a tenth of all items, or 10 items.
             property: A numeric property whose range is returned for each cluster.
             limit: Maximum number of clusters; default: all.
+
+        Returns:
+            A page with the `clusters`, each with its size and center, the center `items`, `total`, and the number of
+            `singletons`.
 
         Raises:
             InvalidInput: An argument is invalid.
@@ -492,6 +579,12 @@ class Collection:
             threshold: Similarity threshold, as in `clusters`.
             property: A numeric property whose range is returned.
             limit: Maximum number of members; default: all.
+
+        Returns:
+            The `cluster` and its members as `items`.
+
+        Raises:
+            NotFound: There is no such cluster.
         """
         query, pages = {"method": method, "threshold": threshold, "property": property}, list[ClusterReply]()
         for page in self._reader.pages(ClusterReply, f"clusters/{id}", query, limit):
@@ -507,12 +600,39 @@ class Collection:
         threshold: float | None = None,
         property: str | None = None,
     ) -> ItemClusterReply:
-        """Return the cluster that contains an item. The arguments are those of `clusters`."""
+        """Return the cluster that contains an item.
+
+        Args:
+            id: Id of the item.
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+            property: A numeric property whose range is returned.
+
+        Returns:
+            The `cluster`, with its number, size and center.
+
+        Raises:
+            NotFound: There is no item with this id.
+        """
         query = {"method": method, "threshold": threshold, "property": property}
         return self._reader.get(ItemClusterReply, f"items/{id}/cluster", query)
 
     def mcs(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> McsReply:
-        """Return the maximum common substructure of a cluster. The search compares at most 100 members."""
+        """Return the maximum common substructure (MCS) of a cluster. The search compares at most 100 members.
+
+        Args:
+            id: Number of the cluster, from 1, as in `clusters`.
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+
+        Returns:
+            The MCS as `smarts`, and as `smiles` cut from the center. Both are None if there is none. `complete` is
+            False if a larger one may exist.
+
+        Raises:
+            NotFound: There is no such cluster.
+            Conflict: The items are not molecules.
+        """
 
         return self._reader.get(McsReply, f"clusters/{id}/mcs", {"method": method, "threshold": threshold})
 
@@ -525,7 +645,21 @@ class Collection:
         width: int = 250,
         height: int = 250,
     ) -> bytes:
-        """Return a depiction of the maximum common substructure of a cluster's members, as SVG."""
+        """Return a depiction of the maximum common substructure of a cluster's members.
+
+        Args:
+            id: Number of the cluster, from 1, as in `clusters`.
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+            width: Width in pixels.
+            height: Height in pixels.
+
+        Returns:
+            An SVG document.
+
+        Raises:
+            NotFound: There is no such cluster.
+        """
         query = {"method": method, "threshold": threshold, "width": width, "height": height}
         return self._reader.get_content(f"clusters/{id}/mcs.svg", query, _SVG)
 
@@ -540,7 +674,7 @@ class Collection:
         mark: Mark = "shared",
         turned: bool = True,
     ) -> bytes:
-        """Return a depiction of an item as SVG, optionally of a molecule compared with another one.
+        """Return a depiction of an item, optionally of a molecule compared with another one.
 
         Args:
             id: Id of the item.
@@ -550,8 +684,18 @@ class Collection:
             highlight_smiles: SMILES of the molecule to compare with, instead of `highlight`.
             mark: Atoms to highlight: "shared" with the other molecule, "differences" (the atoms that are not shared) or
                 "nothing".
-
             turned: Whether to align the depiction with that of the other molecule.
+
+        Returns:
+            An SVG document.
+
+        Raises:
+            NotFound: There is no item with one of these ids.
+
+        Example:
+            ```python
+            pathlib.Path("item.svg").write_bytes(nci.depiction(17, highlight=18, mark="differences"))
+            ```
         """
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
         return self._reader.get_content(
@@ -570,26 +714,76 @@ class Collection:
         mark: Mark = "shared",
         turned: bool = True,
     ) -> bytes:
-        """Return a depiction of a structure, after the collection's standardization, as SVG.
+        """Return a depiction of a structure, after the collection's standardization.
 
-        Set exactly one of `smiles` and `inchi`. The other arguments are those of `depiction`.
+        Set exactly one of `smiles` and `inchi`.
+
+        Args:
+            smiles: SMILES of the molecule.
+            inchi: InChI of the molecule.
+            width: Width in pixels.
+            height: Height in pixels.
+            highlight: Id of the item to compare with.
+            highlight_smiles: SMILES of the molecule to compare with, instead of `highlight`.
+            mark: Atoms to highlight, as in `depiction`.
+            turned: Whether to align the depiction with that of the other molecule.
+
+        Returns:
+            An SVG document.
+
+        Raises:
+            InvalidInput: The structure cannot be read.
         """
         query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
         return self._reader.get_content("structure.svg", {**query, **comparison}, _SVG)
 
     def reports(self) -> list[ReportSummary]:
-        """Return the reports about this generation that the server publishes, ordered by name."""
+        """Return the reports about this generation that the server publishes.
+
+        Returns:
+            Summaries, ordered by name.
+        """
         return (self._reader.get(ReportsReply, "reports", {})).reports
 
     def report_charts(self, name: str) -> bytes:
-        """Return the charts of a report as SVG."""
+        """Return the charts of a report.
+
+        Args:
+            name: Name of the report, as `reports` lists it.
+
+        Returns:
+            An SVG document.
+
+        Raises:
+            NotFound: There is no such report.
+        """
         return self._reader.get_content(f"reports/{name}.svg", {}, _SVG)
 
     def positives(
         self, id: int, policy: PolicyName, *, seed: int = 0, epoch: int = 0, **parameters: Unpack[PolicyOptions]
     ) -> PositivesReply:
-        """Sample the positives of one anchor, each with its similarity, its number of visits and the path of a walk."""
+        """Sample the positives of one anchor, each with its similarity, its number of visits and the path of a walk.
+
+        Args:
+            id: Id of the anchor.
+            policy: Sampling policy: "first_order", "random_walk" or "second_order".
+            seed: Seed of the sample.
+            epoch: Epoch of the sample.
+            **parameters: Parameters of the policy, such as `k`. `graphkin.protocol.policy.Policy` explains them.
+
+        Returns:
+            `positives`, each with its item, and whether the anchor is `isolated`, so that it has none.
+
+        Raises:
+            NotFound: There is no item with this id.
+            InvalidInput: A parameter is out of range.
+
+        Example:
+            ```python
+            nci.positives(17, "random_walk", length=8, restart=0.2).positives
+            ```
+        """
         query = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
         return self._reader.get(PositivesReply, f"items/{id}/positives", query)
 
@@ -602,7 +796,22 @@ class Collection:
         epoch: int = 0,
         **parameters: Unpack[PolicyOptions],
     ) -> pa.Table:
-        """Sample the positive set of each anchor in `ids`, in this order. The columns are those of `epoch`."""
+        """Sample the positive set of each anchor, in the order of the ids.
+
+        Args:
+            ids: Ids of the anchors.
+            policy: Sampling policy, as in `positives`.
+            seed: Seed of the samples.
+            epoch: Epoch of the samples.
+            **parameters: Parameters of the policy, as in `positives`.
+
+        Returns:
+            A table with one row per anchor, and the columns of `epoch`.
+
+        Raises:
+            NotFound: There is no item with one of these ids.
+            InvalidInput: A parameter is out of range.
+        """
         body = {"policy": policy, "seed": seed, "epoch": epoch, **parameters}
         collector = RowCollector("anchor", np.asarray(ids))
         return self._reader.collect_rows(
@@ -710,6 +919,9 @@ class Collection:
             start: First id.
             stop: Id to stop before; default: the number of items.
 
+        Returns:
+            A table with one row per item.
+
         Raises:
             InvalidInput: A column does not exist. The error lists the columns.
         """
@@ -719,7 +931,13 @@ class Collection:
         return self._reader.collect_rows(collector, "export", lambda: {**query, "start": start + collector.count})
 
     def table_of(self, ids: Sequence[int]) -> pa.Table:
-        """Return the items `ids`, in this order, with all columns of `table`.
+        """Return items by id.
+
+        Args:
+            ids: Ids of the items, in the order of the result.
+
+        Returns:
+            A table with one row per id, and all columns of `table`.
 
         Raises:
             NotFound: There is no item with one of these ids.
@@ -732,7 +950,13 @@ class Collection:
         )
 
     def column(self, name: str) -> Iterator[list[Any]]:
-        """Iterate over one column of all items in id order, 100,000 values at a time.
+        """Iterate over one column of all items in id order.
+
+        Args:
+            name: Name of the column.
+
+        Yields:
+            A list of up to 100,000 values, with None for missing ones.
 
         Raises:
             InvalidInput: The column does not exist.
@@ -776,6 +1000,16 @@ class Collection:
             query: Arguments of `query`, as a mapping. All items that meet the conditions are exported.
             min_similarity: Lowest similarity of an edge; default: all edges.
             query_smiles: SMILES of a structure. The export gets the similarity of each item to it.
+
+        Raises:
+            InvalidInput: The format does not exist for this content, or the items cannot be selected in this way.
+            Conflict: The items have no such content, such as links of molecules.
+
+        Example:
+            ```python
+            with open("light.sdf", "wb") as file:
+                nci.export(file, "items", "sdf", query={"filters": [{"property": "molwt", "max": 150}]})
+            ```
         """
         selection = {
             "columns": columns,

@@ -40,9 +40,10 @@ class Graphkin:
         self._connection = Connection(url, retry_seconds, key)
 
     def collections(self) -> list[CollectionSummary]:
-        """Return a summary of each collection and its current generation, ordered by name.
+        """Return a summary of each collection and its current generation.
 
-        Damaged collections are included. Reading one of them raises `Damaged`.
+        Returns:
+            The summaries, ordered by name. Damaged collections are included. Reading one of them raises `Damaged`.
         """
         return read_reply(Collections, self._connection.fetch("/v1/collections", {})).collections
 
@@ -52,6 +53,9 @@ class Graphkin:
         Args:
             name: Name of the collection.
             generation: Id of the generation, or a prefix of the id; default: the current generation.
+
+        Returns:
+            The collection, which reads this generation even after another one is published.
 
         Raises:
             NotFound: There is no such collection or generation.
@@ -75,19 +79,30 @@ class Graphkin:
         return detail
 
     def livez(self) -> Health:
-        """Check that the server process answers requests."""
+        """Check that the server process answers requests.
+
+        Returns:
+            The status of the server.
+        """
         return read_reply(Health, self._connection.fetch("/livez", {}))
 
     def readyz(self) -> Health:
         """Wait until the server is ready to answer requests.
 
+        Returns:
+            The status of the server.
+
         Raises:
-            Damaged: A collection is damaged.
+            Unavailable: The server stayed unreachable or not ready.
         """
         return read_reply(Health, self._connection.fetch("/readyz", {}))
 
     def metrics(self) -> str:
-        """Return the server's metrics, such as request counts and latencies, in the text format of Prometheus."""
+        """Return the server's metrics, such as request counts and latencies.
+
+        Returns:
+            The metrics in the text format of Prometheus.
+        """
         return (self._connection.fetch("/metrics", {}, "text/plain")).text
 
     def close(self) -> None:
