@@ -100,6 +100,9 @@ def unknown_file_system(reason: object, url: str, expected: str) -> InvalidInput
         reason: The error message of fsspec.
         url: The URL without credentials.
         expected: The accepted locations.
+
+    Returns:
+        The error, to be raised.
     """
     return InvalidInput(
         f"this file system is not known here: {reason}",
@@ -261,6 +264,9 @@ class InvalidReply(ServerFault):
             given: The offending value, or None.
             expected: The accepted values, or None.
             hint: The next step. The default is to look for a proxy that alters replies.
+
+        Returns:
+            The error, to be raised.
         """
         return cls(
             f"the reply to {path} is not what was requested: {problem}",

@@ -140,6 +140,9 @@ class AsyncCollection:
 
         Yields:
             Rejected records, with the source, the line, the input and the reason.
+
+        Raises:
+            Deleted: The generation was deleted.
         """
         async for page in self._reader.pages(RejectionsPage, "rejections", {"rerun": rerun}):
             for rejection in page.rejections:
@@ -295,6 +298,9 @@ class AsyncCollection:
             - id int32: the item with the same structure, or null
             - error string: the reason why the structure could not be searched for, or null
             - hits: list of (id int32, similarity float32), most similar first
+
+        Raises:
+            InvalidInput: There are no structures or more than 10,000, or an argument is out of range.
         """
         body = {"structures": structure_list(structures), "limit": limit}
         threshold = {} if min_similarity is None else {"min_similarity": min_similarity}
@@ -398,6 +404,9 @@ class AsyncCollection:
 
         Returns:
             One entry per distance from 1 to `max_hops`, without distances that no pair has.
+
+        Raises:
+            InvalidInput: An argument is out of range, or `min_similarity` is below the stored threshold.
         """
         query = {"targets": targets, "max_hops": max_hops, "min_similarity": min_similarity, "seed": seed}
         return (await self._reader.get(HopsReply, "hops", query)).hops
@@ -414,6 +423,9 @@ class AsyncCollection:
 
         Returns:
             A page with `components`, the `named` items that represent them, `total` and the number of `singletons`.
+
+        Raises:
+            InvalidInput: `min_similarity` is below the stored threshold, or `min_size` is out of range.
         """
         query, pages = {"min_similarity": min_similarity, "min_size": min_size}, list[ComponentsPage]()
         async for page in self._reader.pages(ComponentsPage, "components", query, limit):
@@ -745,6 +757,9 @@ class AsyncCollection:
 
         Returns:
             Summaries, ordered by name.
+
+        Raises:
+            Deleted: The generation was deleted.
         """
         return (await self._reader.get(ReportsReply, "reports", {})).reports
 
@@ -1042,6 +1057,9 @@ class AsyncCollection:
 
         Returns:
             A table with one row per edge: source int32, target int32 > source, similarity float32.
+
+        Raises:
+            InvalidInput: `min_similarity` is below the stored threshold.
         """
         query = {"what": "edges", "format": "arrow", "min_similarity": min_similarity, "start": start, "stop": stop}
         return await self._reader.table("export", query)

@@ -42,6 +42,10 @@ class AsyncGraphkin:
 
         Returns:
             The summaries, ordered by name. Damaged collections are included. Reading one of them raises `Damaged`.
+
+        Raises:
+            Unavailable: The server stayed unreachable or busy.
+            Unauthorized: The server requires a key.
         """
         return read_reply(Collections, await self._connection.fetch("/v1/collections", {})).collections
 
@@ -81,6 +85,9 @@ class AsyncGraphkin:
 
         Returns:
             The status of the server.
+
+        Raises:
+            Unavailable: The server stayed unreachable.
         """
         return read_reply(Health, await self._connection.fetch("/livez", {}))
 
@@ -100,6 +107,9 @@ class AsyncGraphkin:
 
         Returns:
             The metrics in the text format of Prometheus.
+
+        Raises:
+            Forbidden: The key lacks the scope `admin`.
         """
         return (await self._connection.fetch("/metrics", {}, "text/plain")).text
 

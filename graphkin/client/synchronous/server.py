@@ -44,6 +44,10 @@ class Graphkin:
 
         Returns:
             The summaries, ordered by name. Damaged collections are included. Reading one of them raises `Damaged`.
+
+        Raises:
+            Unavailable: The server stayed unreachable or busy.
+            Unauthorized: The server requires a key.
         """
         return read_reply(Collections, self._connection.fetch("/v1/collections", {})).collections
 
@@ -83,6 +87,9 @@ class Graphkin:
 
         Returns:
             The status of the server.
+
+        Raises:
+            Unavailable: The server stayed unreachable.
         """
         return read_reply(Health, self._connection.fetch("/livez", {}))
 
@@ -102,6 +109,9 @@ class Graphkin:
 
         Returns:
             The metrics in the text format of Prometheus.
+
+        Raises:
+            Forbidden: The key lacks the scope `admin`.
         """
         return (self._connection.fetch("/metrics", {}, "text/plain")).text
 

@@ -9,13 +9,27 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parents[3] / "docs" / "notebooks"
+_WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def run_notebook(name: str, folder: Path) -> list[Any]:
-    """Run a notebook and return its code cells. No cell may fail."""
+    """Run a notebook and return its code cells. No cell may fail or have other types of output than the stored one."""
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
+    stored = [output_types(cell) for cell in code_cells(notebook)]
     NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(folder)}}).execute()
+    cells = code_cells(notebook)
+    assert [output_types(cell) for cell in cells] == stored
+    return cells
+
+
+def code_cells(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def output_types(cell: Any) -> list[set[str]]:
+    """Return the media types of each output, without progress bars and other text on standard error."""
+    types = [set(output.get("data", {output.get("name", "error"): ""})) for output in cell.outputs]
+    return [each for each in types if each != {"stderr"} and _WIDGET not in each]
 
 
 def output_text(cell: Any, media_type: str) -> str:
@@ -65,7 +79,10 @@ def test_fingerprints_notebook_joins_own_fingerprints(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_notebook_is_stored_without_outputs(path: Path) -> None:
+def test_notebook_is_stored_with_outputs(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")
+    cells = code_cells(notebook)
+    assert [cell.execution_count for cell in cells] == [*range(1, len(cells) + 1)]
+    assert all(output_types(cell) for cell in cells if "assert " not in cell.source)
+    assert str(Path.home()) not in path.read_text()
